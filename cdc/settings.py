@@ -1,0 +1,35 @@
+"""Where the parts are: addresses and secrets, read once from the environment, printed masked.
+
+`inventory up` writes these variables for every child; commands read them from the running stack.
+"""
+
+from pathlib import Path
+
+from pydantic import SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Connections(BaseSettings):
+    """Addresses every process may need. Environment variables carry the prefix `INVENTORY_`."""
+
+    model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
+
+    home: Path = Path(".inventory")  # everything a local stack writes lives below
+    kafka_bootstrap: str = "127.0.0.1:9092"
+    connect_url: str = "http://127.0.0.1:8083"
+    database_url: SecretStr = SecretStr("postgresql://app_rw@127.0.0.1:5432/retail")
+    owner_database_url: SecretStr = SecretStr("postgresql://retail_owner@127.0.0.1:5432/retail")
+    read_database_url: SecretStr = SecretStr("postgresql://app_ro@127.0.0.1:5432/retail")
+    query_token: SecretStr = SecretStr("")
+    partitions: int = 12
+    generation: int = 1
+
+    @property
+    def archive_dir(self) -> Path:
+        """Parquet archive of `stock.events`."""
+        return self.home / "archive"
+
+    @property
+    def worker_dir(self) -> Path:
+        """Snapshots of the stream workers."""
+        return self.home / "workers"

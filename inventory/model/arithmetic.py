@@ -1,0 +1,37 @@
+"""The three divisions of domain.md 0, and the constants of time. Integers in, integers out."""
+
+DAY_US = 86_400_000_000
+HOUR_US = 3_600_000_000
+MINUTE_US = 60_000_000
+SECOND_US = 1_000_000
+WINDOW_US = 600_000_000
+MAX_STORED = 2**53 - 1
+
+
+def ceil_div(dividend: int, divisor: int) -> int:
+    """Quotient rounded towards positive infinity; `divisor` > 0."""
+    return -(-dividend // divisor)
+
+
+def half_even(dividend: int, divisor: int) -> int:
+    """Nearest quotient, a tie goes to the even one; `divisor` > 0."""
+    quotient, remainder = divmod(dividend, divisor)
+    twice = 2 * remainder
+    if twice > divisor or (twice == divisor and quotient % 2 == 1):
+        return quotient + 1
+    return quotient
+
+
+def day_of(at_us: int) -> int:
+    """Number of the UTC day that contains `at_us`, counted from 1970-01-01."""
+    return at_us // DAY_US
+
+
+def weekday_of(at_us: int) -> int:
+    """Weekday of the UTC day, Monday = 0 (1970-01-01 was a Thursday)."""
+    return (day_of(at_us) + 3) % 7
+
+
+def window_start(at_us: int) -> int:
+    """Start of the ten-minute window [start, start + WINDOW_US) that contains `at_us`."""
+    return at_us // WINDOW_US * WINDOW_US
