@@ -1,0 +1,193 @@
+"""Registers the Debezium connector and says when streaming has really begun.
+
+A PUT restarts the connector's tasks, so it is skipped when Connect already has our configuration.
+The connector is ready only when its replication slot is active: status RUNNING comes earlier.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import psycopg
+
+CONNECTOR: Final = "retail-cdc"
+SLOT: Final = "retail_cdc"
+PUBLICATION: Final = "retail_cdc"
+DEFINITION: Final = Path(__file__).with_name("connector.json")
+
+_PLUGIN: Final = "PostgresConnector"
+_POLL_S: Final = 0.1
+
+
+class CaptureError(RuntimeError):
+    """Connect refused the connector or did not start it in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorState:
+    """What Connect says about the connector and its only task."""
+
+    connector: str
+    task: str
+    trace: str = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether connector and task both run."""
+        return self.connector == self.task == "RUNNING"
+
+    @property
+    def failed(self) -> bool:
+        """Whether a restart is due."""
+        return "FAILED" in (self.connector, self.task)
+
+
+def connector_config(host: str, port: int, dbname: str = "retail") -> dict[str, str]:
+    """The committed definition with the address of one Postgres."""
+    config: dict[str, str] = json.loads(DEFINITION.read_text(encoding="utf-8"))
+    return config | {
+        "database.hostname": host,
+        "database.port": str(port),
+        "database.dbname": dbname,
+    }
+
+
+def _problems(answer: Mapping[str, Any]) -> str:
+    found = [
+        f"{entry['value']['name']}: {'; '.join(entry['value']['errors'])}"
+        for entry in answer.get("configs", ())
+        if entry["value"]["errors"]
+    ]
+    return " | ".join(found)
+
+
+class ConnectClient:
+    """The few calls of Connect's REST interface that this project makes."""
+
+    def __init__(self, url: str, *, timeout_s: float = 30.0) -> None:
+        self._http = httpx.Client(base_url=url, timeout=timeout_s)
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._http.close()
+
+    def healthy(self) -> bool:
+        """Whether the worker has joined its group and answers for its connectors."""
+        try:
+            return self._http.get("/health").status_code == HTTPStatus.OK
+        except httpx.HTTPError:
+            return False
+
+    def validate(self, config: Mapping[str, str]) -> None:
+        """Raise `CaptureError` with every complaint that Connect has about `config`."""
+        body = {"name": CONNECTOR, **config}
+        path = f"/connector-plugins/{_PLUGIN}/config/validate"
+        answer = self._http.put(path, json=body).raise_for_status().json()
+        if answer["error_count"]:
+            message = f"connector {CONNECTOR}: {answer['error_count']} errors: {_problems(answer)}"
+            raise CaptureError(message)
+
+    def current_config(self) -> dict[str, str] | None:
+        """The configuration that Connect holds, or None before the first registration."""
+        answer = self._http.get(f"/connectors/{CONNECTOR}/config")
+        if answer.status_code == HTTPStatus.NOT_FOUND:
+            return None
+        found: dict[str, str] = answer.raise_for_status().json()
+        found.pop("name", None)
+        return found
+
+    def register(self, config: Mapping[str, str], *, timeout_s: float = 60.0) -> bool:
+        """Make Connect hold `config`; gives whether a PUT was necessary."""
+        deadline = time.monotonic() + timeout_s
+        if self.current_config() == dict(config):
+            return False
+        self.validate(config)
+        while True:
+            answer = self._http.put(
+                f"/connectors/{CONNECTOR}/config", json=dict(config)
+            )
+            # 409 means that the group rebalances; the same call succeeds a moment later.
+            if answer.status_code != HTTPStatus.CONFLICT or time.monotonic() > deadline:
+                break
+            time.sleep(_POLL_S)
+        if answer.is_error:
+            message = f"connector {CONNECTOR}: PUT gave {answer.status_code}: {answer.text[:500]}"
+            raise CaptureError(message)
+        return True
+
+    def state(self) -> ConnectorState:
+        """State of connector and task; `UNASSIGNED` while Connect does not say."""
+        try:
+            answer = self._http.get(f"/connectors/{CONNECTOR}/status")
+        except httpx.HTTPError as error:
+            return ConnectorState("UNREACHABLE", "UNREACHABLE", str(error))
+        if answer.is_error:
+            name = (
+                "UNREGISTERED"
+                if answer.status_code == HTTPStatus.NOT_FOUND
+                else "UNASSIGNED"
+            )
+            return ConnectorState(name, name, answer.text[:200])
+        body = answer.json()
+        tasks = body.get("tasks") or [{}]
+        trace = body["connector"].get("trace") or tasks[0].get("trace") or ""
+        return ConnectorState(
+            body["connector"]["state"], tasks[0].get("state", "UNASSIGNED"), trace
+        )
+
+    def restart_failed(self) -> None:
+        """Restart what has failed, and only that."""
+        self._http.post(
+            f"/connectors/{CONNECTOR}/restart",
+            params={"includeTasks": "true", "onlyFailed": "true"},
+        ).raise_for_status()
+
+
+def slot_active(database_url: str, slot: str = SLOT) -> bool:
+    """Whether Postgres streams to the connector right now."""
+    statement = "SELECT active FROM pg_replication_slots WHERE slot_name = %s"
+    with psycopg.connect(
+        database_url, connect_timeout=5, autocommit=True
+    ) as connection:
+        row = connection.execute(statement, (slot,)).fetchone()
+    return bool(row and row[0])
+
+
+def wait_streaming(
+    client: ConnectClient, database_url: str, *, timeout_s: float = 90.0
+) -> ConnectorState:
+    """Return once connector and task run and the slot is active.
+
+    Only then does a committed row certainly reach the topic without a snapshot.
+    """
+    return _until(
+        lambda: client.state(),
+        lambda state: state.running and slot_active(database_url),
+        timeout_s=timeout_s,
+    )
+
+
+def _until(
+    look: Callable[[], ConnectorState],
+    accept: Callable[[ConnectorState], bool],
+    *,
+    timeout_s: float,
+) -> ConnectorState:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        seen = look()
+        if accept(seen):
+            return seen
+        if time.monotonic() > deadline:
+            message = (
+                f"connector {CONNECTOR} is not streaming after {timeout_s:.0f} s: "
+                f"connector {seen.connector}, task {seen.task}, slot {SLOT} not active\n"
+                f"{seen.trace[:2000]}"
+            )
+            raise CaptureError(message)
+        time.sleep(_POLL_S)

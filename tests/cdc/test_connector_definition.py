@@ -1,0 +1,45 @@
+"""The connector's definition agrees with the topic and table contracts."""
+
+import re
+
+from cdc.capture.client import PUBLICATION, SLOT, connector_config
+from cdc.contracts.topics import CAPTURED, REFERENCE, REFERENCE_TABLES, STOCK_EVENTS
+
+
+def test_every_captured_table_is_included_keyed_and_routed_to_the_one_log() -> None:
+    config = connector_config("127.0.0.1", 5432)
+    lines = "|".join(CAPTURED)
+    reference = "|".join(REFERENCE_TABLES)
+
+    assert config["table.include.list"] == f"retail.({lines}|{reference})"
+    assert (
+        config["message.key.columns"]
+        == f"retail.({lines}):inv_key;retail.({reference}):code"
+    )
+    assert config["transforms.route.regex"] == rf"retail\.retail\.({lines})"
+    assert config["transforms.route.replacement"] == STOCK_EVENTS
+
+
+def test_reference_tables_are_routed_to_topics_of_their_own() -> None:
+    config = connector_config("127.0.0.1", 5432)
+    rule = re.compile(config["transforms.refroute.regex"])
+    replacement = config["transforms.refroute.replacement"].replace("$1", r"\1")
+
+    routed = tuple(
+        rule.sub(replacement, f"retail.retail.{table}") for table in REFERENCE_TABLES
+    )
+
+    assert routed == REFERENCE
+
+
+def test_slot_and_publication_are_the_ones_that_the_client_waits_for() -> None:
+    config = connector_config("127.0.0.1", 5432)
+
+    assert (config["slot.name"], config["publication.name"]) == (SLOT, PUBLICATION)
+
+
+def test_the_password_is_named_and_not_written() -> None:
+    assert (
+        connector_config("127.0.0.1", 5432)["database.password"]
+        == "${env:CDC_PASSWORD}"
+    )  # noqa: S105 -- a reference that Connect resolves
