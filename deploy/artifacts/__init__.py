@@ -1,0 +1,1 @@
+"""The JVM parts: fetched by Maven, verified against a committed list, kept outside the repository."""

@@ -1,0 +1,143 @@
+"""Brings the JVM parts onto this machine and refuses every file that is not on the list.
+
+The directory is named by the hash of `pom.xml` and `jars.sha256`: a changed version or list means a
+new directory, and an existing directory was complete and verified when it was renamed into place.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from deploy.artifacts.prerequisites import MAVEN, require
+from deploy.errors import StackError
+
+POM: Final = Path(__file__).with_name("pom.xml")
+CHECKSUMS: Final = Path(__file__).with_name("jars.sha256")
+_PARTS: Final = ("libs", "plugins")
+_NAME_CHARS: Final = 16
+
+
+class ChecksumMismatch(StackError):
+    """A fetched file differs from the committed list, or the list and the files do not match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """The verified JVM parts below one directory."""
+
+    root: Path
+
+    @property
+    def class_path(self) -> str:
+        """Every library in a fixed order: AppCDS refuses an archive made with another order."""
+        return ":".join(str(jar) for jar in sorted((self.root / "libs").glob("*.jar")))
+
+    @property
+    def plugins(self) -> Path:
+        """Connect's `plugin.path`; never on the worker's class path."""
+        return self.root / "plugins"
+
+
+def cache_root() -> Path:
+    """Where fetched parts of every version live; `INVENTORY_CACHE` overrides."""
+    explicit = os.environ.get("INVENTORY_CACHE")
+    if explicit:
+        return Path(explicit)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "retail-inventory"
+
+
+def cache_name() -> str:
+    """Directory name of exactly this pom and this list."""
+    digest = hashlib.sha256(POM.read_bytes() + CHECKSUMS.read_bytes())
+    return digest.hexdigest()[:_NAME_CHARS]
+
+
+def present() -> Artifacts | None:
+    """The parts if an earlier run fetched and verified them."""
+    root = cache_root() / cache_name()
+    return Artifacts(root) if root.is_dir() else None
+
+
+def ensure(say: Callable[[str], None] = lambda _: None) -> Artifacts:
+    """The parts, fetched and verified when they are not here yet."""
+    found = present()
+    if found:
+        return found
+    cache_root().mkdir(parents=True, exist_ok=True)
+    say("fetching the JVM parts with Maven, about 60 MB")
+    with tempfile.TemporaryDirectory(dir=cache_root(), prefix=".fetch-") as scratch:
+        download(Path(scratch))
+        verify(Path(scratch))
+        target = cache_root() / cache_name()
+        _move_into_place(Path(scratch), target)
+    say(f"{len(read_list())} files verified in {target}")
+    return Artifacts(target)
+
+
+def _move_into_place(scratch: Path, target: Path) -> None:
+    staged = target.with_name(f".{target.name}-{os.getpid()}")
+    staged.mkdir()
+    for part in _PARTS:
+        (scratch / part).rename(staged / part)
+    try:
+        staged.rename(target)
+    except OSError:
+        # Another process fetched at the same time and was first: its verified copy is as good.
+        shutil.rmtree(staged)
+        if not target.is_dir():
+            raise
+
+
+def download(out: Path) -> None:
+    """Run Maven so that `out` holds `libs` and `plugins`."""
+    command = [require(MAVEN), "-B", "-q", "-f", str(POM), f"-Dout={out}", "package"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed arguments
+    if result.returncode:
+        message = f"Maven could not fetch the JVM parts:\n{(result.stdout + result.stderr)[-1500:]}"
+        raise StackError(message, repair=" ".join(command))
+
+
+def digests(root: Path) -> dict[str, str]:
+    """sha256 of every file below `libs` and `plugins`, by relative path."""
+    files = [path for part in _PARTS for path in sorted((root / part).rglob("*")) if path.is_file()]
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
+
+
+def read_list() -> dict[str, str]:
+    """The committed digests by relative path."""
+    lines = CHECKSUMS.read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+
+def verify(root: Path) -> None:
+    """Raise `ChecksumMismatch` unless `root` holds exactly the listed files with their digests."""
+    expected, found = read_list(), digests(root)
+    wrong = sorted(
+        name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
+    )
+    if wrong:
+        name = wrong[0]
+        message = (
+            f"{len(wrong)} fetched files differ from {CHECKSUMS.name}; first {name}: "
+            f"expected {expected.get(name, 'no such file')}, found {found.get(name, 'nothing')}"
+        )
+        raise ChecksumMismatch(message, repair="make artifacts-list  # after reading the change")
+
+
+def write_list() -> int:
+    """Replace the committed list by what Maven gives now; gives the number of files."""
+    with tempfile.TemporaryDirectory() as scratch:
+        download(Path(scratch))
+        found = digests(Path(scratch))
+    text = "".join(f"{digest}  {name}\n" for name, digest in sorted(found.items()))
+    CHECKSUMS.write_text(text, encoding="utf-8")
+    return len(found)

@@ -1,0 +1,89 @@
+"""Finds the programs that no Python package brings, or installs them on Debian as root."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from deploy.errors import MissingPrerequisite
+
+JAVA_AT_LEAST: Final = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program, the Debian package that brings it and what it is for."""
+
+    name: str
+    package: str
+    purpose: str
+
+    @property
+    def repair(self) -> str:
+        """The command that installs it on Debian and its relatives."""
+        return f"sudo apt-get install -y {self.package}"
+
+
+JAVA: Final = Program("java", "openjdk-17-jre-headless", "runs the broker and Connect")
+MAVEN: Final = Program("mvn", "maven", "fetches the broker, Connect and Debezium")
+CHROMIUM: Final = Program("chromium", "chromium", "drives the pages in the browser tests")
+SETPRIV: Final = Program("setpriv", "util-linux", "ties child processes to the supervisor")
+
+
+def find(program: Program) -> str | None:
+    """Absolute path of `program`; `JAVA_HOME` wins for Java."""
+    home = os.environ.get("JAVA_HOME")
+    if program is JAVA and home and (Path(home) / "bin/java").exists():
+        return str(Path(home) / "bin/java")
+    return shutil.which(program.name)
+
+
+def require(program: Program) -> str:
+    """Path of `program`, installed first when this is Debian and we are root."""
+    found = find(program)
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        _apt_install(program.package)
+        found = find(program)
+    if found is None:
+        message = f"{program.name} is missing: it {program.purpose}"
+        raise MissingPrerequisite(message, repair=program.repair)
+    return found
+
+
+def require_java() -> str:
+    """Path of a Java that is new enough."""
+    path = require(JAVA)
+    major = java_major(path)
+    if major < JAVA_AT_LEAST:
+        message = f"{path} is Java {major}; the broker needs {JAVA_AT_LEAST} or newer"
+        raise MissingPrerequisite(message, repair=JAVA.repair)
+    return path
+
+
+def java_version(path: str) -> str:
+    """First line of `java -version`."""
+    result = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 -- fixed arguments
+    return (result.stderr or result.stdout).splitlines()[0]
+
+
+def java_major(path: str) -> int:
+    """Feature release of the Java at `path`; 0 when it does not say."""
+    match = re.search(r'version "(\d+)', java_version(path))
+    return int(match.group(1)) if match else 0
+
+
+def _apt_install(package: str) -> None:
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for command in (
+        ["apt-get", "-q", "update"],
+        ["apt-get", "-q", "install", "-y", "--no-install-recommends", package],
+    ):
+        result = subprocess.run(  # noqa: S603 -- fixed arguments
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+        if result.returncode:
+            message = f"{' '.join(command)} failed: {result.stderr[-800:]}"
+            raise MissingPrerequisite(message, repair=f"sudo apt-get install -y {package}")

@@ -1,0 +1,13 @@
+"""Errors of the local stack: a cause, and the command that repairs it."""
+
+
+class StackError(RuntimeError):
+    """The stack cannot do what was asked; `repair` is a command for the reader, or empty."""
+
+    def __init__(self, message: str, *, repair: str = "") -> None:
+        super().__init__(message)
+        self.repair = repair
+
+
+class MissingPrerequisite(StackError):
+    """A program that the stack needs is not on this machine and could not be installed."""
