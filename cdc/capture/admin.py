@@ -54,9 +54,7 @@ def create_topics(
         for topic in topics
     ]
     created: list[str] = []
-    for name, future in client.create_topics(
-        wanted, operation_timeout=_TIMEOUT_S
-    ).items():
+    for name, future in client.create_topics(wanted, operation_timeout=_TIMEOUT_S).items():
         try:
             future.result()
             created.append(name)
@@ -79,9 +77,7 @@ def topic_drift(bootstrap: str, topics: Iterable[Topic] = TOPICS) -> tuple[Drift
         present.append(topic)
         count = len(existing[topic.name].partitions)
         if count != topic.partitions:
-            found.append(
-                Drift(topic.name, "partitions", str(topic.partitions), str(count))
-            )
+            found.append(Drift(topic.name, "partitions", str(topic.partitions), str(count)))
     return (*found, *_config_drift(client, present))
 
 

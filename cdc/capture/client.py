@@ -108,9 +108,7 @@ class ConnectClient:
             return False
         self.validate(config)
         while True:
-            answer = self._http.put(
-                f"/connectors/{CONNECTOR}/config", json=dict(config)
-            )
+            answer = self._http.put(f"/connectors/{CONNECTOR}/config", json=dict(config))
             # 409 means that the group rebalances; the same call succeeds a moment later.
             if answer.status_code != HTTPStatus.CONFLICT or time.monotonic() > deadline:
                 break
@@ -127,11 +125,7 @@ class ConnectClient:
         except httpx.HTTPError as error:
             return ConnectorState("UNREACHABLE", "UNREACHABLE", str(error))
         if answer.is_error:
-            name = (
-                "UNREGISTERED"
-                if answer.status_code == HTTPStatus.NOT_FOUND
-                else "UNASSIGNED"
-            )
+            name = "UNREGISTERED" if answer.status_code == HTTPStatus.NOT_FOUND else "UNASSIGNED"
             return ConnectorState(name, name, answer.text[:200])
         body = answer.json()
         tasks = body.get("tasks") or [{}]
@@ -151,9 +145,7 @@ class ConnectClient:
 def slot_active(database_url: str, slot: str = SLOT) -> bool:
     """Whether Postgres streams to the connector right now."""
     statement = "SELECT active FROM pg_replication_slots WHERE slot_name = %s"
-    with psycopg.connect(
-        database_url, connect_timeout=5, autocommit=True
-    ) as connection:
+    with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
         row = connection.execute(statement, (slot,)).fetchone()
     return bool(row and row[0])
 
