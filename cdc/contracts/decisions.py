@@ -1,0 +1,200 @@
+"""Records of `reorder.events` and `price.events`: one revision of a need or of a price proposal.
+
+They are level-triggered (design: same id, higher revision wins), so a consumer may see a revision
+any number of times and may miss all but the last.
+"""
+
+import json
+from typing import Any
+
+from cdc.contracts.rejects import Origin, origin_of, position_json
+from inventory.model.outputs import PriceOutput, ReorderOutput
+from inventory.model.value import value
+
+SCHEMA = 1
+SIMULATED_PREFIX = "SIM:"  # ids of simulated decisions; the actuator refuses them
+REORDER_STATUSES = ("open", "accepted", "cancelled", "rejected", "snoozed")
+PRICE_STATUSES = ("open", "accepted", "cancelled", "expired", "rejected", "snoozed")
+
+
+class NotADecision(ValueError):
+    """These bytes are no decision record of a schema known here."""
+
+
+@value
+class Circumstances:
+    """What stands beside a decision: whose it is, and up to where the log was read."""
+
+    inv_key: str
+    origin: Origin
+    as_of_us: int
+    logic_revision: int
+
+    @property
+    def location(self) -> str:
+        """The part of the key before the bar."""
+        return self.inv_key.partition("|")[0]
+
+    @property
+    def sku(self) -> str:
+        """The part of the key after the bar."""
+        return self.inv_key.partition("|")[2]
+
+
+@value
+class ReorderEvent:
+    """One revision of a need, with supplier and unit cost of the policy then in force."""
+
+    output: ReorderOutput
+    supplier: str | None
+    cost_minor: int
+    at: Circumstances
+
+
+@value
+class PriceEvent:
+    """One revision of a price proposal."""
+
+    output: PriceOutput
+    at: Circumstances
+
+
+def encode_reorder(event: ReorderEvent) -> bytes:
+    """Canonical JSON of the event."""
+    output = event.output
+    row = {
+        "kind": "reorder",
+        "supplier": event.supplier,
+        "cost_minor": event.cost_minor,
+        "quantity_units": output.quantity_units,
+        "base_position_units": output.base_position_units,
+        "reorder_point_units": output.reorder_point_units,
+        "order_up_to_units": output.order_up_to_units,
+        "flags": list(output.flags),
+    }
+    return _dumps(row | _common(output, event.at))
+
+
+def encode_price(event: PriceEvent) -> bytes:
+    """Canonical JSON of the event."""
+    output = event.output
+    row = {
+        "kind": "price",
+        "old_minor": output.old_minor,
+        "new_minor": output.new_minor,
+        "regular_minor": output.regular_minor,
+        "floor_minor": output.floor_minor,
+        "step": output.step,
+        "signal": output.signal,
+        "clamps": list(output.clamps),
+        "effective_at_us": output.effective_at_us,
+        "prior_minor": output.prior_minor,
+    }
+    return _dumps(row | _common(output, event.at))
+
+
+def decode_reorder(payload: bytes) -> ReorderEvent:
+    """The event that `encode_reorder` wrote.
+
+    Raises:
+        NotADecision: unknown schema, kind or status, or a field is missing.
+    """
+    row = _loads(payload, "reorder", REORDER_STATUSES)
+    try:
+        output = ReorderOutput(
+            id=row["id"],
+            revision=row["revision"],
+            status=row["status"],
+            quantity_units=row["quantity_units"],
+            base_position_units=row["base_position_units"],
+            reorder_point_units=row["reorder_point_units"],
+            order_up_to_units=row["order_up_to_units"],
+            flags=tuple(row["flags"]),
+            reason=row["reason"],
+            terms=_terms(row),
+        )
+        return ReorderEvent(output, row["supplier"], row["cost_minor"], _circumstances(row))
+    except (KeyError, TypeError) as error:
+        raise _incomplete(row, error) from error
+
+
+def decode_price(payload: bytes) -> PriceEvent:
+    """The event that `encode_price` wrote.
+
+    Raises:
+        NotADecision: unknown schema, kind or status, or a field is missing.
+    """
+    row = _loads(payload, "price", PRICE_STATUSES)
+    try:
+        output = PriceOutput(
+            id=row["id"],
+            revision=row["revision"],
+            status=row["status"],
+            old_minor=row["old_minor"],
+            new_minor=row["new_minor"],
+            step=row["step"],
+            signal=row["signal"],
+            clamps=tuple(row["clamps"]),
+            effective_at_us=row["effective_at_us"],
+            prior_minor=row["prior_minor"],
+            reason=row["reason"],
+            floor_minor=row["floor_minor"],
+            regular_minor=row["regular_minor"],
+            terms=_terms(row),
+        )
+        return PriceEvent(output, _circumstances(row))
+    except (KeyError, TypeError) as error:
+        raise _incomplete(row, error) from error
+
+
+def _common(output: ReorderOutput | PriceOutput, at: Circumstances) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "id": output.id,
+        "revision": output.revision,
+        "status": output.status,
+        "reason": output.reason,
+        "terms": [list(term) for term in output.terms],
+        "inv_key": at.inv_key,
+        "location": at.location,
+        "sku": at.sku,
+        "position": position_json(at.origin),
+        "as_of_us": at.as_of_us,
+        "logic_revision": at.logic_revision,
+    }
+
+
+def _circumstances(row: dict[str, Any]) -> Circumstances:
+    return Circumstances(
+        row["inv_key"],
+        origin_of(row["position"]),
+        row["as_of_us"],
+        row["logic_revision"],
+    )
+
+
+def _terms(row: dict[str, Any]) -> tuple[tuple[str, int | str | None], ...]:
+    return tuple((name, number) for name, number in row["terms"])
+
+
+def _dumps(row: dict[str, object]) -> bytes:
+    return json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _loads(payload: bytes, kind: str, statuses: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        row = json.loads(payload)
+    except ValueError as error:
+        problem = f"{kind} event: not JSON: {error}"
+        raise NotADecision(problem) from error
+    if not isinstance(row, dict) or row.get("schema") != SCHEMA or row.get("kind") != kind:
+        problem = f"{kind} event: schema {SCHEMA} and kind {kind!r} expected, got {row!r:.120}"
+        raise NotADecision(problem)
+    if row.get("status") not in statuses:
+        problem = f"{kind} event {row.get('id')!r}: status {row.get('status')!r} not in {statuses}"
+        raise NotADecision(problem)
+    return row
+
+
+def _incomplete(row: dict[str, Any], error: Exception) -> NotADecision:
+    return NotADecision(f"{row.get('kind')} event {row.get('id')!r}: {error!r}")

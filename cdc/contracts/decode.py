@@ -1,0 +1,82 @@
+"""From the bytes of one `stock.events` record to the `Record` that the rules judge.
+
+Only what has no identity is refused here (domain.md 11.2: `malformed`); everything else, wrong
+column types included, is handed on as it is and judged by the fold, so that live workers and
+recomputations give the same reason. Timestamps become integer microseconds without passing through
+a float.
+"""
+
+from datetime import UTC, datetime
+
+from cdc.contracts.envelope import Malformed, parse_envelope
+from inventory.model.record import Record
+
+__all__ = ["TIMESTAMP_COLUMNS", "Malformed", "decode", "timestamp_us"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PLAIN_LENGTH = len("2026-11-21T02:48:05Z")
+_LONGEST = len("2026-11-21T02:48:05.032085Z")
+
+# timestamptz columns of domain.md 2.6; `due_on` is a date that no rule reads and stays text.
+TIMESTAMP_COLUMNS: dict[str, tuple[str, ...]] = {
+    "sale_line": ("recorded_at", "occurred_at"),
+    "purchase_order_line": ("recorded_at", "ordered_at"),
+    "shipment_line": ("recorded_at", "shipped_at", "received_at"),
+    "stock_count": ("recorded_at", "occurred_at"),
+    "stock_adjustment": ("recorded_at", "occurred_at"),
+    "price_change": ("recorded_at", "effective_from"),
+    "reorder_decision": ("recorded_at", "until_at"),
+    "price_decision": ("recorded_at", "until_at"),
+    "pipeline_heartbeat": ("recorded_at", "occurred_at"),
+    "item_location": ("recorded_at", "reviewed_at", "no_touch_from", "no_touch_until"),
+}
+
+
+def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
+    """The record with this key and value.
+
+    A missing key becomes "" and bytes that are not UTF-8 become lone surrogates: neither is a key
+    of domain.md 0, so the fold rejects both as `key_mismatch`.
+
+    Raises:
+        Malformed: no identity can be formed from `value`.
+    """
+    envelope = parse_envelope(value)
+    columns = TIMESTAMP_COLUMNS.get(envelope.table, ())
+    return Record(
+        offset=offset,
+        key="" if key is None else key.decode("utf-8", "surrogateescape"),
+        table=envelope.table,
+        op=envelope.op,
+        before=_with_integer_times(envelope.before, columns),
+        after=_with_integer_times(envelope.after, columns),
+        lsn=envelope.lsn,
+        commit_us=envelope.commit_us,
+    )
+
+
+def _with_integer_times(image: object, columns: tuple[str, ...]) -> object:
+    """The image, freshly parsed and ours alone, with its times replaced in place."""
+    if type(image) is dict:
+        for column in columns:
+            text = image.get(column)
+            if text is not None:
+                image[column] = timestamp_us(text)
+    return image
+
+
+def timestamp_us(text: object) -> int | str:
+    """Epoch microseconds of Debezium's ISO text, such as `2026-11-21T02:48:05.032085Z`.
+
+    Anything else comes back as text, which the fold rejects as `limit`. A bare number is text too:
+    whether it counts seconds, milliseconds or microseconds would be a guess.
+    """
+    if type(text) is not str:
+        return f"not a timestamp: {text!r:.80}"
+    if not _PLAIN_LENGTH <= len(text) <= _LONGEST or text[10] != "T" or text[-1] != "Z":
+        return text
+    try:
+        since = datetime.fromisoformat(text) - _EPOCH
+    except ValueError:
+        return text
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

@@ -1,0 +1,157 @@
+"""Records of `stock.rejected` and `stock.late`: what the fold could not take, with its evidence.
+
+Both are written before the changelog record that covers them, because no later state can produce
+them again (domain.md 4). Their id is the source record's place, so consumers upsert.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from typing import Any
+
+from inventory.model.value import value
+
+SCHEMA = 1
+
+
+@value
+class Origin:
+    """Place of a source record: generation of the topic, partition and offset."""
+
+    generation: int
+    partition: int
+    offset: int
+
+    @property
+    def id(self) -> str:
+        """`generation-partition-offset`, equal in every replay."""
+        return f"{self.generation}-{self.partition}-{self.offset}"
+
+
+@value
+class Rejection:
+    """A source record that had no effect: its bytes as they were, and why."""
+
+    origin: Origin
+    topic: str
+    reason: str
+    stage: str  # decode | fold
+    detail: str
+    key: bytes | None
+    value: bytes | None
+    logic_revision: int
+    commit_us: int | None  # None if the bytes name no commit time
+
+
+@value
+class Late:
+    """Signed units and amount of one source record that no live window counts (domain.md 3.2)."""
+
+    origin: Origin
+    inv_key: str
+    units: int
+    amount_minor: int
+    reason: str
+    commit_us: int
+
+
+def encode_rejection(rejection: Rejection) -> bytes:
+    """Canonical JSON of the rejection; the original bytes are base64."""
+    origin = rejection.origin
+    return _dumps(
+        {
+            "schema": SCHEMA,
+            "id": origin.id,
+            "generation": origin.generation,
+            "partition": origin.partition,
+            "offset": origin.offset,
+            "topic": rejection.topic,
+            "reason": rejection.reason,
+            "stage": rejection.stage,
+            "detail": rejection.detail,
+            "key_base64": _base64(rejection.key),
+            "value_base64": _base64(rejection.value),
+            "logic_revision": rejection.logic_revision,
+            "commit_us": rejection.commit_us,
+        }
+    )
+
+
+def decode_rejection(payload: bytes) -> Rejection:
+    """The rejection that `encode_rejection` wrote."""
+    row = _loads(payload)
+    return Rejection(
+        origin=Origin(row["generation"], row["partition"], row["offset"]),
+        topic=row["topic"],
+        reason=row["reason"],
+        stage=row["stage"],
+        detail=row["detail"],
+        key=_bytes(row["key_base64"]),
+        value=_bytes(row["value_base64"]),
+        logic_revision=row["logic_revision"],
+        commit_us=row["commit_us"],
+    )
+
+
+def encode_late(late: Late) -> bytes:
+    """Canonical JSON of the late sale."""
+    origin = late.origin
+    return _dumps(
+        {
+            "schema": SCHEMA,
+            "id": origin.id,
+            "inv_key": late.inv_key,
+            "units": late.units,
+            "amount_minor": late.amount_minor,
+            "reason": late.reason,
+            "position": position_json(origin),
+            "commit_us": late.commit_us,
+        }
+    )
+
+
+def decode_late(payload: bytes) -> Late:
+    """The late sale that `encode_late` wrote."""
+    row = _loads(payload)
+    return Late(
+        origin=origin_of(row["position"]),
+        inv_key=row["inv_key"],
+        units=row["units"],
+        amount_minor=row["amount_minor"],
+        reason=row["reason"],
+        commit_us=row["commit_us"],
+    )
+
+
+def position_json(origin: Origin) -> dict[str, int]:
+    """The place as every record of ours writes it."""
+    return {
+        "generation": origin.generation,
+        "partition": origin.partition,
+        "offset": origin.offset,
+    }
+
+
+def origin_of(position: dict[str, int]) -> Origin:
+    """The place that `position_json` wrote."""
+    return Origin(position["generation"], position["partition"], position["offset"])
+
+
+def _dumps(row: dict[str, object]) -> bytes:
+    # ASCII escapes keep a lone surrogate of a broken key writable.
+    return json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _loads(payload: bytes) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(payload)
+    if row.get("schema") != SCHEMA:
+        problem = f"schema must be {SCHEMA}, got {row.get('schema')!r}"
+        raise ValueError(problem)
+    return row
+
+
+def _base64(content: bytes | None) -> str | None:
+    return None if content is None else b64encode(content).decode("ascii")
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else b64decode(text, validate=True)
