@@ -1,0 +1,1 @@
+"""History: the archive, its recomputation, and the comparison with what is live."""

@@ -1,0 +1,1 @@
+"""`stock.events` as Parquet: written once, by partition and offset, listed in a manifest."""

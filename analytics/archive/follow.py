@@ -1,0 +1,171 @@
+"""From the topic into the archive: for ever as a service, or up to given offsets for a run.
+
+One process at a time: a lock file says who. A run that needs the archive complete waits for the
+service that holds the lock, or does the work itself where no service runs.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+from confluent_kafka import OFFSET_BEGINNING, TopicPartition
+
+from analytics import kafka
+from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.writer import (
+    ROLL_AFTER_S,
+    Arrival,
+    PartitionWriter,
+    open_writers,
+)
+from cdc.contracts.topics import STOCK_EVENTS
+from cdc.settings import Connections
+
+_LOCK: Final = "lock"
+_FLUSH: Final = "flush"
+_WAIT_S: Final = 0.5
+_log = structlog.get_logger(__name__)
+
+Progress = Callable[[Mapping[int, int]], None]
+
+
+class ArchiveBehind(RuntimeError):
+    """The archive did not reach the offsets it was asked for in time."""
+
+
+@contextmanager
+def only_archiver(directory: Path) -> Iterator[bool]:
+    """Hold the archive's lock; yields False if another process has it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / _LOCK).open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        stream.truncate(0)
+        stream.write(f"{os.getpid()}\n")
+        stream.flush()
+        yield True
+
+
+def archive_until(
+    settings: Connections, ends: Mapping[int, int], *, timeout_s: float = 600.0
+) -> Manifest:
+    """Have every record before `ends` archived, by the service or here; gives the manifest.
+
+    Raises:
+        ArchiveBehind: not complete within `timeout_s`.
+    """
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        with only_archiver(settings.archive_dir) as mine:
+            if mine:
+                _archive_here(settings, ends, deadline)
+        manifest = Manifest(settings.archive_dir)
+        if manifest.covers(ends):
+            return manifest
+        (settings.archive_dir / _FLUSH).touch()
+        time.sleep(_WAIT_S)
+    manifest = Manifest(settings.archive_dir)
+    behind = {p: end - manifest.next_offset(p) for p, end in ends.items()}
+    problem = f"{settings.archive_dir}: records missing per partition after {timeout_s} s: {behind}"
+    raise ArchiveBehind(problem)
+
+
+def _archive_here(settings: Connections, ends: Mapping[int, int], deadline: float) -> None:
+    if Manifest(settings.archive_dir).covers(ends):
+        return
+    writers = open_writers(
+        settings.archive_dir,
+        partitions=settings.partitions,
+        generation=settings.generation,
+    )
+    starts = checked_starts(settings, writers)
+    tail = kafka.Tail(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions, starts)
+    for message in tail.read_until(ends, deadline=deadline):
+        if message.error() is None:
+            writers[message.partition()].take(arrival(message))
+    for writer in writers:
+        writer.roll()
+
+
+def follow(settings: Connections, *, goes_on: Callable[[], bool], progress: Progress) -> None:
+    """Archive what arrives until `goes_on` says no; the last records are written before it ends."""
+    writers = open_writers(
+        settings.archive_dir,
+        partitions=settings.partitions,
+        generation=settings.generation,
+    )
+    starts = checked_starts(settings, writers)
+    client = kafka.consumer(settings.kafka_bootstrap)
+    client.assign([_assignment(number, starts) for number in range(settings.partitions)])
+    _log.info("archiver follows", topic=STOCK_EVENTS, next_offsets=starts)
+    request = _FlushRequest(settings.archive_dir / _FLUSH)
+    try:
+        while goes_on():
+            asked = request.is_new()
+            for message in kafka.records(client):
+                if message.error() is None:
+                    writers[message.partition()].take(arrival(message))
+            for writer in writers:
+                writer.roll_if_due(after_s=0.0 if asked else ROLL_AFTER_S)
+            progress({writer.partition: writer.next_offset for writer in writers})
+        for writer in writers:
+            writer.roll()
+    finally:
+        client.close()
+
+
+class _FlushRequest:
+    """A file that a run touches when it can't wait for the next regular roll."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = self._stamp()
+
+    def is_new(self) -> bool:
+        """Whether the file was touched since the last look."""
+        before, self._seen = self._seen, self._stamp()
+        return self._seen != before
+
+    def _stamp(self) -> int:
+        return self._path.stat().st_mtime_ns if self._path.exists() else 0
+
+
+def checked_starts(settings: Connections, writers: list[PartitionWriter]) -> dict[int, int]:
+    """Offsets to go on from.
+
+    Raises:
+        BrokenArchive: the topic was cut or recreated under the archive.
+    """
+    first = kafka.start_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
+    end = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
+    for writer in writers:
+        number, expected = writer.partition, writer.next_offset
+        if not first[number] <= expected <= end[number]:
+            problem = (
+                f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {end[number]}, the "
+                f"archive needs {expected} next: the topic was cut or recreated"
+            )
+            raise BrokenArchive(problem)
+    return {writer.partition: writer.next_offset for writer in writers}
+
+
+def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has no public type
+    """What the archive keeps of a Kafka message."""
+    return Arrival(
+        offset=message.offset(),
+        kafka_timestamp_ms=message.timestamp()[1],
+        key=message.key(),
+        value=message.value(),
+    )
+
+
+def _assignment(number: int, starts: Mapping[int, int]) -> TopicPartition:
+    return TopicPartition(STOCK_EVENTS, number, starts[number] or OFFSET_BEGINNING)

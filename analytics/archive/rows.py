@@ -1,0 +1,106 @@
+"""The row of the archive and its Parquet form.
+
+A row keeps the record exactly as the log has it (key and value bytes) plus what a recomputation of
+part of a partition could not find out by itself: the dedupe verdict, which needs the whole
+partition in order. Table, op, lsn and commit time are copied out for people and for pruning.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analytics.digest import row_hash
+
+MALFORMED: Final = "malformed"
+_BATCH_ROWS: Final = 8192
+_ROW_GROUP: Final = 65_536
+
+SCHEMA: Final = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("kafka_timestamp_ms", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("key_crc32", pa.uint32()),
+        ("table", pa.string()),
+        ("op", pa.string()),
+        ("lsn", pa.int64()),
+        ("commit_us", pa.int64()),
+        ("admission", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRow:
+    """One record of `stock.events`; `table`, `op` and `commit_us` are null if it is malformed."""
+
+    offset: int
+    kafka_timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    table: str | None
+    op: str | None
+    lsn: int | None
+    commit_us: int | None
+    admission: str  # name of the dedupe verdict, lower case
+
+
+_FIELDS: Final = tuple(field.name for field in fields(ArchiveRow))
+
+
+def bucket_of(key: bytes | None, buckets: int) -> int:
+    """Key bucket for batch work; independent of the partitioner, which it would echo."""
+    return crc32(key or b"") % buckets
+
+
+def hash_of(row: ArchiveRow) -> int:
+    """Hash of what the row means: place, bytes and verdict."""
+    place = row.offset.to_bytes(8, "little")
+    return row_hash(place, row.key, row.value, row.admission.encode())
+
+
+def write_once(path: Path, rows: Sequence[ArchiveRow], *, topic: str, partition: int) -> None:
+    """Write `rows` under a temporary name, flush, and rename: readers see all or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    pq.write_table(
+        _table(rows, topic, partition),
+        temporary,
+        compression="zstd",
+        row_group_size=_ROW_GROUP,
+    )
+    with temporary.open("rb") as stream:
+        os.fsync(stream.fileno())
+    temporary.replace(path)
+
+
+def read(path: Path, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:
+    """Rows of one file in offset order, of one key bucket where there are several."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=[*_FIELDS, "key_crc32"]):
+            chosen = batch
+            if buckets > 1:
+                crc = batch.column("key_crc32").to_numpy()
+                chosen = batch.filter(pa.array(crc % buckets == bucket))
+            columns = [chosen.column(name).to_pylist() for name in _FIELDS]
+            for values in zip(*columns, strict=True):
+                yield ArchiveRow(*values)
+
+
+def _table(rows: Sequence[ArchiveRow], topic: str, partition: int) -> Any:  # noqa: ANN401 -- pyarrow ships no types
+    columns: dict[str, list[object]] = {
+        name: [getattr(row, name) for row in rows] for name in _FIELDS
+    }
+    columns["topic"] = [topic] * len(rows)
+    columns["partition"] = [partition] * len(rows)
+    columns["key_crc32"] = [crc32(row.key or b"") for row in rows]
+    return pa.table({field.name: columns[field.name] for field in SCHEMA}, schema=SCHEMA)

@@ -1,0 +1,152 @@
+"""One partition on its way into the archive: verdicts in order, files when there is enough.
+
+The verdict (new, re-sent, …) needs every record of the partition in order, so it is found here,
+once, and stored beside the record; a task over one key bucket could not find it out.
+"""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from inventory.dedupe import Ring
+
+from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
+from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, read, write_once
+from analytics.digest import as_hex, total
+from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.topics import STOCK_EVENTS
+from inventory.model.record import Record
+
+ROLL_ROWS: Final = 50_000
+ROLL_AFTER_S: Final = 60.0  # heartbeats alone fill 12 files each time
+HEARTBEAT_TABLE: Final = "pipeline_heartbeat"
+_INT64: Final = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A record as the broker delivers it."""
+
+    offset: int
+    kafka_timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(slots=True)
+class PartitionWriter:
+    """Takes records of one partition in offset order and lists files in the manifest."""
+
+    manifest: Manifest
+    partition: int
+    generation: int
+    ring: Ring = field(default_factory=Ring)
+    newest_commit_us: int = 0
+    fact_end: int = 0
+    _rows: list[ArchiveRow] = field(default_factory=list)
+    _oldest_waiting: float = 0.0
+
+    def restore(self) -> None:
+        """Rebuild the ring from the archive's own files, so that a restart changes no verdict."""
+        for file in self.manifest.files(self.partition):
+            if file.generation != self.generation:
+                problem = (
+                    f"{self.manifest.directory / file.file}: generation {file.generation}, "
+                    f"the topic has {self.generation}; an archive holds one generation"
+                )
+                raise BrokenArchive(problem)
+            for row in read(self.manifest.directory / file.file):
+                if row.admission != MALFORMED:
+                    self.ring.replay(decode(row.key, row.value, offset=row.offset))
+            self.newest_commit_us = file.newest_commit_us
+            self.fact_end = file.fact_end
+
+    def take(self, arrival: Arrival) -> None:
+        """Judge and keep one record; a full buffer becomes a file."""
+        row = self._judged(arrival)
+        if not self._rows:
+            self._oldest_waiting = time.monotonic()
+        self._rows.append(row)
+        if row.table != HEARTBEAT_TABLE:
+            self.fact_end = row.offset + 1
+        if len(self._rows) >= ROLL_ROWS:
+            self.roll()
+
+    def roll_if_due(self, *, after_s: float = ROLL_AFTER_S) -> None:
+        """Write a file if the oldest waiting record has waited long enough."""
+        if self._rows and time.monotonic() - self._oldest_waiting >= after_s:
+            self.roll()
+
+    def roll(self) -> None:
+        """Write what waits as one file: first the bytes, then the manifest's line."""
+        if not self._rows:
+            return
+        first, last = self._rows[0].offset, self._rows[-1].offset
+        name = f"partition={self.partition}/seq-{first:012d}-{last:012d}.parquet"
+        path = self.manifest.directory / name
+        write_once(path, self._rows, topic=STOCK_EVENTS, partition=self.partition)
+        self.manifest.append(
+            ArchiveFile(
+                file=name,
+                generation=self.generation,
+                partition=self.partition,
+                first_offset=first,
+                next_offset=last + 1,
+                rows=len(self._rows),
+                digest=as_hex(total(hash_of(row) for row in self._rows)),
+                newest_commit_us=self.newest_commit_us,
+                fact_end=self.fact_end,
+            )
+        )
+        self._rows = []
+
+    @property
+    def next_offset(self) -> int:
+        """Offset of the next record to take: archived or waiting ones are behind it."""
+        if self._rows:
+            return self._rows[-1].offset + 1
+        return self.manifest.next_offset(self.partition)
+
+    def _judged(self, arrival: Arrival) -> ArchiveRow:
+        try:
+            record = decode(arrival.key, arrival.value, offset=arrival.offset)
+        except Malformed:
+            return _row(arrival, None, MALFORMED)
+        admission = self.ring.fresh(record).name.lower()
+        self.newest_commit_us = max(self.newest_commit_us, record.commit_us)
+        return _row(arrival, record, admission)
+
+
+def _row(arrival: Arrival, record: Record | None, admission: str) -> ArchiveRow:
+    return ArchiveRow(
+        offset=arrival.offset,
+        kafka_timestamp_ms=arrival.kafka_timestamp_ms,
+        key=arrival.key,
+        value=arrival.value,
+        table=None if record is None else _text(record.table),
+        op=None if record is None else _text(record.op),
+        lsn=None if record is None else _int64(record.lsn),
+        commit_us=None if record is None else _int64(record.commit_us),
+        admission=admission,
+    )
+
+
+def _text(content: str) -> str:
+    """Copied out for people only; a lone surrogate of a forged record has no Parquet form."""
+    return content.encode("utf-8", "replace").decode()
+
+
+def _int64(number: int | None) -> int | None:
+    return number if number is not None and -_INT64 <= number < _INT64 else None
+
+
+def open_writers(directory: Path, *, partitions: int, generation: int) -> list[PartitionWriter]:
+    """A writer per partition, continuing where the manifest ends."""
+    directory.mkdir(parents=True, exist_ok=True)
+    manifest = Manifest(directory)
+    manifest.cut_torn_tail()
+    writers = [PartitionWriter(manifest, number, generation) for number in range(partitions)]
+    for writer in writers:
+        writer.restore()
+    return writers

@@ -1,0 +1,1 @@
+"""Recomputing history: one module per verb."""

@@ -1,0 +1,93 @@
+"""What a run will compute: engine, history, code. The plan's digest is the run's name."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from analytics.archive.manifest import Manifest
+from analytics.engines.code import code_hash
+from analytics.engines.unit import ArchiveUnit, units_of
+from inventory.revision import LOGIC_REVISION
+
+ENGINES: Final = ("local", "spark")
+PLAN_SCHEMA: Final = 1
+PLAN_FILE: Final = "plan.json"
+
+
+class UnknownRun(ValueError):
+    """No run has this name, or the request for one is malformed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A recomputation of everything before `ends`; equal plans give equal results."""
+
+    run: str
+    engine: str
+    ends: dict[int, int]
+    buckets: int
+    logic_revision: int
+    code: str
+    units: tuple[ArchiveUnit, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as the run's directory keeps it."""
+        return {"schema": PLAN_SCHEMA, **asdict(self)}
+
+
+def make_plan(
+    manifest: Manifest, *, engine: str, ends: Mapping[int, int], buckets: int = 1
+) -> Plan:
+    """The plan for the history before `ends`; its name follows from what it will compute.
+
+    Raises:
+        UnknownRun: unknown engine.
+    """
+    if engine not in ENGINES:
+        problem = f"engine must be one of {', '.join(ENGINES)}, got {engine!r}"
+        raise UnknownRun(problem)
+    units = units_of(manifest, ends, buckets=buckets)
+    content = json.dumps([engine, LOGIC_REVISION, code_hash(), [u.input_digest for u in units]])
+    digest = hashlib.sha256(content.encode()).hexdigest()[:12]
+    return Plan(
+        run=f"{engine}-{digest}",
+        engine=engine,
+        ends=dict(sorted(ends.items())),
+        buckets=buckets,
+        logic_revision=LOGIC_REVISION,
+        code=code_hash(),
+        units=units,
+    )
+
+
+def save(plan: Plan, runs: Path) -> Path:
+    """Write the plan into its run's directory, once; gives the directory."""
+    directory = runs / plan.run
+    directory.mkdir(parents=True, exist_ok=True)
+    target = directory / PLAN_FILE
+    if not target.exists():
+        temporary = target.with_suffix(".tmp")
+        temporary.write_text(json.dumps(plan.as_json(), sort_keys=True, indent=1))
+        temporary.replace(target)
+    return directory
+
+
+def ends_of_run(runs: Path, name: str) -> dict[int, int]:
+    """End offsets of an earlier run; `last` names the newest one.
+
+    Raises:
+        UnknownRun: there is none.
+    """
+    if name == "last":
+        known = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: path.stat().st_mtime_ns)
+        path = known[-1] if known else runs / PLAN_FILE
+    else:
+        path = runs / name / PLAN_FILE
+    if not path.exists():
+        problem = f"no run {name!r} in {runs}; `inventory backfill status` lists them"
+        raise UnknownRun(problem)
+    row = json.loads(path.read_text())
+    return {int(partition): end for partition, end in row["ends"].items()}

@@ -1,0 +1,48 @@
+"""`backfill status`: which runs there are, and how far each is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from analytics.archive.manifest import Manifest
+from analytics.backfill.plan import PLAN_FILE
+from analytics.backfill.run import RUN_FILE, RUN_MANIFEST, runs_dir
+from cdc.settings import Connections
+
+
+def status(settings: Connections | None = None) -> dict[str, Any]:
+    """Archive and runs, newest run first."""
+    known = settings or Connections()
+    manifest = Manifest(known.archive_dir)
+    files = manifest.all_files()
+    plans = sorted(
+        runs_dir(known).glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns
+    )
+    return {
+        "archive": {
+            "directory": str(known.archive_dir),
+            "files": len(files),
+            "records": sum(file.rows for file in files),
+            "next_offsets": {
+                str(number): manifest.next_offset(number) for number in range(known.partitions)
+            },
+        },
+        "runs": [_run_status(path.parent) for path in plans],
+    }
+
+
+def _run_status(directory: Path) -> dict[str, Any]:
+    plan = json.loads((directory / PLAN_FILE).read_text())
+    done = directory / RUN_MANIFEST
+    finished = done.read_bytes().count(b"\n") if done.exists() else 0
+    summary = {
+        "run": plan["run"],
+        "engine": plan["engine"],
+        "logic_revision": plan["logic_revision"],
+        "units": len(plan["units"]),
+        "units_finished": finished,
+        "finished": (directory / RUN_FILE).exists(),
+    }
+    if summary["finished"]:
+        summary |= json.loads((directory / RUN_FILE).read_text())
+    return summary

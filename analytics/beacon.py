@@ -1,0 +1,50 @@
+"""The row in which a service says that it lives, and what it is doing."""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import psycopg
+import structlog
+
+_EVERY_S: Final = 5.0
+_STATEMENT: Final = """
+INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
+VALUES (%s, %s, clock_timestamp(), %s::jsonb)
+ON CONFLICT (service) DO UPDATE SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
+"""
+_log = structlog.get_logger(__name__)
+
+
+class Beacon:
+    """Writes the row at most every few seconds; a missing database is told, not fatal.
+
+    The archiver's own work needs no database, so it goes on while Postgres is restarted.
+    """
+
+    def __init__(self, service: str, database_url: str) -> None:
+        self._service = service
+        self._url = database_url
+        self._connection: psycopg.Connection | None = None
+        self._next = 0.0
+
+    def shine(self, detail: Mapping[str, object]) -> None:
+        """Write the row if it is due."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _EVERY_S
+        try:
+            if self._connection is None:
+                self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=3)
+            self._connection.execute(_STATEMENT, (self._service, os.getpid(), json.dumps(detail)))
+        except psycopg.Error as error:
+            _log.warning("service heartbeat not written", error=str(error))
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

@@ -1,0 +1,41 @@
+"""Which code computes, as a hash, and the same code as a zip that a cluster can import.
+
+Finished units are kept only as long as their input, logic revision and this hash are equal: a
+changed line of a rule recomputes everything.
+"""
+
+import hashlib
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_RULES: Final = ("inventory", "cdc/contracts", "analytics/engines", "analytics/archive")
+_SHIPPED: Final = ("inventory", "cdc", "analytics")
+
+
+@cache
+def code_hash() -> str:
+    """Hash of every source file that can change a result."""
+    digest = hashlib.sha256()
+    for path in _sources(_RULES):
+        digest.update(str(path.relative_to(ROOT)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def write_zip(directory: Path) -> Path:
+    """An importable zip of what a task needs, named by its content."""
+    directory.mkdir(parents=True, exist_ok=True)
+    target = directory / f"inventory-code-{code_hash()}.zip"
+    temporary = target.with_suffix(".tmp")
+    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in _sources(_SHIPPED):
+            archive.write(path, path.relative_to(ROOT))
+    temporary.replace(target)
+    return target
+
+
+def _sources(parts: tuple[str, ...]) -> list[Path]:
+    return sorted(path for part in parts for path in (ROOT / part).rglob("*.py"))

@@ -1,0 +1,139 @@
+"""Reading topics from explicit offsets, without a group: positions are kept where the result is.
+
+A group would keep a second truth about progress in the broker, one that can disagree with the files
+or rows that were written.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+TIMEOUT_S: Final = 30.0
+_POLL_S: Final = 0.25
+_BATCH: Final = 5000
+_END_OF_PARTITION: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 -- public in spite of its name
+
+
+class TopicUnreadable(RuntimeError):
+    """The topic does not hold what the caller needs; going on would skip records silently."""
+
+
+def consumer(bootstrap: str) -> Consumer:
+    """A consumer that sees committed records only and commits nothing."""
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "inventory-analytics",  # the client demands a name; nothing is stored
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "error",  # a missing offset is a loss, never a new start
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 50,
+            "queued.max.messages.kbytes": 65_536,  # default 1 GB would be this process's memory
+        }
+    )
+
+
+def end_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
+    """Per partition the offset after the last stable record (`read_committed`)."""
+    return _offsets(bootstrap, topic, partitions, OffsetSpec.latest())
+
+
+def start_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
+    """Per partition the first offset that is still there."""
+    return _offsets(bootstrap, topic, partitions, OffsetSpec.earliest())
+
+
+def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> dict[int, int]:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    request = {TopicPartition(topic, number): spec for number in range(partitions)}
+    answers = admin.list_offsets(
+        request,
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        request_timeout=TIMEOUT_S,
+    )
+    return {key.partition: answer.result(TIMEOUT_S).offset for key, answer in answers.items()}
+
+
+def records(client: Consumer, *, wait_s: float = _POLL_S) -> list[Any]:
+    """Messages that have arrived, end-of-partition marks included; raises on anything else."""
+    messages: list[Any] = client.consume(num_messages=_BATCH, timeout=wait_s)
+    for message in messages:
+        error = message.error()
+        if error is not None and error.code() != _END_OF_PARTITION:
+            raise KafkaException(error)
+    return messages
+
+
+@dataclass(slots=True)
+class Tail:
+    """A topic read from the beginning to its end, again and again, each time only what is new."""
+
+    bootstrap: str
+    topic: str
+    partitions: int
+    next_offsets: dict[int, int] = field(default_factory=dict)
+    last_offsets: dict[int, int] = field(default_factory=dict)  # of records, not of markers
+
+    def read(self, *, deadline: float) -> Iterator[Any]:
+        """Messages up to the end that the topic has now, per partition in offset order."""
+        ends = end_offsets(self.bootstrap, self.topic, self.partitions)
+        yield from self.read_until(ends, deadline=deadline)
+
+    def read_until(self, ends: Mapping[int, int], *, deadline: float) -> Iterator[Any]:
+        """Messages before `ends`.
+
+        Transaction markers and compaction leave gaps, so the end of a partition is where the
+        client says so or where a record reaches it.
+        """
+        open_partitions = {
+            number for number, end in ends.items() if self.next_offsets.get(number, 0) < end
+        }
+        if not open_partitions:
+            return
+        client = consumer(self.bootstrap)
+        try:
+            client.assign([self._start(number) for number in sorted(open_partitions)])
+            while open_partitions:
+                yield from self._some(client, ends, open_partitions)
+                self._check(open_partitions, deadline)
+        finally:
+            client.close()
+
+    def _some(self, client: Consumer, ends: Mapping[int, int], still: set[int]) -> Iterator[Any]:
+        for message in records(client):
+            number, offset = message.partition(), message.offset()
+            if number not in still:
+                continue
+            if message.error() is not None:
+                self.next_offsets[number] = max(self.next_offsets.get(number, 0), offset)
+            elif offset < ends[number]:
+                self.next_offsets[number] = offset + 1
+                self.last_offsets[number] = offset
+                yield message
+            else:
+                self.next_offsets[number] = max(self.next_offsets.get(number, 0), ends[number])
+            if self.next_offsets[number] >= ends[number]:
+                still.discard(number)
+                client.pause([TopicPartition(self.topic, number)])
+
+    def _start(self, number: int) -> TopicPartition:
+        known = self.next_offsets.get(number)
+        return TopicPartition(self.topic, number, OFFSET_BEGINNING if known is None else known)
+
+    def _check(self, still: set[int], deadline: float) -> None:
+        if still and time.monotonic() > deadline:
+            problem = f"{self.topic}: partitions {sorted(still)} not read to their end in time"
+            raise TopicUnreadable(problem)
