@@ -7,6 +7,7 @@ from inventory.model.value import value
 
 HISTORY_US = 31 * DAY_US
 PRIOR_SPAN_US = 30 * DAY_US
+ROWS_BEFORE_HISTORY = 2
 
 
 @value
@@ -27,51 +28,109 @@ class PricedFact(Protocol):
     """What a `price_change` row has to say; a protocol, because facts are built on the model."""
 
     @property
-    def effective_from_us(self) -> int: ...
+    def effective_from_us(self) -> int:
+        """From when the price holds."""
+        ...
+
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """Primary key of the row; decides between equal times."""
+        ...
+
     @property
-    def price_minor(self) -> int: ...
+    def price_minor(self) -> int:
+        """The price."""
+        ...
+
     @property
-    def step(self) -> int: ...
+    def step(self) -> int:
+        """Place on the ladder of steps."""
+        ...
+
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Who or what made the price: initial, rule, manual, …"""
+        ...
 
 
 def add_row(timeline: Timeline, fact: PricedFact) -> Timeline:
     """The timeline with the row of `fact` at its place; a later id wins at an equal time."""
-    row = PriceRow(
-        fact.effective_from_us, fact.id, fact.price_minor, fact.step, fact.kind
-    )
+    row = PriceRow(fact.effective_from_us, fact.id, fact.price_minor, fact.step, fact.kind)
     return tuple(sorted((*timeline, row), key=_order))
 
 
 def in_force(timeline: Timeline, at_us: int) -> PriceRow | None:
     """The row with the greatest (effective_from_us, id) that began at or before `at_us`."""
-    found = None
-    for row in timeline:
-        if row.effective_from_us > at_us:
-            break
-        found = row
-    return found
+    for row in reversed(timeline):
+        if row.effective_from_us <= at_us:
+            return row
+    return None
 
 
 def step_at(timeline: Timeline, at_us: int) -> int:
-    """Step of the price in force at `at_us`: 0 regular or no row, 1 … markdown, −1 … raise."""
+    """Step of the price in force at `at_us`: 0 regular or no row, 1 … markdown, -1 … raise."""
     row = in_force(timeline, at_us)
     return 0 if row is None else row.step
 
 
+def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
+    """First reduction of the unbroken run of cuts in force at `at_us`; None without a run.
+
+    An equal price neither breaks nor starts a run; a row exactly at `at_us` belongs to it.
+    """
+    begun = [row for row in timeline if row.effective_from_us <= at_us]
+    first = None
+    for row, earlier in zip(reversed(begun), reversed(begun[:-1]), strict=False):
+        if row.price_minor > earlier.price_minor:
+            break
+        if row.price_minor < earlier.price_minor:
+            first = row
+    return first
+
+
 def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
-    """The rows that a later decision can still need (domain.md 11.9)."""
-    return timeline if stream_time_us >= 0 else timeline
+    """The rows that a later decision can still need (domain.md 11.9).
+
+    Kept: future rows, rows back to 31 days before min(stream time, first cut of the run in
+    force), and two before. Those two give the price at the start of the span and its direction.
+    """
+    if not timeline or timeline[0].effective_from_us > stream_time_us - HISTORY_US:
+        return timeline
+    cut = first_cut(timeline, stream_time_us)
+    reference_us = stream_time_us if cut is None else min(stream_time_us, cut.effective_from_us)
+    horizon_us = reference_us - HISTORY_US
+    older = sum(1 for row in timeline if row.effective_from_us < horizon_us)
+    dropped = older - ROWS_BEFORE_HISTORY
+    return timeline[dropped:] if dropped > 0 else timeline
 
 
-def prior_price(
-    timeline: Timeline, effective_at_us: int, *, progressive: bool
-) -> int | None:
-    """Lowest price of the 30 days before a reduction (domain.md 6.2); None without history."""
-    raise NotImplementedError
+def prior_price(timeline: Timeline, effective_at_us: int, *, progressive: bool) -> int | None:
+    """Lowest price in force in the 30 days before a reduction (domain.md 6.2).
+
+    The span is half-open: it ends before `effective_at_us`, or for `progressive` before the first
+    of an unbroken run of cuts. None without history.
+    """
+    end_us = effective_at_us
+    if progressive:
+        cut = first_cut(timeline, effective_at_us)
+        end_us = effective_at_us if cut is None else cut.effective_from_us
+    return _lowest_in_force(timeline, end_us - PRIOR_SPAN_US, end_us)
+
+
+def _lowest_in_force(timeline: Timeline, start_us: int, end_us: int) -> int | None:
+    """Lowest price in force at any instant of [start, end).
+
+    A row replaced at its own instant was in force at none.
+    """
+    lowest = None
+    replaced_at_us = end_us
+    for row in reversed(timeline):
+        if max(row.effective_from_us, start_us) < min(replaced_at_us, end_us) and (
+            lowest is None or row.price_minor < lowest
+        ):
+            lowest = row.price_minor
+        replaced_at_us = row.effective_from_us
+    return lowest
 
 
 def _order(row: PriceRow) -> tuple[int, int]:

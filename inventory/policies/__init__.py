@@ -1,0 +1,1 @@
+"""What the numbers of a key ask for: orders and prices."""

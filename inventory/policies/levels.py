@@ -1,7 +1,13 @@
 """Reorder point and order-up-to level of the seven families (domain.md 5.1)."""
 
+from math import isqrt
+
 from inventory.facts import ItemLocation
+from inventory.model.arithmetic import ceil_div, half_even
 from inventory.model.value import value
+
+PERIODIC_FAMILIES = ("RS", "RsS")
+SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): deviation of a normal variable from its mean deviation
 
 
 @value
@@ -13,8 +19,92 @@ class Levels:
     order_up_to_units: int | None
 
 
-def levels(
-    policy: ItemLocation | None, rate_micro: int | None, mad_micro: int | None
-) -> Levels:
+NO_LEVELS = Levels(0, None, None)
+
+
+def demand_micro(policy: ItemLocation | None, rate_micro: int | None) -> int:
+    """The demand rate d, with what stands in for it while no day has been observed."""
+    if rate_micro is not None:
+        return rate_micro
+    return 0 if policy is None else policy.initial_rate_micro or 0
+
+
+def deviation_micro(demand: int, rate_micro: int | None, mad_micro: int | None) -> int:
+    """Mean absolute deviation; half of the demand that stands in for an unknown rate."""
+    if rate_micro is None or mad_micro is None:
+        return half_even(demand, 2)
+    return mad_micro
+
+
+def sigma_micro(mad_micro: int) -> int:
+    """Standard deviation of daily demand from its mean absolute deviation."""
+    return half_even(mad_micro * SIGMA_PER_MAD_MICRO, 1_000_000)
+
+
+def span_units(rate_micro: int, centidays: int) -> int:
+    """Units that demand takes in a span; a started unit counts whole."""
+    return ceil_div(rate_micro * centidays, 100_000_000)
+
+
+def protection_centidays(policy: ItemLocation) -> int:
+    """P: how long an order placed now has to last before the next one can arrive."""
+    if policy.replenish_family in PERIODIC_FAMILIES:
+        return policy.lead_time_centidays + policy.review_centidays
+    return policy.lead_time_centidays
+
+
+def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int:
+    """SS of the policy's protection span by its safety method; `sigma` in micro-units."""
+    if policy.safety_method == "fixed":
+        return policy.safety_stock_units
+    if policy.safety_method == "days":
+        return span_units(rate_micro, policy.safety_centidays)
+    demand_variance = 100 * sigma * sigma * protection_centidays(policy)
+    lead_time_variance = (rate_micro * policy.lead_time_sd_centidays) ** 2
+    root = isqrt(demand_variance + lead_time_variance)
+    return ceil_div(policy.service_z_micro * root, 10**14)
+
+
+def levels(policy: ItemLocation | None, rate_micro: int | None, mad_micro: int | None) -> Levels:
     """Levels from the policy and the demand as known now; `rate_micro` None is unknown."""
-    raise NotImplementedError
+    if policy is None or policy.replenish_family == "off":
+        return NO_LEVELS
+    # "S always typed" for par, so `computed` changes nothing there.
+    if policy.levels == "fixed" or policy.replenish_family == "par":
+        return _typed(policy)
+    rate = demand_micro(policy, rate_micro)
+    if policy.replenish_family == "cover":
+        return _cover(policy, rate)
+    return _computed(policy, rate, sigma_micro(deviation_micro(rate, rate_micro, mad_micro)))
+
+
+def _typed(policy: ItemLocation) -> Levels:
+    if policy.replenish_family == "sQ":
+        return Levels(0, policy.reorder_point_units, None)
+    if policy.replenish_family in ("RS", "par"):
+        return Levels(0, policy.order_up_to_units - 1, policy.order_up_to_units)
+    return Levels(0, policy.reorder_point_units, policy.order_up_to_units)
+
+
+def _cover(policy: ItemLocation, rate_micro: int) -> Levels:
+    reorder_point = span_units(rate_micro, policy.min_cover_centidays)
+    order_up_to = max(reorder_point + 1, span_units(rate_micro, policy.max_cover_centidays))
+    return Levels(0, reorder_point, order_up_to)
+
+
+def _computed(policy: ItemLocation, rate_micro: int, sigma: int) -> Levels:
+    safety = safety_stock_units(policy, rate_micro, sigma)
+    protected = span_units(rate_micro, protection_centidays(policy)) + safety
+    match policy.replenish_family:
+        case "sQ":
+            return Levels(safety, protected, None)
+        case "sS":
+            batch = max(
+                1, policy.order_quantity_units, span_units(rate_micro, policy.cycle_centidays)
+            )
+            return Levels(safety, protected, protected + batch)
+        case "RS":
+            return Levels(safety, protected - 1, protected)
+        case _:
+            batch = max(1, span_units(rate_micro, policy.review_centidays))
+            return Levels(safety, protected, protected + batch)

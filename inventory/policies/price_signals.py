@@ -1,0 +1,78 @@
+"""Which of the five signals asks for another price (domain.md 6.1). The first that holds wins."""
+
+from inventory.facts import ItemLocation
+from inventory.model.arithmetic import MINUTE_US, WINDOW_US, ceil_div
+from inventory.model.value import value
+
+OBSERVED_DAYS_NEEDED = 14
+DOWN, UP = -1, 1
+
+
+@value
+class Signal:
+    """A wish for another step; `side` says whether the price has to fall or rise."""
+
+    name: str
+    step: int
+    side: int
+
+
+@value
+class Market:
+    """What the signals look at: stock, supply and demand of the key, as known now."""
+
+    available_units: int
+    supply_units: int
+    rate_micro: int
+    sold_last_24h_units: int
+    quiet_windows: int
+    is_observed: bool
+
+    def cover_centidays(self) -> int | None:
+        """How long the supply lasts; None is unbounded, for a demand of nothing."""
+        if self.rate_micro == 0:
+            return None
+        return self.supply_units * 100_000_000 // self.rate_micro
+
+
+def effective_at_us(stream_time_us: int, lead_minutes: int) -> int:
+    """Start of the first window after the lead time, so that a window has one price."""
+    return ceil_div(stream_time_us + lead_minutes * MINUTE_US, WINDOW_US) * WINDOW_US
+
+
+def first_signal(
+    policy: ItemLocation, market: Market, step: int, *, is_below_floor: bool
+) -> Signal | None:
+    """The first signal that holds; all but `below_floor` need known stock and 14 days."""
+    if is_below_floor:
+        return Signal("below_floor", step, UP)
+    if not market.is_observed:
+        return None
+    if _is_scarce(policy, market):
+        return Signal("scarce", step - 1, UP)
+    if market.available_units > 0:
+        cover = market.cover_centidays()
+        if cover is None or cover > policy.overstock_days * 100:
+            return Signal("overstock", step + 1, DOWN)
+        if market.quiet_windows >= policy.idle_days * policy.trading_windows:
+            return Signal("idle", step + 1, DOWN)
+    return _restore(policy, market, step)
+
+
+def _is_scarce(policy: ItemLocation, market: Market) -> bool:
+    cover = market.cover_centidays()
+    return (
+        policy.scarce_enabled
+        and cover is not None
+        and cover < policy.scarce_days * 100
+        and 1000 * market.sold_last_24h_units * 1_000_000 >= 1500 * market.rate_micro
+    )
+
+
+def _restore(policy: ItemLocation, market: Market, step: int) -> Signal | None:
+    if step < 0:
+        return Signal("restore", step + 1, DOWN)
+    cover = market.cover_centidays()
+    if step > 0 and cover is not None and cover < policy.restore_days * 100:
+        return Signal("restore", step - 1, UP)
+    return None
