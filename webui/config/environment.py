@@ -1,0 +1,60 @@
+"""What the web tier reads from the environment, once, with the prefix `INVENTORY_`."""
+
+import secrets
+from typing import Any, Literal
+
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from cdc.settings import Connections
+
+# Unqualified names resolve to Django's own tables first, then to facts, then to the read model.
+SEARCH_PATH = "app,retail,read_model"
+
+
+class WebEnvironment(BaseSettings):
+    """Settings of the web processes that no other part shares."""
+
+    model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
+
+    # Without a given key sessions end with the process: safe for one command, loud for a server.
+    secret_key: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(48)))
+    demo: bool = False
+    https: bool = False
+    allowed_hosts: str = "127.0.0.1,localhost,[::1]"
+    trusted_origins: str = ""
+    database_role: Literal["app", "owner"] = "app"
+    # 0 = a connection per request; a server sets it, short commands need no pool threads.
+    database_pool: int = 0
+
+    def listed(self, text: str) -> list[str]:
+        """The comma-separated `text` as a list without blanks."""
+        return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def database(connections: Connections, web: WebEnvironment) -> dict[str, Any]:
+    """Django's DATABASES entry for the role that this process may use."""
+    url = (
+        connections.owner_database_url if web.database_role == "owner" else connections.database_url
+    )
+    return database_from_url(url.get_secret_value(), pool=web.database_pool)
+
+
+def database_from_url(url: str, *, pool: int = 0) -> dict[str, Any]:
+    """Django's DATABASES entry for a `postgresql://` address."""
+    parts = conninfo_to_dict(url)
+    options: dict[str, Any] = {"options": f"-c search_path={SEARCH_PATH}"}
+    if pool:
+        options["pool"] = {"min_size": 1, "max_size": pool}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.get("dbname", "retail"),
+        "USER": parts.get("user", ""),
+        "PASSWORD": parts.get("password", ""),
+        "HOST": parts.get("host", "127.0.0.1"),
+        "PORT": str(parts.get("port", "5432")),
+        # Persistent connections leak under ASGI: each thread would keep its own for ever.
+        "CONN_MAX_AGE": 0,
+        "OPTIONS": options,
+    }

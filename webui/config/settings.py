@@ -1,0 +1,119 @@
+"""Django settings; every deployment choice comes from `webui.config.environment`."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from csp.constants import NONCE, NONE, SELF
+
+from cdc.settings import Connections
+from webui.config.environment import WebEnvironment, database
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+ENVIRONMENT = WebEnvironment()
+CONNECTIONS = Connections()
+
+SECRET_KEY = ENVIRONMENT.secret_key.get_secret_value()
+DEBUG = False
+ALLOWED_HOSTS = ENVIRONMENT.listed(ENVIRONMENT.allowed_hosts)
+CSRF_TRUSTED_ORIGINS = ENVIRONMENT.listed(ENVIRONMENT.trusted_origins)
+DEMO = ENVIRONMENT.demo
+
+# A desk is listed here once and takes part in the project when its package exists.
+DESKS = tuple(
+    name
+    for name in ("webui.stock", "webui.reorders", "webui.prices", "webui.system", "webui.live")
+    if find_spec(name) is not None
+)
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "csp",
+    "webui.ledger",
+    "webui.readmodel",
+    *DESKS,
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "webui.config.urls"
+ASGI_APPLICATION = "webui.config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+            ],
+        },
+    },
+]
+
+DATABASES = {"default": database(CONNECTIONS, ENVIRONMENT)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [path for path in (BASE_DIR / "static",) if path.is_dir()]
+STATIC_ROOT = CONNECTIONS.home / "static"
+# Files are served from the source tree: a clone has no build step to forget.
+SERVESTATIC_USE_FINDERS = True
+SERVESTATIC_AUTOREFRESH = False
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+# The local stack speaks HTTP on loopback; behind TLS one variable switches all of these.
+SESSION_COOKIE_SECURE = ENVIRONMENT.https
+CSRF_COOKIE_SECURE = ENVIRONMENT.https
+SECURE_SSL_REDIRECT = ENVIRONMENT.https
+SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = ENVIRONMENT.https
+SECURE_HSTS_PRELOAD = ENVIRONMENT.https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENVIRONMENT.https else None

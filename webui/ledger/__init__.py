@@ -1,0 +1,1 @@
+"""System of record: tables, their constraints, and the services that write them."""

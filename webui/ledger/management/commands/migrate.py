@@ -1,0 +1,28 @@
+"""`migrate`, with the one step that has to come before Django's own: its schema.
+
+Django writes its bookkeeping table before the first migration runs, and it is to live in `app`, not
+in `public`. Default privileges stand here too, because they only reach tables made after them.
+"""
+
+from typing import Any
+
+from django.core.management.commands import migrate
+from django.db import connections
+from typing_extensions import override
+
+BEFORE = """
+CREATE SCHEMA IF NOT EXISTS app;
+ALTER DEFAULT PRIVILEGES IN SCHEMA app GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO app_rw;
+ALTER DEFAULT PRIVILEGES IN SCHEMA app GRANT USAGE, SELECT ON SEQUENCES TO app_rw;
+GRANT USAGE ON SCHEMA app TO app_rw, app_ro;
+"""
+
+
+class Command(migrate.Command):
+    """Django's `migrate` into schema `app`."""
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        with connections[options["database"]].cursor() as cursor:
+            cursor.execute(BEFORE)
+        return super().handle(*args, **options)

@@ -1,0 +1,1 @@
+"""Schema of the system of record, step by step; every step reverses."""

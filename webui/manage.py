@@ -1,0 +1,25 @@
+"""Django's command line: `python -m webui.manage migrate | seed_demo_users | check`.
+
+Commands that change the schema connect as its owner; every other one as the application's role,
+so that a page can never do what only a migration may.
+"""
+
+import os
+import sys
+
+from django.core.management import execute_from_command_line
+
+OWNER_COMMANDS = frozenset({"migrate", "showmigrations", "sqlmigrate", "makemigrations"})
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one management command under the role it needs."""
+    argv = ["manage.py", *(sys.argv[1:] if arguments is None else arguments)]
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
+    if len(argv) > 1 and argv[1] in OWNER_COMMANDS:
+        os.environ["INVENTORY_DATABASE_ROLE"] = "owner"
+    execute_from_command_line(argv)
+
+
+if __name__ == "__main__":
+    main()

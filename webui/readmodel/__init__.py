@@ -1,0 +1,1 @@
+"""Tables that the projector fills and the pages read."""

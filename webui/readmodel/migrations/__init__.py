@@ -1,0 +1,1 @@
+"""Schema of the read model; every step reverses."""

@@ -1,0 +1,1 @@
+"""Traffic: the demo retailer, its seeded trading, and the import of sales files."""
