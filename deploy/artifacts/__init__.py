@@ -1,1 +1,1 @@
-"""The JVM parts: fetched by Maven, verified against a committed list, kept outside the repository."""
+"""The JVM parts: fetched by Maven, verified against a committed list, kept out of the clone."""

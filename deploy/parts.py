@@ -1,0 +1,102 @@
+"""Settings of Postgres, broker and Connect, written once.
+
+The local stack and `docker-compose.yml` are both made from here; `LOCAL_*` are what one machine
+with two cores needs and production must not have. Names are those of the parts' documentation.
+"""
+
+from typing import Final
+
+KAFKA_VERSION: Final = "4.3.1"
+DEBEZIUM_VERSION: Final = "3.7.0.Final"
+POSTGRES_MAJOR: Final = 18
+DATABASE: Final = "retail"
+SCHEMAS: Final = ("retail", "app", "read_model")
+SEARCH_PATH: Final = "app, retail, read_model"
+
+POSTGRES: Final = {
+    "wal_level": "logical",
+    "max_replication_slots": "10",
+    "max_wal_senders": "10",
+    # Without a bound a dead slot keeps WAL until the disk is full.
+    "max_slot_wal_keep_size": "4GB",
+    # Off would add 130 ms to every change: WAL is decoded only once it is flushed.
+    "synchronous_commit": "on",
+    "max_connections": "200",
+    "timezone": "UTC",
+}
+LOCAL_POSTGRES: Final = {
+    # A killed Connect frees its slot after this; the default of 60 s is for real networks.
+    "wal_sender_timeout": "10s",
+    "shared_buffers": "64MB",
+    "max_wal_size": "1GB",
+}
+
+BROKER: Final = {
+    "num.partitions": "12",
+    "auto.create.topics.enable": "false",
+    "delete.topic.enable": "true",
+    "offsets.retention.minutes": "525600",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.num.partitions": "4",
+    # One broker: production runs three, with replication 3 and two in-sync replicas.
+    "default.replication.factor": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    # The default buffer of 128 MiB does not fit the local heap; without it nothing is compacted.
+    "log.cleaner.dedupe.buffer.size": "8388608",
+    "log.segment.bytes": "67108864",
+}
+LOCAL_BROKER: Final = {
+    # A killed broker is refused until its old session ends: 9 s by default.
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "group.min.session.timeout.ms": "1000",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+}
+
+CONNECT: Final = {
+    "group.id": "retail-connect",
+    "config.storage.topic": "_connect_configs",
+    "offset.storage.topic": "_connect_offsets",
+    "status.storage.topic": "_connect_status",
+    "config.storage.replication.factor": "1",
+    "offset.storage.replication.factor": "1",
+    "status.storage.replication.factor": "1",
+    "offset.storage.partitions": "1",
+    "status.storage.partitions": "1",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "key.converter.schemas.enable": "false",
+    "value.converter.schemas.enable": "false",
+    "plugin.discovery": "service_load",
+    # How much is sent again after a crash; the image of Debezium has 60 s.
+    "offset.flush.interval.ms": "2000",
+    "scheduled.rebalance.max.delay.ms": "0",
+    "topic.creation.enable": "false",
+    "connector.client.config.override.policy": "None",
+    # 5 ms since Kafka 4.0: it would be in every change's way to the screen.
+    "producer.linger.ms": "0",
+    "producer.compression.type": "lz4",
+    "producer.batch.size": "131072",
+    "config.providers": "env",
+    "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+}
+LOCAL_CONNECT: Final = {
+    # One local worker: back 5 s after kill -9 instead of 10.
+    "session.timeout.ms": "3000",
+    "heartbeat.interval.ms": "500",
+}
+
+LOCAL_JVM: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.awt.headless=true")
+BROKER_HEAP: Final = "-Xmx320m"
+CONNECT_HEAP: Final = "-Xmx256m"
+
+
+def properties(settings: dict[str, str]) -> str:
+    """`settings` as a Java properties file."""
+    return "".join(f"{name}={value}\n" for name, value in settings.items())

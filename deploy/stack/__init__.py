@@ -1,0 +1,1 @@
+"""The stack without containers: the real parts as supervised child processes on loopback."""

@@ -1,0 +1,86 @@
+"""Roles, database and schemas before Django's migrations; both steps may run again at any time."""
+
+import subprocess
+import sys
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from deploy.errors import StackError
+from deploy.parts import DATABASE, SCHEMAS, SEARCH_PATH
+from deploy.stack.context import Context
+from deploy.stack.home import PROJECT
+
+OWNER: Final = "retail_owner"
+# `cdc` may stream and gets SELECT in a migration; it owns nothing and is no superuser.
+ROLES: Final = {
+    OWNER: "LOGIN",
+    "app_rw": "LOGIN",
+    "app_ro": "LOGIN",
+    "cdc": "LOGIN REPLICATION",
+}
+
+
+def create_database(context: Context) -> None:
+    """Create roles with this home's passwords, the database and its schemas."""
+    with psycopg.connect(context.database_url("postgres", "postgres"), autocommit=True) as server:
+        existing = {row[0] for row in server.execute("SELECT rolname FROM pg_roles")}
+        for role, attributes in ROLES.items():
+            verb = "ALTER" if role in existing else "CREATE"
+            server.execute(
+                sql.SQL("{} ROLE {} {} PASSWORD {}").format(
+                    sql.SQL(verb),
+                    sql.Identifier(role),
+                    sql.SQL(attributes),
+                    sql.Literal(context.secrets[role]),
+                )
+            )
+        found = server.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))
+        if found.fetchone() is None:
+            server.execute(
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(
+                    sql.Identifier(DATABASE), sql.Identifier(OWNER)
+                )
+            )
+    _create_schemas(context)
+
+
+def _create_schemas(context: Context) -> None:
+    database = sql.Identifier(DATABASE)
+    with psycopg.connect(context.database_url("postgres"), autocommit=True) as connection:
+        for role in ROLES:
+            name = sql.Identifier(role)
+            connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, name))
+            if role != "cdc":
+                connection.execute(
+                    sql.SQL("ALTER ROLE {} IN DATABASE {} SET search_path = {}").format(
+                        name, database, sql.SQL(SEARCH_PATH)
+                    )
+                )
+        for schema in SCHEMAS:
+            connection.execute(
+                sql.SQL("CREATE SCHEMA IF NOT EXISTS {} AUTHORIZATION {}").format(
+                    sql.Identifier(schema), sql.Identifier(OWNER)
+                )
+            )
+
+
+def migrate(context: Context) -> None:
+    """Apply Django's migrations as the owner of the schema."""
+    command = [sys.executable, "-m", "webui.manage", "migrate", "--no-input", "--verbosity", "1"]
+    owner = context.database_url(OWNER)
+    log = context.home.log_of("migrate")
+    with log.open("wb") as output:
+        result = subprocess.run(  # noqa: S603 -- fixed arguments
+            command,
+            env=context.environment(INVENTORY_DATABASE_URL=owner),
+            cwd=PROJECT,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if result.returncode:
+        tail = log.read_text(encoding="utf-8", errors="replace")[-1500:]
+        message = f"migrations failed, see {log}:\n{tail}"
+        raise StackError(message, repair="inventory logs migrate")

@@ -1,0 +1,128 @@
+"""What every service definition needs to know of a stack: places, ports, secrets, JVM parts."""
+
+import importlib.util
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from cdc.contracts.topics import PARTITIONS
+from deploy.artifacts.fetch import Artifacts
+from deploy.errors import StackError
+from deploy.parts import DATABASE
+from deploy.stack.home import Home
+
+INFRASTRUCTURE: Final = ("postgres", "kafka", "connect")
+# Service name to the module that it runs, in starting order.
+APPLICATIONS: Final = {
+    "projector": "streams.sinks.projector",
+    "actuator": "streams.sinks.actuator",
+    "archiver": "analytics.archive",
+    "heartbeat": "webui.jobs",
+    "web": "webui",
+}
+WORKER_MODULE: Final = "streams.worker"
+STEPS: Final = ("migrate", "topics", "connector")
+HOST: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a person may choose when starting a stack."""
+
+    workers: int = 2
+    only: tuple[str, ...] = ()
+    seed_data: str = "none"
+    demo: bool = False
+    ports: Mapping[str, int] = field(default_factory=dict)
+
+    def wants(self, name: str) -> bool:
+        """Whether the service or step `name` belongs to this stack."""
+        return not self.only or name in self.only
+
+    def check(self) -> None:
+        """Raise `StackError` for a value that no stack has."""
+        known = {*INFRASTRUCTURE, *APPLICATIONS, *STEPS, *worker_names(self.workers)}
+        unknown = sorted(set(self.only) - known)
+        if unknown:
+            message = f"--only {unknown[0]!r}: expected names of {', '.join(sorted(known))}"
+            raise StackError(message)
+        if not 1 <= self.workers <= PARTITIONS:
+            message = f"--workers {self.workers}: expected 1 to {PARTITIONS}, one per partition"
+            raise StackError(message)
+        if self.seed_data not in ("none", "demo"):
+            message = f"--seed-data {self.seed_data!r}: expected none or demo"
+            raise StackError(message)
+
+
+def worker_names(count: int) -> tuple[str, ...]:
+    """Names of the stream workers."""
+    return tuple(f"worker-{number}" for number in range(1, count + 1))
+
+
+def module_exists(name: str) -> bool:
+    """Whether a module can be started; a stack of a part of the project leaves others out."""
+    try:
+        found = importlib.util.find_spec(name)
+        if found is not None and found.submodule_search_locations is not None:
+            return importlib.util.find_spec(f"{name}.__main__") is not None
+    except ModuleNotFoundError:
+        return False
+    return found is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One stack, completely described."""
+
+    home: Home
+    options: Options
+    ports: Mapping[str, int]
+    secrets: Mapping[str, str]
+    artifacts: Artifacts | None = None
+    java: str = ""
+
+    @property
+    def kafka_bootstrap(self) -> str:
+        """Address of the broker."""
+        return f"{HOST}:{self.ports['kafka']}"
+
+    @property
+    def connect_url(self) -> str:
+        """Address of Connect's REST interface."""
+        return f"http://{HOST}:{self.ports['connect']}"
+
+    @property
+    def web_url(self) -> str:
+        """Address of the pages."""
+        return f"http://{HOST}:{self.ports['web']}"
+
+    def database_url(self, role: str, database: str = DATABASE) -> str:
+        """Address of Postgres for one role, password included."""
+        return (
+            f"postgresql://{role}:{self.secrets[role]}@{HOST}:{self.ports['postgres']}/{database}"
+        )
+
+    def variables(self) -> dict[str, str]:
+        """The `INVENTORY_*` variables of every process of this stack."""
+        return {
+            "INVENTORY_HOME": str(self.home.path),
+            "INVENTORY_KAFKA_BOOTSTRAP": self.kafka_bootstrap,
+            "INVENTORY_CONNECT_URL": self.connect_url,
+            "INVENTORY_DATABASE_URL": self.database_url("app_rw"),
+            "INVENTORY_OWNER_DATABASE_URL": self.database_url("retail_owner"),
+            "INVENTORY_READ_DATABASE_URL": self.database_url("app_ro"),
+            "INVENTORY_QUERY_TOKEN": self.secrets["query_token"],
+            "INVENTORY_SECRET_KEY": self.secrets["secret_key"],
+            "INVENTORY_WEB_PORT": str(self.ports["web"]),
+            "INVENTORY_DEMO": "1" if self.options.demo else "0",
+            "INVENTORY_PARTITIONS": str(PARTITIONS),
+            "INVENTORY_GENERATION": "1",
+        }
+
+    def environment(self, **extra: str) -> dict[str, str]:
+        """A child's environment: ours without other stacks' variables, plus this stack's."""
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith("INVENTORY_")
+        }
+        return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables() | extra

@@ -1,0 +1,110 @@
+"""Starting a stack in the background, waiting for it, and ending it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from deploy.errors import StackError
+from deploy.stack.context import Options
+from deploy.stack.home import PROJECT, Home
+from deploy.stack.processes import end, wait_until
+from deploy.stack.runtime import Runtime, read_runtime, write_runtime
+
+Say = Callable[[dict[str, Any]], None]
+
+_POLL_S: Final = 0.1
+_START_S: Final = 300.0
+_STOP_S: Final = 60.0
+
+
+def daemon_command(home: Home, options: Options) -> list[str]:
+    """Command line of the supervisor's process."""
+    command = [sys.executable, "-m", "deploy.stack.daemon", str(home.path)]
+    command += ["--workers", str(options.workers), "--seed-data", options.seed_data]
+    command += ["--only", ",".join(options.only)] if options.only else []
+    command += ["--demo"] if options.demo else []
+    for name, port in options.ports.items():
+        command += ["--port", f"{name}={port}"]
+    return command
+
+
+def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> Runtime:
+    """Start the supervisor as a daemon and return once the whole stack is ready.
+
+    Gives the runtime of the stack that already runs when there is one.
+
+    Raises:
+        StackError: it did not become ready; the message says what and where.
+    """
+    options.check()
+    current = read_runtime(home)
+    if current.running and current.phase in ("starting", "ready"):
+        return wait_ready(home, say)
+    home.create()
+    environment = os.environ | {"INVENTORY_HOME": str(home.path)}
+    with home.log_of("supervisor").open("ab") as log:
+        daemon = subprocess.Popen(  # noqa: S603 -- our own module
+            daemon_command(home, options),
+            cwd=PROJECT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    started = wait_until(
+        lambda: read_runtime(home).supervisor_pid == daemon.pid or daemon.poll() is not None,
+        timeout_s=_STOP_S,
+    )
+    if not started or (
+        daemon.poll() is not None and read_runtime(home).supervisor_pid != daemon.pid
+    ):
+        tail = home.log_of("supervisor").read_text(encoding="utf-8", errors="replace")[-800:]
+        message = f"the supervisor did not start:\n{tail}"
+        raise StackError(message, repair="inventory logs supervisor")
+    return wait_ready(home, say)
+
+
+def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
+    """Follow a starting stack until it is ready."""
+    deadline = time.monotonic() + _START_S
+    told = 0
+    while True:
+        runtime = read_runtime(home)
+        for step in runtime.steps[told:]:
+            say(step)
+        told = len(runtime.steps)
+        if runtime.phase == "ready" and runtime.running:
+            return runtime
+        if runtime.phase == "failed" or not runtime.running:
+            message = runtime.error or "the supervisor ended"
+            raise StackError(message, repair=runtime.repair or "inventory logs supervisor")
+        if time.monotonic() > deadline:
+            message = f"the stack is still starting after {_START_S:.0f} s"
+            raise StackError(message, repair="inventory doctor")
+        time.sleep(_POLL_S)
+
+
+def stop(home: Home) -> bool:
+    """End the stack of `home`; gives whether there was one.
+
+    Also ends children that a killed supervisor left, by their recorded identity.
+    """
+    runtime = read_runtime(home)
+    was_running = runtime.running
+    if was_running:
+        os.kill(runtime.supervisor_pid, signal.SIGTERM)
+        if not wait_until(lambda: not runtime.running, timeout_s=_STOP_S):
+            os.kill(runtime.supervisor_pid, signal.SIGKILL)
+    leftover = read_runtime(home)
+    end(leftover.children(), signal.SIGTERM)
+    if leftover.phase not in ("down", "failed"):
+        leftover.phase = "down"
+        for service in leftover.services.values():
+            service.state, service.pid = "stopped", None
+        write_runtime(home, leftover)
+    return was_running

@@ -1,0 +1,112 @@
+"""The supervisor's process: `python -m deploy.stack.daemon` in the background, or called by `up`."""
+
+import argparse
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from deploy.artifacts import fetch
+from deploy.artifacts.prerequisites import require_java
+from deploy.errors import StackError
+from deploy.stack.context import Context, Options, worker_names
+from deploy.stack.director import Director
+from deploy.stack.home import Home
+from deploy.stack.ports import choose_ports
+from deploy.stack.processes import end, identify
+from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
+from deploy.stack.supervisor import Supervisor
+
+
+def build_context(home: Home, options: Options) -> Context:
+    """Choose ports and secrets, and find the JVM parts when the stack needs them."""
+    home.create()
+    names = ("postgres", "kafka", "kafka_controller", "connect", "web")
+    ports = choose_ports(
+        home.path / "ports.json", (*names, *worker_names(options.workers)), dict(options.ports)
+    )
+    jvm = options.wants("kafka") or options.wants("connect")
+    return Context(
+        home=home,
+        options=options,
+        ports=ports,
+        secrets=home.secrets(),
+        artifacts=fetch.ensure() if jvm else None,
+        java=require_java() if jvm else "",
+    )
+
+
+def supervise(home: Home, options: Options) -> int:
+    """Run a stack until a signal; gives the exit code.
+
+    Raises:
+        StackError: another supervisor has this home, or the stack cannot be prepared.
+    """
+    home.path.mkdir(parents=True, exist_ok=True)
+    with (home.path / "supervisor.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            message = f"another supervisor runs in {home.path}"
+            raise StackError(message, repair="inventory down") from error
+        end_leftovers(home)
+        return _supervise_locked(home, options)
+
+
+def _supervise_locked(home: Home, options: Options) -> int:
+    me = identify(os.getpid())
+    runtime = Runtime(phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started)
+    home.create()
+    write_runtime(home, runtime)
+    try:
+        context = build_context(home, options)
+    except StackError as error:
+        runtime.phase, runtime.error, runtime.repair = "failed", str(error), error.repair
+        write_runtime(home, runtime)
+        return 1
+    runtime.ports = dict(context.ports)
+    write_environment(home, runtime, context.variables())
+    supervisor = Supervisor(home, runtime)
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        supervisor.stop()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    Director(context, supervisor).start()
+    supervisor.run()
+    return 1 if runtime.error else 0
+
+
+def end_leftovers(home: Home) -> None:
+    """End children of a supervisor that was killed, before their ports are wanted again."""
+    end(read_runtime(home).children(), signal.SIGTERM)
+
+
+def options_from(arguments: Sequence[str]) -> tuple[Home, Options]:
+    """Home and options from the command line that `control.start_detached` writes."""
+    parser = argparse.ArgumentParser(prog="deploy.stack.daemon")
+    parser.add_argument("home", type=Path)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed-data", default="none")
+    parser.add_argument("--demo", action="store_true")
+    parser.add_argument("--port", action="append", default=[], metavar="NAME=PORT")
+    found = parser.parse_args(arguments)
+    ports = dict(entry.split("=", 1) for entry in found.port)
+    options = Options(
+        workers=found.workers,
+        only=tuple(name for name in found.only.split(",") if name),
+        seed_data=found.seed_data,
+        demo=found.demo,
+        ports={name: int(port) for name, port in ports.items()},
+    )
+    return Home(found.home), options
+
+
+if __name__ == "__main__":
+    sys.exit(supervise(*options_from(sys.argv[1:])))

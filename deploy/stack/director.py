@@ -1,0 +1,186 @@
+"""The order in which a stack comes up, each step behind the probe of the step before it.
+
+The JVM parts start together with Postgres, because Connect waits for its broker by itself. Nothing
+writes a captured table before the slot streams: rows that were there earlier would arrive as
+snapshot rows, which are no movements.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from cdc.capture.admin import create_topics
+from cdc.capture.client import ConnectClient, connector_config, wait_streaming
+from deploy.errors import StackError
+from deploy.stack import bootstrap
+from deploy.stack.context import (
+    APPLICATIONS,
+    HOST,
+    WORKER_MODULE,
+    Context,
+    module_exists,
+    worker_names,
+)
+from deploy.stack.service import Service
+from deploy.stack.services import application, connect, kafka, postgres
+from deploy.stack.supervisor import Supervisor
+
+_POLL_S: Final = 0.1
+_WATCH_S: Final = 5.0
+_FAILED_FOR_S: Final = 10.0
+_RESTARTS_PER_HOUR: Final = 5
+_HOUR_S: Final = 3600.0
+# These write captured tables, so they wait for the slot.
+_AFTER_CAPTURE: Final = ("heartbeat", "web")
+
+
+class Director(threading.Thread):
+    """Brings the stack up step by step, then keeps an eye on the connector."""
+
+    def __init__(self, context: Context, supervisor: Supervisor) -> None:
+        super().__init__(name="director", daemon=True)
+        self.context = context
+        self.supervisor = supervisor
+        self._steps_lock = threading.Lock()
+
+    def run(self) -> None:
+        """Start everything; a failure is recorded for the person and stops the stack."""
+        try:
+            self._bring_up()
+            self.supervisor.note(phase="ready")
+            self._watch_connector()
+        except Exception as error:  # noqa: BLE001 -- the edge of the process: told, then stopped
+            if not self.supervisor.stopping.is_set():
+                repair = error.repair if isinstance(error, StackError) else "inventory doctor"
+                text = str(error) if isinstance(error, StackError) else f"{error!r}"
+                self.supervisor.note(error=text, repair=repair)
+                self.supervisor.stop()
+
+    def _bring_up(self) -> None:
+        with ThreadPoolExecutor(max_workers=3, thread_name_prefix="start") as pool:
+            started = time.monotonic()
+            jobs = [
+                pool.submit(job, started)
+                for name, job in (
+                    ("postgres", self._start_postgres),
+                    ("kafka", self._start_kafka),
+                    ("connect", self._start_connect),
+                )
+                if self.context.options.wants(name)
+            ]
+            for job in jobs:
+                job.result()
+        self._start_applications(before_capture=True)
+        self._start_capture()
+        self._start_applications(before_capture=False)
+
+    def _start_postgres(self, started: float) -> None:
+        postgres.prepare(self.context)
+        self._serve([postgres.service(self.context)], started)
+        self._step("database", lambda: bootstrap.create_database(self.context))
+        if self.context.options.wants("migrate") and module_exists("webui.manage"):
+            self._step("migrations", lambda: bootstrap.migrate(self.context))
+
+    def _start_kafka(self, started: float) -> None:
+        kafka.prepare(self.context)
+        self._serve([kafka.service(self.context)], started)
+        self._step("topics", lambda: create_topics(self.context.kafka_bootstrap))
+
+    def _start_connect(self, started: float) -> None:
+        connect.prepare(self.context)
+        self._serve([connect.service(self.context)], started)
+
+    def _start_capture(self) -> None:
+        wanted = all(map(self.context.options.wants, ("postgres", "kafka", "connect", "connector")))
+        if not wanted or not module_exists("webui.manage"):
+            return
+
+        def register() -> None:
+            client = ConnectClient(self.context.connect_url)
+            try:
+                client.register(connector_config(HOST, self.context.ports["postgres"]))
+                wait_streaming(client, self.context.database_url("postgres"))
+            finally:
+                client.close()
+
+        self._step("connector", register)
+
+    def _start_applications(self, *, before_capture: bool) -> None:
+        wants = self.context.options.wants
+        services: list[Service] = []
+        if before_capture and module_exists(WORKER_MODULE):
+            names = worker_names(self.context.options.workers)
+            services += [application.worker(self.context, name) for name in names if wants(name)]
+        services += [
+            application.application(self.context, name)
+            for name, module in APPLICATIONS.items()
+            if (name in _AFTER_CAPTURE) != before_capture and wants(name) and module_exists(module)
+        ]
+        # Started now and awaited below: capture does not depend on them, nor they on capture.
+        self.supervisor.want(*services)
+        if not before_capture:
+            self._serve(services, time.monotonic())
+        else:
+            self._pending = services
+        if not before_capture and self._pending:
+            self._serve(self._pending, time.monotonic())
+
+    def _serve(self, services: list[Service], started: float) -> None:
+        """Have `services` run and wait for each one's probe."""
+        self.supervisor.want(*[s for s in services if self.supervisor.pid_of(s.name) is None])
+        for service in services:
+            self._wait_ready(service)
+            where = f":{service.port}" if service.port else ""
+            self._say(f"{service.name} {where}".strip(), time.monotonic() - started)
+
+    def _wait_ready(self, service: Service) -> None:
+        deadline = time.monotonic() + service.ready_within_s
+        while not self.supervisor.stopping.is_set():
+            pid = self.supervisor.pid_of(service.name)
+            if pid is not None and service.ready(pid):
+                self.supervisor.mark_ready(service.name)
+                return
+            if time.monotonic() > deadline:
+                break
+            time.sleep(_POLL_S)
+        log = self.context.home.log_of(service.name)
+        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:])
+        message = (
+            f"{service.name} did not become ready in {service.ready_within_s:.0f} s, "
+            f"see {log}; its last lines:\n{tail}"
+        )
+        raise StackError(message, repair="inventory doctor")
+
+    def _step(self, name: str, work: Callable[[], object]) -> None:
+        started = time.monotonic()
+        work()
+        self._say(name, time.monotonic() - started)
+
+    def _say(self, name: str, seconds: float) -> None:
+        with self._steps_lock:
+            step = {"step": name, "seconds": round(seconds, 1)}
+            self.supervisor.note(steps=[*self.supervisor.runtime.steps, step])
+
+    def _watch_connector(self) -> None:
+        """Restart a failed connector task, a few times an hour: a poison row fails for ever."""
+        if not self.context.options.wants("connect"):
+            return
+        client = ConnectClient(self.context.connect_url, timeout_s=5.0)
+        restarts: list[float] = []
+        failed_since: float | None = None
+        while not self.supervisor.stopping.wait(_WATCH_S):
+            now = time.monotonic()
+            if not client.state().failed:
+                failed_since = None
+                continue
+            failed_since = failed_since or now
+            restarts = [at for at in restarts if now - at < _HOUR_S]
+            if now - failed_since >= _FAILED_FOR_S and len(restarts) < _RESTARTS_PER_HOUR:
+                client.restart_failed()
+                restarts.append(now)
+                failed_since = None
+                total = self.supervisor.runtime.connector_restarts + 1
+                self.supervisor.note(connector_restarts=total)
+        client.close()

@@ -1,0 +1,94 @@
+"""Everything a local stack writes lives below one directory; this module names the places."""
+
+import json
+import os
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+PROJECT: Final = Path(__file__).resolve().parents[2]
+_SECRETS: Final = (
+    "postgres",
+    "retail_owner",
+    "app_rw",
+    "app_ro",
+    "cdc",
+    "query_token",
+    "secret_key",
+)
+
+
+def default_home() -> Path:
+    """`INVENTORY_HOME`, or `.inventory` beside the code."""
+    return Path(os.environ.get("INVENTORY_HOME") or PROJECT / ".inventory").resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The directory of one stack."""
+
+    path: Path
+
+    @property
+    def runtime_file(self) -> Path:
+        """What runs now: services, pids, ports, environment."""
+        return self.path / "runtime.json"
+
+    @property
+    def logs(self) -> Path:
+        """One file per service."""
+        return self.path / "logs"
+
+    @property
+    def config(self) -> Path:
+        """Generated configuration of the parts."""
+        return self.path / "config"
+
+    @property
+    def postgres(self) -> Path:
+        """Postgres' data directory."""
+        return self.path / "postgres"
+
+    @property
+    def kafka(self) -> Path:
+        """The broker's log directory."""
+        return self.path / "kafka"
+
+    def log_of(self, service: str) -> Path:
+        """Log file of one service."""
+        return self.logs / f"{service}.log"
+
+    def create(self) -> None:
+        """Make the directories; the home itself is closed to other users except to pass through."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.chmod(0o711)
+        for directory in (self.logs, self.config, self.path / "archive", self.path / "workers"):
+            directory.mkdir(mode=0o700, exist_ok=True)
+
+    def secrets(self) -> dict[str, str]:
+        """Passwords and tokens, made once per home and readable by its owner only."""
+        path = self.path / "secrets.json"
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        missing = [name for name in _SECRETS if name not in known]
+        if missing:
+            known |= {name: secrets.token_urlsafe(32) for name in missing}
+            write_json(path, known)
+        return {name: str(value) for name, value in known.items()}
+
+    def contents(self) -> tuple[Path, ...]:
+        """What `reset` would delete."""
+        return tuple(sorted(self.path.iterdir())) if self.path.is_dir() else ()
+
+    def delete(self) -> None:
+        """Delete the directory and nothing else."""
+        shutil.rmtree(self.path, ignore_errors=False)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Replace `path` in one step, readable by the owner only."""
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(value, file, indent=1)
+    staged.replace(path)

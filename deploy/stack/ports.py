@@ -1,0 +1,58 @@
+"""Ports of a home: chosen once, remembered, and chosen again only when something else has them."""
+
+import json
+import random
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from deploy.errors import StackError
+from deploy.stack.home import write_json
+
+# Below the range from which the kernel takes ports for outgoing connections. From inside it, a
+# client that keeps dialling a dead broker can be connected to itself and then holds its port.
+_LOWEST: Final = 15_000
+_HIGHEST: Final = 32_000
+_ATTEMPTS: Final = 200
+PREFERRED: Final = {"web": 8080}
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on `port` now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def free_port(taken: Iterable[int] = ()) -> int:
+    """A port on which nothing listens and that is not in `taken`."""
+    avoid = set(taken)
+    for _ in range(_ATTEMPTS):
+        port = random.randrange(_LOWEST, _HIGHEST)  # noqa: S311 -- a port is no secret
+        if port not in avoid and is_free(port):
+            return port
+    message = f"no free port between {_LOWEST} and {_HIGHEST} on 127.0.0.1"
+    raise StackError(message, repair="ss -ltnp")
+
+
+def choose_ports(file: Path, names: Iterable[str], wanted: dict[str, int]) -> dict[str, int]:
+    """A port for each name: the wanted one, else the remembered one, else a free one."""
+    remembered: dict[str, int] = (
+        json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    )
+    chosen: dict[str, int] = {}
+    for name in names:
+        taken = set(chosen.values()) | set(remembered.values())
+        candidates = [wanted.get(name), remembered.get(name), PREFERRED.get(name)]
+        if wanted.get(name) == 0:
+            candidates = [remembered.get(name)]
+        chosen[name] = next(
+            (port for port in candidates if port and is_free(port)), 0
+        ) or free_port(taken)
+    write_json(file, remembered | chosen)
+    return chosen

@@ -1,0 +1,108 @@
+"""Starting and ending child processes so that none is ever left behind.
+
+Each child leads its own process group and dies with the supervisor (`setpriv --pdeathsig`: a
+`preexec_fn` could dead-lock beside threads). A pid alone names nobody after it was reused, so pids
+are compared together with the start time that the kernel keeps.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from deploy.artifacts.prerequisites import SETPRIV, require
+
+GRACE_S: Final = 10.0
+_POLL_S: Final = 0.05
+_LOG_LIMIT: Final = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process for as long as it lives: pid and start time in clock ticks since boot."""
+
+    pid: int
+    started: int
+
+
+def start_ticks(pid: int) -> int | None:
+    """Start time of a living process; None for none and for a zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The command in parentheses may contain blanks and parentheses.
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def alive(process: ProcessId) -> bool:
+    """Whether exactly this process still runs."""
+    return start_ticks(process.pid) == process.started
+
+
+def identify(pid: int) -> ProcessId:
+    """The identity of a child that was just started."""
+    return ProcessId(pid, start_ticks(pid) or 0)
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    directory: Path,
+    log: Path,
+    death_signal: signal.Signals = signal.SIGTERM,
+    privileges: Sequence[str] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a child in its own group that gets `death_signal` when the supervisor dies."""
+    if log.exists() and log.stat().st_size > _LOG_LIMIT:
+        log.replace(log.with_suffix(".log.1"))
+    wrapper = [require(SETPRIV), "--pdeathsig", death_signal.name.removeprefix("SIG"), *privileges]
+    with log.open("ab") as output:
+        return subprocess.Popen(  # noqa: S603 -- commands come from the service definitions
+            [*wrapper, *command],
+            env=dict(environment),
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float = GRACE_S) -> None:
+    """Ask with `first`, and after `grace_s` kill by group whatever did not listen."""
+    waiting = [process for process in processes if alive(process)]
+    for process in waiting:
+        _send(process.pid, first)
+    if not wait_until(lambda: not any(map(alive, waiting)), timeout_s=grace_s):
+        for process in filter(alive, waiting):
+            _kill_group(process.pid)
+        wait_until(lambda: not any(map(alive, waiting)), timeout_s=grace_s)
+
+
+def wait_until(condition: Callable[[], bool], *, timeout_s: float, poll_s: float = _POLL_S) -> bool:
+    """Whether `condition` came true before the deadline."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(poll_s)
+    return True
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _kill_group(pid: int) -> None:
+    # The child leads its group, so this reaches what it started and nothing else.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)

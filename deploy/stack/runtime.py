@@ -1,0 +1,107 @@
+"""What runs now, as one JSON file that every command reads: `runtime.json` of a home."""
+
+import json
+import os
+import re
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from deploy.errors import StackError
+from deploy.stack.home import Home, default_home, write_json
+from deploy.stack.processes import ProcessId, alive
+
+_SECRET = re.compile("DATABASE_URL$|TOKEN$|KEY$")
+
+
+@dataclass(slots=True)
+class ServiceRuntime:
+    """One service as the supervisor sees it."""
+
+    state: str = "stopped"
+    pid: int | None = None
+    started_ticks: int = 0
+    port: int | None = None
+    url: str | None = None
+    restarts: int = 0
+    started_at: float | None = None
+    last_exit: int | None = None
+    log: str = ""
+
+
+@dataclass(slots=True)
+class Runtime:
+    """The stack as the supervisor sees it; `phase` is starting, ready, stopping, failed or down."""
+
+    phase: str = "down"
+    supervisor_pid: int = 0
+    supervisor_ticks: int = 0
+    error: str = ""
+    repair: str = ""
+    connector_restarts: int = 0
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    services: dict[str, ServiceRuntime] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    ports: dict[str, int] = field(default_factory=dict)
+    written_at: float = 0.0
+
+    @property
+    def supervisor(self) -> ProcessId:
+        """The supervisor's identity."""
+        return ProcessId(self.supervisor_pid, self.supervisor_ticks)
+
+    @property
+    def running(self) -> bool:
+        """Whether the supervisor that wrote this still lives."""
+        return bool(self.supervisor_pid) and alive(self.supervisor)
+
+    def children(self) -> tuple[ProcessId, ...]:
+        """Identities of the children, also of a supervisor that is gone."""
+        return tuple(
+            ProcessId(service.pid, service.started_ticks)
+            for service in self.services.values()
+            if service.pid
+        )
+
+
+def read_runtime(home: Home) -> Runtime:
+    """The last state that a supervisor wrote; an empty one when there never was one."""
+    try:
+        raw = json.loads(home.runtime_file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Runtime()
+    services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
+    return Runtime(**raw, services=services)
+
+
+def write_runtime(home: Home, runtime: Runtime) -> None:
+    """Replace the file in one step."""
+    runtime.written_at = time.time()
+    write_json(home.runtime_file, asdict(runtime))
+
+
+def write_environment(home: Home, runtime: Runtime, variables: dict[str, str]) -> None:
+    """Keep the variables for later commands; those with secrets only in a file of their own."""
+    write_json(home.path / "environment.json", variables)
+    runtime.env = {name: value for name, value in variables.items() if not _SECRET.search(name)}
+
+
+def environment_of(home: Home) -> dict[str, str]:
+    """Every `INVENTORY_*` variable of the running stack, secrets included.
+
+    Raises:
+        StackError: no stack runs in this home.
+    """
+    runtime = read_runtime(home)
+    if not runtime.running:
+        message = f"no stack runs in {home.path}"
+        raise StackError(message, repair="inventory up --detach")
+    secret = json.loads((home.path / "environment.json").read_text(encoding="utf-8"))
+    return {str(name): str(value) for name, value in secret.items()}
+
+
+def load_environment(home: Home | None = None) -> dict[str, str]:
+    """Put the running stack's variables into `os.environ`, before a command imports its part."""
+    found = environment_of(home or Home(default_home()))
+    os.environ.update(found)
+    return found

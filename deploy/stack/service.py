@@ -1,0 +1,28 @@
+"""One supervised process: what starts it, what proves that it serves, how it is asked to stop."""
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Probe = Callable[[int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A process of the stack; `stop_rank` 0 is stopped first.
+
+    `ready` gets the pid and asks by the service's own protocol. `prepare` runs before each start.
+    """
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    directory: Path
+    ready: Probe
+    stop_rank: int
+    port: int | None = None
+    url: str | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
+    ready_within_s: float = 60.0
+    privileges: Sequence[str] = field(default_factory=tuple)

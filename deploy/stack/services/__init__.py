@@ -1,0 +1,1 @@
+"""One module per part: its command, its generated configuration, its probe."""

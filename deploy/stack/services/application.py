@@ -1,0 +1,67 @@
+"""The project's own processes: stream workers, sinks, archiver, heartbeat, pages."""
+
+import sys
+from http import HTTPStatus
+
+import httpx
+import psycopg
+
+from deploy.stack.context import APPLICATIONS, HOST, WORKER_MODULE, Context
+from deploy.stack.home import PROJECT
+from deploy.stack.service import Service
+
+# A row of this process, written by it: a row of its predecessor has another pid.
+_BEAT = "SELECT 1 FROM read_model.service_heartbeat WHERE service = %s AND pid = %s"
+
+
+def worker(context: Context, name: str) -> Service:
+    """Definition of one stream worker."""
+    port = context.ports[name]
+    url = f"http://{HOST}:{port}"
+    return Service(
+        name=name,
+        command=(sys.executable, "-m", WORKER_MODULE),
+        environment=context.environment(INVENTORY_WORKER_ID=name, INVENTORY_WORKER_PORT=str(port)),
+        directory=PROJECT,
+        ready=lambda _pid: answers(f"{url}/readyz"),
+        stop_rank=1,
+        port=port,
+        url=url,
+        ready_within_s=120.0,
+    )
+
+
+def application(context: Context, name: str) -> Service:
+    """Definition of a sink, the archiver, the heartbeat or the pages."""
+    web = name == "web"
+    url = context.web_url
+    database = context.database_url("postgres")
+    return Service(
+        name=name,
+        command=(sys.executable, "-m", APPLICATIONS[name]),
+        environment=context.environment(),
+        directory=PROJECT,
+        ready=(lambda _pid: answers(f"{url}/readyz"))
+        if web
+        else (lambda pid: beats(database, name, pid)),
+        stop_rank=0 if web or name == "heartbeat" else 1,
+        port=context.ports["web"] if web else None,
+        url=url if web else None,
+    )
+
+
+def answers(url: str) -> bool:
+    """Whether `url` answers 200."""
+    try:
+        return httpx.get(url, timeout=2.0).status_code == HTTPStatus.OK
+    except httpx.HTTPError:
+        return False
+
+
+def beats(database_url: str, service: str, pid: int) -> bool:
+    """Whether the process `pid` has written its row of life."""
+    try:
+        with psycopg.connect(database_url, connect_timeout=2, autocommit=True) as connection:
+            return connection.execute(_BEAT, (service, pid)).fetchone() is not None
+    except psycopg.Error:
+        return False

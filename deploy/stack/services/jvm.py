@@ -1,0 +1,65 @@
+"""What broker and Connect have in common: flags, class-data archive, logging configuration."""
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from deploy.artifacts.fetch import Artifacts
+from deploy.artifacts.prerequisites import java_version
+from deploy.errors import StackError
+from deploy.parts import LOCAL_JVM, properties
+from deploy.stack.context import Context
+
+_LOG4J: Final = {
+    "status": "warn",
+    "name": "retail",
+    "appender.out.type": "Console",
+    "appender.out.name": "OUT",
+    "appender.out.layout.type": "PatternLayout",
+    "appender.out.layout.pattern": "%d{ISO8601} %p %c{1} [%t] %m%n",
+    "rootLogger.level": "INFO",
+    "rootLogger.appenderRef.out.ref": "OUT",
+}
+
+
+def archive_file(artifacts: Artifacts, java: str, part: str) -> Path:
+    """AppCDS archive of one part; an archive of another Java would be ignored by the JVM."""
+    digest = hashlib.sha256(java_version(java).encode()).hexdigest()[:8]
+    return artifacts.root / f"cds-{digest}" / f"{part}.jsa"
+
+
+def parts_of(context: Context) -> tuple[Artifacts, str]:
+    """JVM parts and Java of a stack that runs JVM services."""
+    if context.artifacts is None or not context.java:
+        message = "the JVM parts are not fetched"
+        raise StackError(message, repair="inventory fetch")
+    return context.artifacts, context.java
+
+
+def write_config(context: Context, name: str, settings: dict[str, str]) -> Path:
+    """Write a generated properties file; gives its path."""
+    path = context.home.config / name
+    path.write_text(properties(settings), encoding="utf-8")
+    return path
+
+
+def command(context: Context, part: str, heap: str, main: tuple[str, ...]) -> tuple[str, ...]:
+    """Command line of one JVM part, with its class-data archive where there is one."""
+    artifacts, java = parts_of(context)
+    logging = write_config(context, "log4j2.properties", _LOG4J)
+    archive = archive_file(artifacts, java, part)
+    sharing = (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto") if archive.exists() else ()
+    return (
+        java,
+        *LOCAL_JVM,
+        *sharing,
+        heap,
+        f"-Dlog4j2.configurationFile={logging}",
+        f"-Dkafka.logs.dir={context.home.logs}",
+        # Native libraries of the compression codecs are unpacked here.
+        f"-Djava.io.tmpdir={tempfile.gettempdir()}",
+        "-cp",
+        artifacts.class_path,
+        *main,
+    )

@@ -1,0 +1,66 @@
+"""The broker: one KRaft node that is broker and controller."""
+
+import base64
+import subprocess
+import uuid
+
+from cdc.capture.admin import broker_answers
+from deploy.errors import StackError
+from deploy.parts import BROKER, BROKER_HEAP, LOCAL_BROKER
+from deploy.stack.context import HOST, Context
+from deploy.stack.service import Service
+from deploy.stack.services import jvm
+
+
+def server_properties(context: Context) -> dict[str, str]:
+    """The complete configuration of the local broker."""
+    port, controller = context.ports["kafka"], context.ports["kafka_controller"]
+    listeners = f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}"
+    return (
+        {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.bootstrap.servers": f"{HOST}:{controller}",
+            "listeners": listeners,
+            "advertised.listeners": listeners,
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "log.dirs": str(context.home.kafka),
+        }
+        | BROKER
+        | LOCAL_BROKER
+    )
+
+
+def prepare(context: Context) -> None:
+    """Write the configuration and format the log directory on the first start."""
+    config = jvm.write_config(context, "server.properties", server_properties(context))
+    if (context.home.kafka / "meta.properties").exists():
+        return
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    # A leading dash would be read as an option by the tool.
+    cluster = cluster.replace("-", "A", 1) if cluster.startswith("-") else cluster
+    tool = ("kafka.tools.StorageTool", "format", "--standalone", "-g", "-t", cluster)
+    command = jvm.command(context, "broker", "-Xmx128m", (*tool, "-c", str(config)))
+    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed arguments
+    if result.returncode:
+        message = (
+            f"formatting {context.home.kafka} failed: {(result.stdout + result.stderr)[-800:]}"
+        )
+        raise StackError(message, repair="inventory doctor")
+
+
+def service(context: Context) -> Service:
+    """Definition of the broker process."""
+    config = context.home.config / "server.properties"
+    return Service(
+        name="kafka",
+        command=jvm.command(context, "broker", BROKER_HEAP, ("kafka.Kafka", str(config))),
+        environment=context.environment(),
+        directory=context.home.path,
+        ready=lambda _pid: broker_answers(context.kafka_bootstrap),
+        stop_rank=3,
+        port=context.ports["kafka"],
+        url=context.kafka_bootstrap,
+    )

@@ -1,0 +1,167 @@
+"""Keeps the wanted services running: the only place that starts and ends processes.
+
+`Supervisor.run` stays on the main thread, because a child's death signal is bound to the thread
+that forked it. The director (another thread) says what is wanted; this loop starts it, restarts
+what crashed with a growing delay, counts, and writes `runtime.json`.
+"""
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from deploy.stack.home import Home
+from deploy.stack.processes import ProcessId, end, identify, spawn
+from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
+from deploy.stack.service import Service
+
+_TICK_S: Final = 0.1
+_SETTLED_S: Final = 60.0
+_LONGEST_DELAY_S: Final = 30.0
+
+
+@dataclass(slots=True)
+class Child:
+    """A wanted service with its current process."""
+
+    service: Service
+    process: subprocess.Popen[bytes] | None = None
+    identity: ProcessId = field(default_factory=lambda: ProcessId(0, 0))
+    started: float = 0.0
+    due: float = 0.0
+    crashes_in_a_row: int = 0
+
+
+def delay_after(crashes_in_a_row: int) -> float:
+    """Seconds to wait before the next start: none after a first crash, then 1, 2, 4 … 30."""
+    if crashes_in_a_row <= 1:
+        return 0.0
+    return min(2.0 ** (crashes_in_a_row - 2), _LONGEST_DELAY_S)
+
+
+class Supervisor:
+    """The loop over the children of one home."""
+
+    def __init__(self, home: Home, runtime: Runtime) -> None:
+        self.home = home
+        self.runtime = runtime
+        self.stopping = threading.Event()
+        self._wake = threading.Event()
+        self._lock = threading.RLock()
+        self._children: dict[str, Child] = {}
+        self._dirty = True
+
+    def want(self, *services: Service) -> None:
+        """Have these services run from now on."""
+        with self._lock:
+            for service in services:
+                self._children.setdefault(service.name, Child(service))
+                self.runtime.services[service.name] = ServiceRuntime(
+                    state="starting",
+                    port=service.port,
+                    url=service.url,
+                    log=str(self.home.log_of(service.name)),
+                )
+        self._wake.set()
+
+    def pid_of(self, name: str) -> int | None:
+        """Pid of the service's current process, or None between two of them."""
+        with self._lock:
+            child = self._children.get(name)
+            return child.identity.pid if child and child.process else None
+
+    def note(self, **changes: object) -> None:
+        """Change fields of the runtime from another thread."""
+        with self._lock:
+            for name, value in changes.items():
+                setattr(self.runtime, name, value)
+            self._dirty = True
+        self._wake.set()
+
+    def mark_ready(self, name: str) -> None:
+        """Record that the service's probe answered."""
+        with self._lock:
+            self.runtime.services[name].state = "running"
+            self._dirty = True
+
+    def stop(self) -> None:
+        """Ask the loop to end everything and return."""
+        self.stopping.set()
+        self._wake.set()
+
+    def run(self) -> None:
+        """Supervise until `stop`, then end the children in their order."""
+        try:
+            while not self.stopping.is_set():
+                self._wake.wait(_TICK_S)
+                self._wake.clear()
+                self._step(time.monotonic())
+        finally:
+            self._end_all()
+
+    def _step(self, now: float) -> None:
+        with self._lock:
+            for child in self._children.values():
+                if child.process is not None and child.process.poll() is not None:
+                    self._record_crash(child, now)
+                if child.process is None and now >= child.due:
+                    self._start(child, now)
+            if self._dirty:
+                write_runtime(self.home, self.runtime)
+                self._dirty = False
+
+    def _start(self, child: Child, now: float) -> None:
+        service = child.service
+        child.process = spawn(
+            service.command,
+            environment=service.environment,
+            directory=service.directory,
+            log=self.home.log_of(service.name),
+            death_signal=service.stop_signal,
+            privileges=service.privileges,
+        )
+        child.identity = identify(child.process.pid)
+        child.started = now
+        entry = self.runtime.services[service.name]
+        entry.pid, entry.started_ticks = child.identity.pid, child.identity.started
+        entry.started_at = time.time()
+        self._dirty = True
+
+    def _record_crash(self, child: Child, now: float) -> None:
+        assert child.process is not None  # noqa: S101 -- the caller looked
+        settled = now - child.started > _SETTLED_S
+        child.crashes_in_a_row = 1 if settled else child.crashes_in_a_row + 1
+        child.due = now + delay_after(child.crashes_in_a_row)
+        entry = self.runtime.services[child.service.name]
+        entry.state = "restarting"
+        entry.restarts += 1
+        entry.last_exit = child.process.returncode
+        entry.pid = None
+        child.process = None
+        self._dirty = True
+
+    def _end_all(self) -> None:
+        self.runtime.phase = "failed" if self.runtime.error else "stopping"
+        write_runtime(self.home, self.runtime)
+        for rank in sorted({child.service.stop_rank for child in self._children.values()}):
+            end_together(
+                child for child in self._children.values() if child.service.stop_rank == rank
+            )
+        for entry in self.runtime.services.values():
+            entry.state, entry.pid = "stopped", None
+        self.runtime.phase = "failed" if self.runtime.error else "down"
+        write_runtime(self.home, self.runtime)
+
+
+def end_together(children: Iterable[Child]) -> None:
+    """End children of one rank at the same time and collect their exit codes."""
+    living = [child for child in children if child.process is not None]
+    for number in {child.service.stop_signal for child in living}:
+        same = [child.identity for child in living if child.service.stop_signal == number]
+        end(same, signal.Signals(number))
+    for child in living:
+        if child.process is not None:
+            child.process.wait()
