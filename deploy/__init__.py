@@ -1,0 +1,1 @@
+"""The composition: what starts, configures and commands all other parts."""

@@ -1,4 +1,4 @@
-"""The supervisor's process: `python -m deploy.stack.daemon` in the background, or called by `up`."""
+"""The supervisor's process: `python -m deploy.stack.daemon`, or called by `inventory up`."""
 
 import argparse
 import fcntl
