@@ -1,0 +1,1 @@
+"""The parts of `inventory verify`: waiting, the sums by SQL, the live state, the comparison."""

@@ -1,0 +1,126 @@
+"""Which windows the late records would have changed (docs/domain.md 3.2).
+
+`stock.late` says units and amount; the window is in the source record, so that is read again from
+`stock.events` at the record's own position. One record can carry two images (an update) of which
+only the expired one is late: the choice that gives the recorded units and amount is the one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final
+
+import psycopg
+from confluent_kafka import TopicPartition
+
+from analytics import kafka
+from cdc.contracts.decode import decode
+from cdc.contracts.topics import STOCK_EVENTS
+from cdc.settings import Connections
+from inventory.model.arithmetic import SECOND_US, window_start
+from inventory.model.record import Record
+
+_SELECT: Final = """
+SELECT inv_key, units, amount_minor, partition, "offset" FROM read_model.late_sale
+WHERE %(location)s::text IS NULL OR starts_with(inv_key, %(location)s::text || '|')
+ORDER BY partition, "offset"
+"""
+_DENSE: Final = 2000  # offsets apart that are still read through rather than sought
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """Signed counters that one image would have added to a window."""
+
+    inv_key: str
+    start_us: int
+    sold: int
+    returned: int
+    sale_lines: int
+    return_lines: int
+    revenue: int
+
+
+class LateUnexplained(RuntimeError):
+    """A late record does not follow from its source record."""
+
+
+def late_contributions(
+    connection: psycopg.Connection, settings: Connections, location: str | None
+) -> list[Contribution]:
+    """One contribution per image that no window took."""
+    wanted: dict[int, dict[int, tuple[int, int]]] = {}
+    for _key, units, amount, number, offset in connection.execute(_SELECT, {"location": location}):
+        wanted.setdefault(number, {})[offset] = (units, amount)
+    found: list[Contribution] = []
+    for number, offsets in wanted.items():
+        for record in _source_records(settings, number, sorted(offsets)):
+            found += _of_record(record, *offsets[record.offset])
+    return found
+
+
+def parameters(late: list[Contribution]) -> dict[str, list[Any]]:
+    """The contributions as the window sums take them."""
+    return {
+        "late_keys": [one.inv_key for one in late],
+        "late_starts": [one.start_us for one in late],
+        "late_sold": [one.sold for one in late],
+        "late_returned": [one.returned for one in late],
+        "late_sale_lines": [one.sale_lines for one in late],
+        "late_return_lines": [one.return_lines for one in late],
+        "late_revenue": [one.revenue for one in late],
+    }
+
+
+def _of_record(record: Record, units: int, amount: int) -> list[Contribution]:
+    images = [
+        _contribution(record.key, image, sign)
+        for image, sign in ((record.before, -1), (record.after, 1))
+        if isinstance(image, dict)
+    ]
+    for chosen in product((True, False), repeat=len(images)):
+        late = [image for image, is_late in zip(images, chosen, strict=True) if is_late]
+        net = (sum(one.sold - one.returned for one in late), sum(one.revenue for one in late))
+        if late and net == (units, amount):
+            return late
+    problem = (
+        f"{STOCK_EVENTS}@{record.offset}: late units {units} and amount {amount} do not follow "
+        f"from the images of {record.table} under {record.key!r}"
+    )
+    raise LateUnexplained(problem)
+
+
+def _contribution(key: str, image: dict[str, Any], sign: int) -> Contribution:
+    business_at = min(image["occurred_at"], image["recorded_at"]) // SECOND_US * SECOND_US
+    quantity = image["quantity_units"]
+    sale = quantity > 0
+    return Contribution(
+        inv_key=key,
+        start_us=window_start(business_at),
+        sold=sign * quantity if sale else 0,
+        returned=0 if sale else -sign * quantity,
+        sale_lines=sign if sale else 0,
+        return_lines=0 if sale else sign,
+        revenue=sign * image["amount_minor"],
+    )
+
+
+def _source_records(settings: Connections, number: int, offsets: list[int]) -> Iterator[Record]:
+    client = kafka.consumer(settings.kafka_bootstrap)
+    try:
+        at = -1
+        wanted = iter(offsets)
+        target = next(wanted, None)
+        while target is not None:
+            if at < 0 or target - at > _DENSE:
+                client.assign([TopicPartition(STOCK_EVENTS, number, target)])
+                at = target
+            for message in kafka.records(client):
+                if message.error() is not None or target is None or message.offset() < target:
+                    continue
+                if message.offset() == target:
+                    yield decode(message.key(), message.value(), offset=target)
+                    target = next(wanted, None)
+                at = message.offset()
+    finally:
+        client.close()

@@ -1,0 +1,79 @@
+"""Needs and orders: one open need a key, one order line a need, no need forgotten (I3, I4)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+from inventory.model.state import KeyState
+
+from inventory.policies.levels import levels
+from inventory.policies.replenishment import base_position_units
+
+_DUPLICATE_LINES: Final = """
+SELECT reorder_id, count(*) FROM (
+    SELECT reorder_id, location FROM retail.purchase_order_line
+    UNION ALL SELECT reorder_id, location FROM retail.shipment_line
+) answer
+WHERE reorder_id IS NOT NULL AND (%(location)s::text IS NULL OR location = %(location)s::text)
+GROUP BY reorder_id HAVING count(*) > 1
+"""
+_DUPLICATE_PROPOSALS: Final = """
+SELECT inv_key, count(*) FROM app.reorder_proposal
+WHERE status IN ('open', 'snoozed')
+  AND (%(location)s::text IS NULL OR location = %(location)s::text)
+GROUP BY inv_key HAVING count(*) > 1
+"""
+_PROPOSALS: Final = """
+SELECT reorder_id FROM app.reorder_proposal
+WHERE %(location)s::text IS NULL OR location = %(location)s::text
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reorders:
+    """Open needs of the workers, and what is wrong with needs and orders."""
+
+    open: int
+    duplicates: tuple[dict[str, Any], ...]
+    missing: tuple[dict[str, Any], ...]
+
+
+def check_reorders(
+    connection: psycopg.Connection, states: Iterable[KeyState], location: str | None
+) -> Reorders:
+    """Hold the workers' needs against proposals and order lines."""
+    asked = {"location": location}
+    lines = connection.execute(_DUPLICATE_LINES, asked).fetchall()
+    proposals = connection.execute(_DUPLICATE_PROPOSALS, asked).fetchall()
+    proposed = {row[0] for row in connection.execute(_PROPOSALS, asked)}
+    missing: list[dict[str, Any]] = []
+    open_needs = 0
+    for state in states:
+        open_needs += state.episode.state == "open"
+        rule = _missing(state, proposed)
+        if rule is not None:
+            missing.append({"key": state.inv_key, "rule": rule, "reorder_id": state.episode.id})
+    duplicates = [{"reorder_id": name, "order_lines": count} for name, count in lines]
+    duplicates += [{"key": key, "open_proposals": count} for key, count in proposals]
+    return Reorders(open_needs, tuple(duplicates), tuple(missing))
+
+
+def _missing(state: KeyState, proposed: set[str]) -> str | None:
+    """The rule that the key breaks, if any."""
+    episode = state.episode
+    if episode.state == "open" and episode.id not in proposed:
+        return "an open need has a proposal"
+    if episode.state == "idle" and not episode.reason and _is_needed(state):
+        return "at or below the reorder point: an open need, a hold, or a reason why not"
+    return None
+
+
+def _is_needed(state: KeyState) -> bool:
+    """Whether the policy is active and B is at or below s, at rest."""
+    policy = state.policy
+    if policy is None or policy.status != "active" or not state.stock_known:
+        return False
+    level = levels(policy, state.demand.rate_micro, state.demand.mad_micro)
+    base = base_position_units(state.on_hand_units, state.on_order_units, policy.allocated_units)
+    return level.reorder_point_units is not None and base <= level.reorder_point_units
