@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -87,3 +88,9 @@ def _apt_install(package: str) -> None:
         if result.returncode:
             message = f"{' '.join(command)} failed: {result.stderr[-800:]}"
             raise MissingPrerequisite(message, repair=f"sudo apt-get install -y {package}")
+
+
+if __name__ == "__main__":
+    by_name = {program.name: program for program in (JAVA, MAVEN, CHROMIUM, SETPRIV)}
+    for wanted in sys.argv[1:]:
+        sys.stdout.write(f"{wanted}: {require(by_name[wanted])}\n")

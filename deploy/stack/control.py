@@ -89,6 +89,12 @@ def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
         time.sleep(_POLL_S)
 
 
+def wait_down(home: Home) -> None:
+    """Return when the supervisor of `home` has ended, however it did."""
+    while read_runtime(home).running:
+        time.sleep(_POLL_S)
+
+
 def stop(home: Home) -> bool:
     """End the stack of `home`; gives whether there was one.
 

@@ -1,0 +1,68 @@
+# Thin on purpose: each target is one line of `inventory` or of a tool. `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+FAST := tests/house tests/inventory tests/policies tests/oracle tests/cdc tests/streams tests/analytics tests/deploy
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: install
+install: .venv/.installed ## the virtual environment, from hash-locked requirements
+
+.venv/.installed: requirements/dev.txt requirements/installer.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --require-hashes -r requirements/installer.txt
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+.PHONY: demo
+demo: install ## everything from a fresh clone: stack, retailer, live trading, proof, addresses
+	$(BIN)/inventory demo
+
+.PHONY: test
+test: install ## the whole test suite, real services included
+	$(BIN)/inventory fetch
+	$(BIN)/python -m deploy.artifacts.prerequisites chromium
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -p no:cacheprovider
+
+.PHONY: check
+check: install ## format, lint, layers, types, house rules, fast tests; no service, under a minute
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/mypy inventory cdc streams analytics webui bench deploy
+	$(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard $(FAST))
+
+.PHONY: faults
+faults: install ## kill real processes under load and compare with SQL
+	$(BIN)/python -m pytest -p no:cacheprovider $(wildcard tests/faults)
+
+.PHONY: bench
+bench: install ## commit to acknowledged state and to the page
+	$(BIN)/inventory bench pipeline
+
+.PHONY: docs
+docs: install ## regenerate the generated files: docker-compose.yml
+	$(BIN)/python -m deploy.compose
+
+.PHONY: lock
+lock: install ## resolve the requirements again and write them with hashes
+	$(BIN)/python -m deploy.lock
+
+.PHONY: artifacts-list
+artifacts-list: install ## fetch the JVM parts as pom.xml says and write their sha256 list
+	$(BIN)/python -m deploy.artifacts
+
+.PHONY: down
+down: ## stop the stack; data stays
+	$(BIN)/inventory down
+
+.PHONY: clean
+clean: ## stop the stack, delete its data and what the tools cached
+	-test -x $(BIN)/inventory && $(BIN)/inventory reset --yes
+	rm -rf build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

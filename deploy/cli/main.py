@@ -1,0 +1,61 @@
+"""Entry point of the `inventory` command.
+
+Commands import the part they call inside the function: `inventory status` then starts in a fraction
+of a second and works where Spark or Django is not installed.
+"""
+
+import sys
+from importlib import import_module
+from typing import Final
+
+import typer
+
+from deploy.cli import history, stack, trading
+from deploy.errors import StackError
+
+_CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
+_EXPECTED: Final = (StackError,)
+
+app = typer.Typer(
+    help="Retail inventory: run the stack, trade, explain, recompute and verify.",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings=_CONTEXT,
+    pretty_exceptions_enable=False,
+)
+for group in (stack, trading, history):
+    group.register(app)
+
+
+def main() -> None:
+    """Run the command line; expected errors are told without a traceback."""
+    try:
+        app()
+    except _expected() as error:
+        print(f"error: {error}", file=sys.stderr)
+        repair = getattr(error, "repair", "")
+        if repair:
+            print(f"repair: {repair}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """Error types with a message for the reader, from the parts that are loaded by now."""
+    found: list[type[Exception]] = [*_EXPECTED]
+    for module, name in (
+        ("webui.ledger.services", "ServiceError"),
+        ("webui.ledger.services", "Conflict"),
+        ("webui.trading.importer", "ImportFailed"),
+        ("analytics.backfill.plan", "UnknownRun"),
+    ):
+        if module in sys.modules:
+            error = getattr(import_module(module), name, None)
+            if error is not None:
+                found.append(error)
+    return tuple(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""How commands print: a table for people, JSON for programs."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+
+def as_json(value: Any) -> None:  # noqa: ANN401 -- whatever a report consists of
+    """Print `value` as indented JSON and nothing else."""
+    print(json.dumps(value, indent=2, default=str))
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under a title."""
+    drawn = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        drawn.add_column(column, overflow="fold")
+    for row in rows:
+        drawn.add_row(*("" if cell is None else str(cell) for cell in row))
+    console.print(drawn)

@@ -1,0 +1,196 @@
+"""Verbs of the stack: up, down, status, logs, doctor, reset, fetch, demo."""
+
+import os
+import subprocess
+import sys
+from collections import deque
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from deploy.cli import output
+from deploy.errors import StackError
+from deploy.stack import control
+from deploy.stack.context import Options
+from deploy.stack.home import Home, default_home
+from deploy.stack.runtime import read_runtime
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    for verb in (up, down, status, logs, doctor, reset, fetch, demo):
+        app.command()(verb)
+
+
+def _home() -> Home:
+    return Home(default_home())
+
+
+def _say(step: dict[str, Any]) -> None:
+    output.console.print(f" ✔ {step['step']:<28} {step['seconds']:>6.1f} s")
+
+
+def _options(workers: int, only: str, seed_data: str) -> Options:
+    wanted = os.environ.get("INVENTORY_WEB_PORT", "")
+    if wanted and not wanted.isdigit():
+        message = f"INVENTORY_WEB_PORT={wanted!r}: expected a port number, or 0 for any"
+        raise StackError(message)
+    options = Options(
+        workers=workers,
+        only=tuple(name.strip() for name in only.split(",") if name.strip()),
+        seed_data=seed_data,
+        demo=seed_data == "demo" or os.environ.get("INVENTORY_DEMO") == "1",
+        ports={"web": int(wanted)} if wanted else {},
+    )
+    options.check()
+    return options
+
+
+def up(
+    *,
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Return when ready.")] = False,
+    workers: Annotated[int, typer.Option(help="Stream workers, 1 to 12.")] = 2,
+    seed_data: Annotated[str, typer.Option(help="demo or none: a retailer to look at.")] = "none",
+    only: Annotated[str, typer.Option(help="Comma-separated services and steps.")] = "",
+) -> None:
+    """Start the whole stack; everything it writes lives in INVENTORY_HOME (.inventory)."""
+    from deploy.stack import cds  # noqa: PLC0415 -- only this verb needs the JVM parts
+
+    home, options = _home(), _options(workers, only, seed_data)
+    if options.wants("kafka") or options.wants("connect"):
+        cds.ensure(output.console.print)
+    runtime = control.start_detached(home, options, _say)
+    if seed_data == "demo":
+        seed()
+    _tell_addresses(home)
+    if not detach:
+        output.console.print("Ctrl-C stops it.")
+        try:
+            control.wait_down(home)
+        except KeyboardInterrupt:
+            output.console.print("stopping")
+            control.stop(home)
+    elif runtime.phase != "ready":
+        raise typer.Exit(1)
+
+
+def seed() -> None:
+    """Have the demo retailer's history written, once per home."""
+    from deploy.stack import demo as retailer  # noqa: PLC0415 -- loads Django
+
+    retailer.seed(_home(), output.console.print)
+
+
+def demo() -> None:
+    """Start the stack with the demo retailer, live trading, and a proof on the page."""
+    from deploy.stack import proof  # noqa: PLC0415 -- loads Django
+
+    up(detach=True, workers=2, seed_data="demo", only="")
+    proof.prove(_home(), output.console.print)
+
+
+def _tell_addresses(home: Home) -> None:
+    runtime = read_runtime(home)
+    rows = [
+        (name, service.state, service.url)
+        for name, service in runtime.services.items()
+        if service.url
+    ]
+    output.table("", ("service", "state", "address"), rows)
+
+
+def down() -> None:
+    """Stop the stack; data stays for the next `up`."""
+    home = _home()
+    if control.stop(home):
+        output.console.print(f"stopped; data stays in {home.path}")
+    else:
+        output.console.print(f"nothing was running in {home.path}")
+
+
+def status(
+    *,
+    json: Json = False,
+    location: Annotated[str | None, typer.Option(help="Counts of one location only.")] = None,
+) -> None:
+    """Each service, the connector, lag per group, freshness, rejected and late records."""
+    from deploy.stack import status as report  # noqa: PLC0415 -- asks every part
+
+    found = report.collect(_home(), location)
+    if json:
+        output.as_json(found)
+    else:
+        report.show(found)
+    raise typer.Exit(0 if found["phase"] == "ready" else 1)
+
+
+def logs(
+    service: Annotated[str | None, typer.Argument(help="A service; all when left out.")] = None,
+    *,
+    lines: Annotated[int, typer.Option("--lines", "-n", help="Last lines of each.")] = 40,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing.")] = False,
+) -> None:
+    """Print the services' log files."""
+    home = _home()
+    known = {path.stem: path for path in sorted(home.logs.glob("*.log"))}
+    if service is not None and service not in known:
+        message = f"no log of {service!r} in {home.logs}: expected one of {', '.join(known) or '-'}"
+        raise StackError(message)
+    chosen = [known[service]] if service else list(known.values())
+    if follow:
+        names = [str(path) for path in chosen]
+        raise typer.Exit(subprocess.call(["tail", "-n", str(lines), "-F", *names]))  # noqa: S603, S607 -- own files, any tail
+    for path in chosen:
+        if not service:
+            output.console.print(f"==> {path} <==")
+        with path.open(encoding="utf-8", errors="replace") as text:
+            sys.stdout.writelines(deque(text, maxlen=lines))
+
+
+def doctor(*, json: Json = False) -> None:
+    """Check every part; each failing row has the command that repairs it. Exit 0, 1 or 2."""
+    from deploy.doctor import checks  # noqa: PLC0415 -- asks every part
+
+    rows = checks.run(_home())
+    if json:
+        output.as_json([asdict(row) for row in rows])
+    else:
+        output.table(
+            f"doctor: {_home().path}",
+            ("", "check", "found", "repair"),
+            [(row.mark, row.name, row.found, row.repair) for row in rows],
+        )
+    raise typer.Exit(checks.exit_code(rows))
+
+
+def reset(
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Really delete.")] = False,
+) -> None:
+    """Stop the stack and delete everything below INVENTORY_HOME, and nothing else."""
+    home = _home()
+    for path in home.contents():
+        output.console.print(f"  {path}")
+    if not home.contents():
+        output.console.print(f"nothing in {home.path}")
+        return
+    if not yes:
+        message = f"{home.path} and what is listed above would be deleted"
+        raise StackError(message, repair="inventory reset --yes")
+    if not (home.path / "supervisor.lock").exists():
+        message = f"{home.path} was not made by `inventory up`; it is left alone"
+        raise StackError(message)
+    control.stop(home)
+    home.delete()
+    output.console.print(f"deleted {home.path}")
+
+
+def fetch() -> None:
+    """Fetch and verify the JVM parts and archive their classes."""
+    from deploy.stack import cds  # noqa: PLC0415 -- only this verb needs the JVM parts
+
+    cds.ensure(output.console.print)
+    output.console.print("the JVM parts are here and verified")

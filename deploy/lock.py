@@ -1,0 +1,61 @@
+"""Writes `requirements/*.txt` from `pyproject.toml`: exact versions, hashes, no addresses.
+
+`dev.txt` is everything and decides the versions; the smaller files are resolved under its
+constraint, so any of them together are one consistent set. The resolver's own lock file is not
+kept, because it records where packages came from.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from deploy.stack.home import PROJECT
+
+_REQUIREMENTS: Final = PROJECT / "requirements"
+_EXTRAS: Final = {
+    "dev": ("streams", "webui", "analytics", "dev"),
+    "core": (),
+    "streams": ("streams",),
+    "webui": ("webui",),
+    "analytics": ("analytics",),
+}
+# Environment that would put an index or a folder of this machine into the resolution.
+_LOCAL: Final = re.compile(r"^(UV|PIP)_.*(INDEX|FIND_LINKS)")
+_INSTALLER: Final = ("pip", "setuptools", "uv")
+
+
+def compile_requirements(
+    name: str, sources: list[str], constraint: Path | None, extras: tuple[str, ...] = ()
+) -> None:
+    """Resolve `sources` with `extras` into `requirements/<name>.txt`."""
+    command = [str(Path(sys.executable).with_name("uv")), "pip", "compile", "-q", *sources]
+    command += [part for extra in extras for part in ("--extra", extra)]
+    command += ["--generate-hashes", "--no-header", "--no-annotate", "--python-version", "3.11"]
+    command += ["--no-emit-index-url", "--no-emit-find-links"]
+    command += ["-c", str(constraint)] if constraint else []
+    command += ["-o", str(_REQUIREMENTS / f"{name}.txt")]
+    environment = {key: value for key, value in os.environ.items() if not _LOCAL.match(key)}
+    subprocess.run(command, check=True, cwd=PROJECT, env=environment)  # noqa: S603 -- fixed tool
+
+
+def installer_lines(everything: str) -> str:
+    """The entries of what installs the rest, taken from the complete lock."""
+    entries = re.split(r"\n(?=\S)", everything.strip())
+    return "\n".join(e for e in entries if e.split("==")[0] in _INSTALLER) + "\n"
+
+
+def main() -> None:
+    """Write every file."""
+    everything = _REQUIREMENTS / "dev.txt"
+    for name, extras in _EXTRAS.items():
+        constraint = None if name == "dev" else everything
+        compile_requirements(name, ["pyproject.toml"], constraint, extras)
+    text = installer_lines(everything.read_text(encoding="utf-8"))
+    (_REQUIREMENTS / "installer.txt").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,15 @@
+"""Makes Django usable in a command: the running stack's variables first, then its settings."""
+
+import os
+
+from deploy.stack.home import Home
+from deploy.stack.runtime import load_environment
+
+
+def connect_django(home: Home | None = None) -> None:
+    """Point this process at the running stack and set Django up."""
+    load_environment(home)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
+    import django  # noqa: PLC0415 -- reads the environment that was just loaded
+
+    django.setup()
