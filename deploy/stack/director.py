@@ -32,6 +32,7 @@ _WATCH_S: Final = 5.0
 _FAILED_FOR_S: Final = 10.0
 _RESTARTS_PER_HOUR: Final = 5
 _HOUR_S: Final = 3600.0
+_CRASHES_BEFORE_READY: Final = 5
 # These write captured tables, so they wait for the slot.
 _AFTER_CAPTURE: Final = ("heartbeat", "web")
 
@@ -72,25 +73,30 @@ class Director(threading.Thread):
             ]
             for job in jobs:
                 job.result()
-        self._start_applications(before_capture=True)
+        started = time.monotonic()
+        # These read topics only, so they start while the connector is registered.
+        readers = self._applications(before_capture=True)
+        self.supervisor.want(*readers)
         self._start_capture()
-        self._start_applications(before_capture=False)
+        writers = self._applications(before_capture=False)
+        self.supervisor.want(*writers)
+        self._await([*readers, *writers], started)
 
     def _start_postgres(self, started: float) -> None:
         postgres.prepare(self.context)
-        self._serve([postgres.service(self.context)], started)
+        self._serve(postgres.service(self.context), started)
         self._step("database", lambda: bootstrap.create_database(self.context))
         if self.context.options.wants("migrate") and module_exists("webui.manage"):
             self._step("migrations", lambda: bootstrap.migrate(self.context))
 
     def _start_kafka(self, started: float) -> None:
         kafka.prepare(self.context)
-        self._serve([kafka.service(self.context)], started)
+        self._serve(kafka.service(self.context), started)
         self._step("topics", lambda: create_topics(self.context.kafka_bootstrap))
 
     def _start_connect(self, started: float) -> None:
         connect.prepare(self.context)
-        self._serve([connect.service(self.context)], started)
+        self._serve(connect.service(self.context), started)
 
     def _start_capture(self) -> None:
         wanted = all(map(self.context.options.wants, ("postgres", "kafka", "connect", "connector")))
@@ -107,7 +113,7 @@ class Director(threading.Thread):
 
         self._step("connector", register)
 
-    def _start_applications(self, *, before_capture: bool) -> None:
+    def _applications(self, *, before_capture: bool) -> list[Service]:
         wants = self.context.options.wants
         services: list[Service] = []
         if before_capture and module_exists(WORKER_MODULE):
@@ -118,18 +124,14 @@ class Director(threading.Thread):
             for name, module in APPLICATIONS.items()
             if (name in _AFTER_CAPTURE) != before_capture and wants(name) and module_exists(module)
         ]
-        # Started now and awaited below: capture does not depend on them, nor they on capture.
-        self.supervisor.want(*services)
-        if not before_capture:
-            self._serve(services, time.monotonic())
-        else:
-            self._pending = services
-        if not before_capture and self._pending:
-            self._serve(self._pending, time.monotonic())
+        return services
 
-    def _serve(self, services: list[Service], started: float) -> None:
-        """Have `services` run and wait for each one's probe."""
-        self.supervisor.want(*[s for s in services if self.supervisor.pid_of(s.name) is None])
+    def _serve(self, service: Service, started: float) -> None:
+        self.supervisor.want(service)
+        self._await([service], started)
+
+    def _await(self, services: list[Service], started: float) -> None:
+        """Wait for each service's probe and say when it answered."""
         for service in services:
             self._wait_ready(service)
             where = f":{service.port}" if service.port else ""
@@ -142,16 +144,24 @@ class Director(threading.Thread):
             if pid is not None and service.ready(pid):
                 self.supervisor.mark_ready(service.name)
                 return
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self._keeps_crashing(service.name):
                 break
             time.sleep(_POLL_S)
         log = self.context.home.log_of(service.name)
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:])
         message = (
-            f"{service.name} did not become ready in {service.ready_within_s:.0f} s, "
-            f"see {log}; its last lines:\n{tail}"
+            f"{service.name} did not become ready (crashed {self._crashes(service.name)} times, "
+            f"limit {service.ready_within_s:.0f} s), see {log}; its last lines:\n{tail}"
         )
         raise StackError(message, repair="inventory doctor")
+
+    def _crashes(self, name: str) -> int:
+        return self.supervisor.runtime.services[name].restarts
+
+    def _keeps_crashing(self, name: str) -> bool:
+        """Whether a service that never served has crashed too often to wait any longer."""
+        entry = self.supervisor.runtime.services[name]
+        return entry.state != "running" and entry.restarts >= _CRASHES_BEFORE_READY
 
     def _step(self, name: str, work: Callable[[], object]) -> None:
         started = time.monotonic()

@@ -1,0 +1,29 @@
+"""One whole stack for the session: tests isolate themselves by locations and items of their own."""
+
+import os
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+
+from tests.stack.running import RunningStack, run_inventory, start
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
+    """Every service of the project on this machine, ended after the last test."""
+    home = tmp_path_factory.mktemp("stack") / "home"
+    try:
+        running = start(home)
+        # Django and the analytics code read the environment when they are imported.
+        with mock.patch.dict(os.environ, running.environment):
+            yield running
+    finally:
+        run_inventory("down", home=home)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder needs services."""
+    for item in items:
+        if "tests/stack" in str(item.path):
+            item.add_marker(pytest.mark.stack)

@@ -1,0 +1,93 @@
+"""A running stack as the tests see it."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import SecretStr
+
+from cdc.settings import Connections
+from deploy.stack.home import PROJECT, Home
+from deploy.stack.runtime import Runtime, environment_of, read_runtime
+
+T = TypeVar("T")
+INVENTORY = Path(sys.executable).with_name("inventory")
+
+
+@dataclass(frozen=True, slots=True)
+class RunningStack:
+    """The stack of this test session: its home, its variables and its command."""
+
+    home: Home
+    environment: Mapping[str, str]
+
+    @property
+    def runtime(self) -> Runtime:
+        """Services with pids, ports and restarts, as the supervisor wrote them last."""
+        return read_runtime(self.home)
+
+    @property
+    def settings(self) -> Connections:
+        """Addresses of the parts."""
+        value = self.environment
+        return Connections(
+            home=self.home.path,
+            kafka_bootstrap=value["INVENTORY_KAFKA_BOOTSTRAP"],
+            connect_url=value["INVENTORY_CONNECT_URL"],
+            database_url=SecretStr(value["INVENTORY_DATABASE_URL"]),
+            owner_database_url=SecretStr(value["INVENTORY_OWNER_DATABASE_URL"]),
+            read_database_url=SecretStr(value["INVENTORY_READ_DATABASE_URL"]),
+            query_token=SecretStr(value["INVENTORY_QUERY_TOKEN"]),
+        )
+
+    def cli(self, *arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
+        """Run `inventory` against this stack; the exit code is the test's to judge."""
+        return run_inventory(*arguments, home=self.home.path, timeout=timeout)
+
+    def wait_until(
+        self,
+        condition: Callable[[], T],
+        deadline: float = 60.0,
+        describe: Callable[[], object] = lambda: "",
+    ) -> T:
+        """What `condition` gives once it is true; fails with the last value after `deadline` s."""
+        end = time.monotonic() + deadline
+        while True:
+            seen = condition()
+            if seen:
+                return seen
+            if time.monotonic() > end:
+                message = f"not true after {deadline:.0f} s; last seen {seen!r} {describe()}"
+                raise AssertionError(message)
+            time.sleep(0.1)
+
+
+def run_inventory(
+    *arguments: str, home: Path, timeout: float = 300.0
+) -> subprocess.CompletedProcess[str]:
+    """Run the installed command with its own home and any free port for the pages."""
+    mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
+    mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
+    if "INVENTORY_CACHE" in os.environ:
+        mine["INVENTORY_CACHE"] = os.environ["INVENTORY_CACHE"]
+    return subprocess.run(
+        [str(INVENTORY), *arguments],
+        cwd=PROJECT,
+        env=mine,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def start(home: Path, *arguments: str) -> RunningStack:
+    """Start a stack in `home`; a failure carries what the command said."""
+    result = run_inventory("up", "--detach", *arguments, home=home)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return RunningStack(Home(home), environment_of(Home(home)))

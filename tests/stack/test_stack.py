@@ -1,0 +1,100 @@
+"""The stack comes up, keeps its parts alive and leaves nothing behind."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from cdc.capture.admin import topic_drift
+from deploy.stack.ports import is_free
+from deploy.stack.processes import alive
+from tests.stack.running import RunningStack, run_inventory, start
+
+
+def test_every_topic_of_the_contract_exists_with_its_settings(stack: RunningStack) -> None:
+    assert topic_drift(stack.settings.kafka_bootstrap) == ()
+
+
+def test_status_names_every_service_with_its_state(stack: RunningStack) -> None:
+    result = stack.cli("status", "--json")
+
+    found = json.loads(result.stdout)
+    assert result.returncode == 0, result.stderr
+    assert {name: s["state"] for name, s in found["services"].items()} == dict.fromkeys(
+        stack.runtime.services, "running"
+    )
+    assert found["connector"] == {"connector": "RUNNING", "task": "RUNNING", "restarts": 0}
+
+
+def test_a_killed_connect_is_restarted_and_counted(stack: RunningStack) -> None:
+    before = stack.runtime.services["connect"]
+    assert before.pid is not None
+
+    os.kill(before.pid, signal.SIGKILL)
+
+    after = stack.wait_until(
+        lambda: (
+            entry
+            if (entry := stack.runtime.services["connect"]).pid not in (None, before.pid)
+            else None
+        )
+    )
+    assert after is not None
+    assert after.restarts == before.restarts + 1
+    stack.wait_until(
+        lambda: json.loads(stack.cli("status", "--json").stdout)["connector"]["task"] == "RUNNING",
+        describe=lambda: stack.cli("status").stdout,
+    )
+
+
+@pytest.fixture
+def postgres_only(tmp_path: Path) -> RunningStack:
+    return start(tmp_path / "home", "--only", "postgres")
+
+
+def test_down_leaves_no_process_and_no_port_and_up_takes_the_same_port(
+    postgres_only: RunningStack,
+) -> None:
+    home = postgres_only.home.path
+    running = postgres_only.runtime
+    port = running.services["postgres"].port
+    assert port is not None
+
+    first = run_inventory("down", home=home)
+
+    assert first.returncode == 0
+    assert not any(map(alive, (running.supervisor, *running.children())))
+    assert is_free(port)
+    again = start(home, "--only", "postgres").runtime.services["postgres"].port
+    run_inventory("down", home=home)
+    assert again == port
+
+
+def test_children_die_with_a_killed_supervisor_and_up_starts_again(
+    postgres_only: RunningStack,
+) -> None:
+    home = postgres_only.home.path
+    running = postgres_only.runtime
+
+    os.kill(running.supervisor_pid, signal.SIGKILL)
+
+    postgres_only.wait_until(lambda: not any(map(alive, running.children())))
+    restarted = start(home, "--only", "postgres")
+    run_inventory("down", home=home)
+    assert restarted.runtime.services["postgres"].port == running.services["postgres"].port
+
+
+def test_reset_needs_yes_and_deletes_the_home_only(postgres_only: RunningStack) -> None:
+    home = postgres_only.home.path
+    neighbour = home.parent / "neighbour"
+    neighbour.write_text("mine")
+
+    refused = run_inventory("reset", home=home)
+    done = run_inventory("reset", "--yes", home=home)
+
+    assert (refused.returncode, done.returncode) == (1, 0)
+    assert "inventory reset --yes" in refused.stderr
+    assert not home.exists()
+    assert neighbour.read_text() == "mine"
