@@ -25,7 +25,7 @@ from analytics.verification.rejections import Rejections, read_rejections
 from analytics.verification.reorders import Reorders, check_reorders
 from cdc.settings import Connections
 
-__all__ = ["NotCaughtUp", "VerifyReport", "verify"]
+__all__ = ["BehindReport", "VerifyReport", "verify"]
 
 LOOKS: Final = 5  # how often keys that differ are looked at, at most
 _SHOWN: Final = 20
@@ -54,7 +54,7 @@ class VerifyReport:
 
     @property
     def exit_code(self) -> int:
-        """0 all equal, 1 something differs; not caught up is the exception `NotCaughtUp`, 2."""
+        """0 all equal, 1 something differs."""
         return 0 if self.ok else 1
 
     def as_json(self) -> dict[str, Any]:
@@ -84,6 +84,27 @@ class VerifyReport:
 
 
 @dataclass(frozen=True, slots=True)
+class BehindReport:
+    """Nothing was compared: the pipeline did not catch up in time."""
+
+    location: str | None
+    behind: dict[str, Any]
+    timeout_s: float
+    ok: bool = False
+    exit_code: int = 2
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        return {
+            "ok": False,
+            "location": self.location,
+            "caught_up": False,
+            "timeout_s": self.timeout_s,
+            "behind": self.behind,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class _Look:
     """One comparison: what SQL, workers and read model said at one moment."""
 
@@ -105,28 +126,32 @@ class _Look:
 
 def verify(
     location: str | None = None, timeout: float = 120.0, *, settings: Connections | None = None
-) -> VerifyReport:
-    """Wait until the pipeline has caught up with this moment, then compare everything.
-
-    Raises:
-        NotCaughtUp: it did not catch up within `timeout` seconds.
-    """
-    started = time.monotonic()
+) -> VerifyReport | BehindReport:
+    """Wait until the pipeline has caught up with this moment, then compare everything."""
     known = settings or Connections()
-    live = LiveState(known)
     url = known.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
-        barrier = Barrier(known, connection, timeout)
+        try:
+            return _verified(connection, Barrier(known, connection, timeout), location)
+        except NotCaughtUp as problem:
+            return BehindReport(location, problem.behind, timeout)
+
+
+def _verified(
+    connection: psycopg.Connection, barrier: Barrier, location: str | None
+) -> VerifyReport:
+    started = time.monotonic()
+    live = LiveState(barrier.settings)
+    as_of_us = barrier.pass_now()
+    first = last = _look(connection, live, location, only=None)
+    for _ in range(LOOKS - 1):
+        if not last.suspects:
+            break
+        before = last
         as_of_us = barrier.pass_now()
-        first = last = _look(connection, live, location, only=None)
-        for _ in range(LOOKS - 1):
-            if not last.suspects:
-                break
-            before = last
-            as_of_us = barrier.pass_now()
-            last = _look(connection, live, location, only=before.suspects)
-            if last.differences == before.differences:
-                break
+        last = _look(connection, live, location, only=before.suspects)
+        if last.differences == before.differences:
+            break
     return VerifyReport(
         location=location,
         as_of_us=as_of_us,

@@ -1,0 +1,158 @@
+"""`inventory bench pipeline`: how much a running stack takes, and how late its numbers are.
+
+Sustained: lines are offered at a rate for some seconds; the clock stops when the workers'
+acknowledged state contains the last of them on every partition. Latency: single lines at a low
+rate, each under a key of its own, from the commit until the state is acknowledged and until the
+read model shows it.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import psycopg
+
+from bench.load import Load, percentile, planned
+from bench.watch import Changelog, ReadModel
+from cdc.settings import Connections
+
+RATES: Final = (2000, 4000, 6000)
+_BATCH: Final = 100
+_KEYS: Final = 5000
+_DRAIN_S: Final = 120.0
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sustained:
+    """One offered rate: lines, seconds until all of them were acknowledged, and the rest after."""
+
+    offered_per_s: int
+    lines: int
+    writing_s: float
+    acknowledged_s: float
+    drain_s: float
+    lines_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds from commit, at a low rate."""
+
+    lines: int
+    rate_per_s: int
+    state_p50_ms: float
+    state_p99_ms: float
+    shown_p50_ms: float
+    shown_p99_ms: float
+    shown_max_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineReport:
+    """What the bench measured."""
+
+    sustained: tuple[Sustained, ...]
+    latency: Latency
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        return asdict(self)
+
+    def as_text(self) -> str:
+        """The report as two tables."""
+        lines = ["offered/s     lines   acknowledged/s   drain s"]
+        lines += [
+            f"{one.offered_per_s:>9} {one.lines:>9} {one.lines_per_s:>16.0f} {one.drain_s:>9.2f}"
+            for one in self.sustained
+        ]
+        late = self.latency
+        lines += [
+            "",
+            f"commit to ..., {late.rate_per_s} lines/s       p50 ms    p99 ms",
+            f"acknowledged state          {late.state_p50_ms:>9.0f} {late.state_p99_ms:>9.0f}",
+            f"read model                  {late.shown_p50_ms:>9.0f} {late.shown_p99_ms:>9.0f}",
+        ]
+        return "\n".join(lines)
+
+    __str__ = as_text
+
+
+def run(
+    *,
+    rates: Sequence[int] = RATES,
+    seconds: float = 20.0,
+    latency_rate: int = 100,
+    settings: Connections | None = None,
+    progress: Progress = lambda _text: None,
+) -> PipelineReport:
+    """Measure the running stack; lines stay in it, under locations `BENCH-…`."""
+    known = settings or Connections()
+    sustained = []
+    for rate in rates:
+        progress(f"{rate} lines/s for {seconds:g} s")
+        sustained.append(measure_sustained(known, rate=rate, seconds=seconds))
+    progress(f"latency at {latency_rate} lines/s for {seconds:g} s")
+    return PipelineReport(
+        tuple(sustained), measure_latency(known, rate=latency_rate, seconds=seconds)
+    )
+
+
+def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Sustained:
+    """Offer `rate` lines a second and wait until the last is in acknowledged state.
+
+    Raises:
+        BenchFailed: the markers behind the lines did not arrive.
+    """
+    url = settings.database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection, Changelog(settings) as changelog:
+        load = Load(connection)
+        markers = load.markers(settings.partitions)
+        started = time.monotonic()
+        for _due in planned(rate, seconds, _BATCH):
+            first = load.written
+            load.insert([f"K{(first + number) % _KEYS}" for number in range(_BATCH)])
+        lines, written = load.written, time.monotonic()
+        load.insert(list(markers))
+        wanted = {f"{load.location}|{sku}" for sku in markers}
+        seen = changelog.wait(wanted, timeout_s=_DRAIN_S)
+    last = max(seen.values())
+    return Sustained(
+        offered_per_s=rate,
+        lines=lines,
+        writing_s=written - started,
+        acknowledged_s=last - started,
+        drain_s=last - written,
+        lines_per_s=lines / (last - started),
+    )
+
+
+def measure_latency(settings: Connections, *, rate: int, seconds: float) -> Latency:
+    """Commit single lines at `rate` and time when each is acknowledged and shown."""
+    url = settings.database_url.get_secret_value()
+    committed: dict[str, float] = {}
+    with (
+        psycopg.connect(url, autocommit=True) as connection,
+        Changelog(settings) as changelog,
+        ReadModel(url, committed) as read_model,
+    ):
+        load = Load(connection)
+        for _due in planned(rate, seconds, 1):
+            sku = f"L{load.written}"
+            load.insert([sku])
+            committed[f"{load.location}|{sku}"] = time.monotonic()
+        acknowledged = changelog.wait(set(committed), timeout_s=_DRAIN_S)
+        shown = read_model.wait(timeout_s=_DRAIN_S)
+    state = sorted(max(0.0, at - committed[key]) * 1000 for key, at in acknowledged.items())
+    screen = sorted(max(0.0, at - committed[key]) * 1000 for key, at in shown.items())
+    return Latency(
+        lines=len(committed),
+        rate_per_s=rate,
+        state_p50_ms=percentile(state, 500),
+        state_p99_ms=percentile(state, 990),
+        shown_p50_ms=percentile(screen, 500),
+        shown_p99_ms=percentile(screen, 990),
+        shown_max_ms=screen[-1],
+    )
