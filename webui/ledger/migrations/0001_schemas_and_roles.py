@@ -20,8 +20,8 @@ BEGIN
     EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
     EXECUTE format('GRANT CONNECT ON DATABASE %I TO app_rw, app_ro, cdc', current_database());
 END $$;
-CREATE SCHEMA retail;
-CREATE SCHEMA read_model;
+CREATE SCHEMA IF NOT EXISTS retail;
+CREATE SCHEMA IF NOT EXISTS read_model;
 GRANT USAGE ON SCHEMA retail TO app_rw, app_ro, cdc;
 GRANT USAGE ON SCHEMA read_model TO app_rw, app_ro;
 """

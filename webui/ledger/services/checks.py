@@ -1,0 +1,85 @@
+"""The limits of docs/domain.md 0 and 2.6 as errors that name field, value and rule.
+
+SQL holds the same limits as CHECKs. They are repeated here only so that a person reads a sentence
+instead of the name of a constraint; where the two differ, SQL refuses and nothing is written.
+"""
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Final
+
+from webui.ledger.services.errors import refuse
+
+MOST_UNITS: Final = 1_000_000
+MOST_MINOR: Final = 100_000_000_000
+EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
+LOCATION_FORM: Final = re.compile(r"[A-Z0-9-]{1,24}\Z")
+LONGEST_SKU: Final = 32
+
+
+def location_problem(location: str) -> str | None:
+    """Why `location` is no location code, or None."""
+    if LOCATION_FORM.match(location):
+        return None
+    return "a location is 1 to 24 of A-Z, 0-9 and -"
+
+
+def sku_problem(sku: str) -> str | None:
+    """Why `sku` is no SKU, or None."""
+    if not 1 <= len(sku) <= LONGEST_SKU:
+        return f"an SKU has 1 to {LONGEST_SKU} characters"
+    if not sku.isprintable() or "|" in sku:
+        return "an SKU is printable and has no |"
+    if sku != sku.strip(" "):
+        return "an SKU has no space at either end"
+    return None
+
+
+def key(location: str, sku: str) -> str:
+    """The `inv_key` of a checked location and SKU."""
+    problem = location_problem(location)
+    if problem:
+        refuse("location", location, problem)
+    problem = sku_problem(sku)
+    if problem:
+        refuse("sku", sku, problem)
+    return f"{location}|{sku}"
+
+
+def whole(field: str, value: object, low: int = 0, high: int = MOST_UNITS) -> int:
+    """`value` as an integer within [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        refuse(field, value, f"a whole number from {low} to {high}")
+    return value
+
+
+def sale_quantity(value: object, field: str = "quantity_units") -> int:
+    """A sale or return: any quantity but 0."""
+    units = whole(field, value, -MOST_UNITS, MOST_UNITS)
+    if units == 0:
+        refuse(field, value, "a sale of 0 units is no sale")
+    return units
+
+
+def one_of(field: str, value: str, allowed: Collection[str]) -> str:
+    """`value`, which must be in the list."""
+    if value not in allowed:
+        refuse(field, value, f"one of {', '.join(sorted(allowed))}")
+    return value
+
+
+def happened(field: str, value: datetime | None) -> datetime | None:
+    """A business time with a zone, from 2000 on; None stays None and means now."""
+    if value is None:
+        return None
+    if value.tzinfo is None or value < EARLIEST:
+        refuse(field, value, "a time with a zone, from 2000-01-01 UTC on")
+    return value
+
+
+def text(field: str, value: str | None) -> str:
+    """A text that somebody has really written."""
+    if value is None or not value.strip() or "\x00" in value:
+        refuse(field, value, "must not be empty")
+    return value

@@ -1,0 +1,37 @@
+"""What a service says when it does not do what it was asked.
+
+```
+LedgerError
+├── ServiceError    the request breaks a rule: field, value, rule
+└── Conflict        the request was fine when it was made, but something has changed since
+```
+"""
+
+from typing import NoReturn
+
+
+class LedgerError(Exception):
+    """Base of everything that services raise on purpose."""
+
+
+class ServiceError(LedgerError):
+    """A value that a rule forbids; nothing was written."""
+
+    def __init__(self, field: str, value: object, rule: str) -> None:
+        self.field = field
+        self.value = value
+        self.rule = rule
+        super().__init__(f"{field}: {rule}, got {value!r}")
+
+
+class Conflict(LedgerError):
+    """Somebody or something else was first; nothing was written. `what_changed` says what."""
+
+    def __init__(self, what_changed: str) -> None:
+        self.what_changed = what_changed
+        super().__init__(what_changed)
+
+
+def refuse(field: str, value: object, rule: str) -> NoReturn:
+    """Raise the `ServiceError` for a value that `rule` forbids."""
+    raise ServiceError(field, value, rule)

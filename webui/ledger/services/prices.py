@@ -1,0 +1,177 @@
+"""Prices: a timeline that only grows, and a floor that no row is ever below.
+
+The floor is computed again under a lock on the item at every write, because cost or tax may have
+risen since somebody looked (docs/domain.md 6.4).
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from inventory.model.arithmetic import WINDOW_US, window_start
+from inventory.policies.price_targets import floor_minor
+from webui.ledger.services import checks
+from webui.ledger.services.bulk import insert_many
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.items import locked_item
+from webui.ledger.services.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_one,
+    fetch_value,
+    insert,
+    ledger_transaction,
+    log_action,
+)
+
+MOST_PRICE: Final = 1_000_000_000
+KINDS: Final = ("initial", "manual", "emergency", "rollback")
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def epoch_us(at: datetime) -> int:
+    """Exact microseconds since 1970 of a time with a zone."""
+    return (at - EPOCH) // timedelta(microseconds=1)
+
+
+def from_epoch_us(at_us: int) -> datetime:
+    """The time of exact microseconds since 1970."""
+    return EPOCH + timedelta(microseconds=at_us)
+
+
+def next_window_start(now: datetime) -> datetime:
+    """Start of the first ten-minute window that begins after `now`."""
+    return from_epoch_us(window_start(epoch_us(now)) + WINDOW_US)
+
+
+def item_floor_minor(item: Row) -> int:
+    """Lowest price that an item's cost, margin and tax allow."""
+    return floor_minor(int(item["cost_minor"]), int(item["margin_permille"]), int(item["tax_bp"]))
+
+
+def set_price(  # noqa: PLR0913 -- one keyword per column
+    *,
+    location: str,
+    sku: str,
+    price_minor: int,
+    kind: str = "manual",
+    effective_from: datetime | None = None,
+    step: int = 0,
+    actor: str | None = None,
+) -> int:
+    """Write a price from `effective_from` (default: the next window) on; its id.
+
+    Only an `initial` price may lie in the past: windows that have begun keep their price.
+    """
+    checks.whole("price_minor", price_minor, 1, MOST_PRICE)
+    checks.one_of("kind", kind, KINDS)
+    with ledger_transaction():
+        item = locked_item(location=location, sku=sku)
+        earliest = next_window_start(database_now())
+        begins = effective_from or earliest
+        if kind != "initial":
+            begins = max(begins, earliest)
+        return write_price(
+            item,
+            Price(price_minor=price_minor, step=step, kind=kind, effective_from=begins),
+            actor=actor,
+        )
+
+
+class Price(NamedTuple):
+    """A row of the timeline before it has an id."""
+
+    price_minor: int
+    step: int
+    kind: str
+    effective_from: datetime
+    proposal_id: str | None = None
+
+
+def write_price(item: Row, price: Price, *, actor: str | None) -> int:
+    """Insert a price for a locked item, not below its floor; the row's id."""
+    floor = item_floor_minor(item)
+    if price.price_minor < floor:
+        refuse("price_minor", price.price_minor, f"not below the floor of {floor}")
+    price_id = insert(
+        "price_change",
+        {
+            **{name: item[name] for name in ("inv_key", "location", "sku")},
+            **price._asdict(),
+            "floor_minor": floor,
+            "recorded_by": actor,
+        },
+    )
+    detail = {"price_minor": price.price_minor, "kind": price.kind, "floor_minor": floor}
+    log_action(actor=actor, action="price", subject=item["inv_key"], detail=detail)
+    return price_id
+
+
+class FirstPrice(NamedTuple):
+    """The price that an item starts with."""
+
+    location: str
+    sku: str
+    price_minor: int
+    floor_minor: int
+    effective_from: datetime
+
+
+def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) -> int:
+    """Write initial prices in one statement; SQL refuses any below its floor."""
+    columns = ("location", "sku", "price_minor", "floor_minor", "effective_from", "kind")
+    with ledger_transaction():
+        return insert_many(
+            "price_change",
+            (*columns, "recorded_by"),
+            [(*price, "initial", actor) for price in prices],
+        )
+
+
+def roll_back_price(*, location: str, sku: str, actor: str | None = None) -> int:
+    """Write the price before the last change again, from the next window on; the new row's id."""
+    with ledger_transaction():
+        item = locked_item(location=location, sku=sku)
+        now = database_now()
+        before = _second_newest(item["inv_key"], now)
+        price = max(int(before["price_minor"]), item_floor_minor(item))
+        begins = next_window_start(now)
+        row = Price(price, int(before["step"]), "rollback", begins)
+        return write_price(item, row, actor=actor)
+
+
+def _second_newest(inv_key: str, now: datetime) -> Row:
+    before = fetch_one(
+        "SELECT price_minor, step FROM retail.price_change"
+        " WHERE inv_key = %s AND effective_from <= %s"
+        " ORDER BY effective_from DESC, id DESC OFFSET 1 LIMIT 1",
+        inv_key,
+        now,
+    )
+    if before is None:
+        message = f"{inv_key} has no earlier price to go back to"
+        raise Conflict(message)
+    return before
+
+
+def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
+    """Stop (or allow again) every rule-made price; proposals go on."""
+    with ledger_transaction():
+        execute(
+            "UPDATE app.setting SET price_kill_switch = %s, updated_by = %s,"
+            " updated_at = clock_timestamp() WHERE id = 1",
+            is_on,
+            actor,
+        )
+        log_action(
+            actor=actor, action="price_kill_switch", subject="settings", detail={"is_on": is_on}
+        )
+
+
+def refuse_while_killed() -> None:
+    """Raise `Conflict` while the kill switch is on; holds the switch until the commit."""
+    is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
+    if is_on:
+        message = "the price kill switch is on: no rule-made price is written"
+        raise Conflict(message)

@@ -1,0 +1,128 @@
+"""What both desks need of a proposal: lock it, compare what was shown, keep a person's word."""
+
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from webui.ledger.services.checks import happened
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_one,
+    insert,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+FINAL: Final = ("approve", "reject")
+LONGEST_SNOOZE: Final = timedelta(days=90)
+
+
+class Desk(NamedTuple):
+    """Where the proposals of one kind live, and where the words on them go."""
+
+    table: str
+    id_column: str
+    decisions: str
+    revision_column: str
+
+
+REORDERS: Final = Desk("reorder_proposal", "reorder_id", "reorder_decision", "need_revision")
+PRICES: Final = Desk("price_proposal", "proposal_id", "price_decision", "price_revision")
+
+
+class Word(NamedTuple):
+    """A person's word on a proposal, as it was shown to that person."""
+
+    desk: Desk
+    proposal: str
+    action: str
+    shown_revision: int | None
+    actor: str | None
+    until_at: datetime | None = None
+    reason: str | None = None
+
+
+def locked_proposal(desk: Desk, proposal: str) -> Row:
+    """The proposal's row, locked until the transaction ends."""
+    row = fetch_one(
+        f"SELECT * FROM app.{desk.table} WHERE {desk.id_column} = %s FOR UPDATE",  # noqa: S608 -- names come from the two desks above
+        proposal,
+    )
+    if row is None:
+        refuse(desk.id_column, proposal, "no such proposal")
+    return row
+
+
+def refuse_if_moved(row: Row, word: Word, *, allowed: tuple[str, ...]) -> None:
+    """Raise `Conflict` if the proposal is not what the person saw, or somebody has spoken."""
+    if row["decided_action"] in FINAL:
+        message = f"{row['decided_by']} has already said {row['decided_action']}"
+        raise Conflict(message)
+    if row["status"] not in allowed:
+        message = f"{word.proposal} is {row['status']} now"
+        raise Conflict(message)
+    if word.shown_revision is not None and word.shown_revision != row["revision"]:
+        message = (
+            f"{word.proposal} has changed: revision {word.shown_revision} was shown,"
+            f" {row['revision']} stands"
+        )
+        raise Conflict(message)
+
+
+def write_word(row: Row, word: Word, *, units: int | None = None) -> int:
+    """Insert the decision row and keep the word on the proposal; the decision's id."""
+    desk = word.desk
+    decision_id = insert(
+        desk.decisions,
+        {
+            **{name: row[name] for name in ("inv_key", "location", "sku")},
+            desk.id_column: word.proposal,
+            "action": word.action,
+            "until_at": word.until_at,
+            "reason": word.reason,
+            desk.revision_column: row["revision"],
+            "recorded_by": word.actor,
+        },
+    )
+    execute(
+        f"UPDATE app.{desk.table} SET decided_action = %s, decided_by = %s,"  # noqa: S608 -- names come from the two desks above
+        f" decided_at = clock_timestamp() WHERE {desk.id_column} = %s",
+        word.action,
+        word.actor,
+        word.proposal,
+    )
+    detail = {"revision": row["revision"], "units": units, "reason": word.reason}
+    log_action(actor=word.actor, action=word.action, subject=word.proposal, detail=detail)
+    return decision_id
+
+
+def say(
+    word: Word,
+    *,
+    allowed: tuple[str, ...],
+    command_id: UUID | None,
+) -> Row:
+    """Write a word that is nothing but a decision row: reject, snooze, resume."""
+
+    def work() -> Row:
+        row = locked_proposal(word.desk, word.proposal)
+        refuse_if_moved(row, word, allowed=allowed)
+        return {"decision_id": write_word(row, word), "action": word.action}
+
+    with ledger_transaction():
+        return once(command_id, f"{word.action} {word.proposal}", word.actor, work)
+
+
+def checked_until(until_at: datetime | None) -> datetime | None:
+    """A snooze ends in the future, at most 90 days ahead; None means the rule's own seven days."""
+    at = happened("until_at", until_at)
+    if at is None:
+        return None
+    now = database_now()
+    if not now < at <= now + LONGEST_SNOOZE:
+        refuse("until_at", at.isoformat(), "a time within the next 90 days")
+    return at

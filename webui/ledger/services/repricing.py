@@ -1,0 +1,103 @@
+"""Words on price proposals; approving one writes the price, never below its floor."""
+
+from datetime import datetime
+from uuid import UUID
+
+from webui.ledger.services import checks
+from webui.ledger.services.items import locked_item
+from webui.ledger.services.prices import (
+    Price,
+    from_epoch_us,
+    next_window_start,
+    refuse_while_killed,
+    write_price,
+)
+from webui.ledger.services.proposals import (
+    PRICES,
+    Word,
+    checked_until,
+    locked_proposal,
+    refuse_if_moved,
+    say,
+    write_word,
+)
+from webui.ledger.services.transactions import (
+    Row,
+    database_now,
+    fetch_one,
+    ledger_transaction,
+    once,
+)
+
+
+def approve_price(
+    *,
+    proposal_id: str,
+    shown_revision: int,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Write the proposed price from max(its time, the next window) on; decision and row together.
+
+    Returns `{"price_id", "price_minor", "effective_from", "repeated"}`; approved twice, it is
+    written once. Refused below the floor of this moment, and while the kill switch is on.
+    """
+    word = Word(PRICES, proposal_id, "approve", shown_revision, actor)
+
+    def work() -> Row:
+        row = locked_proposal(PRICES, proposal_id)
+        if row["decided_action"] == "approve":
+            return _written(proposal_id, is_repeated=True)
+        refuse_if_moved(row, word, allowed=("open",))
+        refuse_while_killed()
+        item = locked_item(location=row["location"], sku=row["sku"])
+        begins = max(from_epoch_us(int(row["effective_at_us"])), next_window_start(database_now()))
+        price = Price(int(row["new_minor"]), int(row["step"]), "rule", begins, proposal_id)
+        write_word(row, word)
+        write_price(item, price, actor=actor)
+        return _written(proposal_id, is_repeated=False)
+
+    with ledger_transaction():
+        return once(command_id, f"approve {proposal_id}", actor, work)
+
+
+def _written(proposal_id: str, *, is_repeated: bool) -> Row:
+    row = fetch_one(
+        "SELECT id AS price_id, price_minor, effective_from FROM retail.price_change"
+        " WHERE proposal_id = %s",
+        proposal_id,
+    )
+    if row is None:
+        message = f"{proposal_id}: approved, but no price carries its id"
+        raise LookupError(message)
+    row["effective_from"] = row["effective_from"].isoformat()
+    return row | {"repeated": is_repeated}
+
+
+def reject_price(
+    *,
+    proposal_id: str,
+    shown_revision: int,
+    reason: str,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Refuse a price; the key is left alone for one cool-down."""
+    given = checks.text("reason", reason)
+    word = Word(PRICES, proposal_id, "reject", shown_revision, actor, None, given)
+    return say(word, allowed=("open",), command_id=command_id)
+
+
+def snooze_price(
+    *,
+    proposal_id: str,
+    shown_revision: int,
+    until_at: datetime | None = None,
+    reason: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Put a price aside until a time, one cool-down where none is given."""
+    until = checked_until(until_at)
+    word = Word(PRICES, proposal_id, "snooze", shown_revision, actor, until, reason)
+    return say(word, allowed=("open",), command_id=command_id)

@@ -1,0 +1,128 @@
+"""Counts and adjustments: what people found, and what they booked because of it."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from webui.ledger.services import checks
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.transactions import (
+    Row,
+    execute,
+    fetch_one,
+    happened_or_now,
+    insert,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+COUNT_KINDS: Final = ("opening", "cycle", "recount")
+ADJUSTMENT_REASONS: Final = (
+    "theft",
+    "loss",
+    "waste",
+    "own_use",
+    "correction_down",
+    "vendor_return",
+    "damage",
+    "found",
+    "correction_up",
+    "repair",
+    "dispose",
+    "vendor_return_damaged",
+)
+
+
+def approve_count(  # noqa: PLR0913 -- one keyword per column
+    *,
+    location: str,
+    sku: str,
+    units: int,
+    kind: str = "cycle",
+    occurred_at: datetime | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Write an approved count: on-hand is `units` at that second, plus what moved since. Its id."""
+    inv_key = checks.key(location, sku)
+    checks.whole("units", units)
+    checks.one_of("kind", kind, COUNT_KINDS)
+
+    def work() -> Row:
+        count_id = insert(
+            "stock_count",
+            {
+                "inv_key": inv_key,
+                "location": location,
+                "sku": sku,
+                "units": units,
+                "kind": kind,
+                "status": "approved",
+                "occurred_at": happened_or_now("occurred_at", occurred_at),
+                "recorded_by": actor,
+            },
+        )
+        detail = {"units": units, "kind": kind, "count": count_id}
+        log_action(actor=actor, action="count", subject=inv_key, detail=detail)
+        return {"id": count_id}
+
+    with ledger_transaction():
+        return int(once(command_id, "approve_count", actor, work)["id"])
+
+
+def void_count(*, count_id: int, actor: str | None = None) -> None:
+    """Take an approved count back; SQL refuses it when the count is older than 48 h."""
+    with ledger_transaction():
+        count = fetch_one(
+            "SELECT inv_key, status FROM retail.stock_count WHERE id = %s FOR UPDATE", count_id
+        )
+        if count is None:
+            refuse("count_id", count_id, "no such count")
+        if count["status"] == "void":
+            message = f"count {count_id} is void already"
+            raise Conflict(message)
+        execute(
+            "UPDATE retail.stock_count SET status = 'void', recorded_by = %s WHERE id = %s",
+            actor,
+            count_id,
+        )
+        log_action(
+            actor=actor, action="void_count", subject=count["inv_key"], detail={"count": count_id}
+        )
+
+
+def adjust(  # noqa: PLR0913 -- one keyword per column
+    *,
+    location: str,
+    sku: str,
+    reason: str,
+    quantity_units: int,
+    occurred_at: datetime | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Book a correction; the reason decides which bucket moves and in which direction. Its id."""
+    inv_key = checks.key(location, sku)
+    checks.one_of("reason", reason, ADJUSTMENT_REASONS)
+    checks.whole("quantity_units", quantity_units, 1)
+
+    def work() -> Row:
+        adjustment_id = insert(
+            "stock_adjustment",
+            {
+                "inv_key": inv_key,
+                "location": location,
+                "sku": sku,
+                "reason": reason,
+                "quantity_units": quantity_units,
+                "occurred_at": happened_or_now("occurred_at", occurred_at),
+                "recorded_by": actor,
+            },
+        )
+        detail = {"reason": reason, "units": quantity_units, "adjustment": adjustment_id}
+        log_action(actor=actor, action="adjust", subject=inv_key, detail=detail)
+        return {"id": adjustment_id}
+
+    with ledger_transaction():
+        return int(once(command_id, "adjust", actor, work)["id"])

@@ -1,0 +1,164 @@
+"""One transaction per call: refusals translated, repeated commands remembered, actions kept.
+
+A command id comes from the browser. A double tap sends it twice; the second call waits for the
+first on the primary key of `app.command` and returns what the first one did.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from django.db import DatabaseError, IntegrityError, connection, transaction
+
+from webui.ledger.services.checks import happened
+from webui.ledger.services.errors import Conflict, ServiceError, refuse
+
+Row = dict[str, Any]
+
+# What a unique index means when it refuses; a person should not have to read its name.
+TAKEN: Final = {
+    "sale_line_source_unique": "a sale with this source and source_ref is recorded already",
+    "purchase_order_line_reorder_unique": "this reorder is ordered already",
+    "shipment_line_reorder_unique": "a transfer answers this reorder already",
+    "price_change_proposal_unique": "a price was written for this proposal already",
+    "price_change_one_rule_a_day": "this item already has a rule-made price on that day",
+    "item_location_key_unique": "the item is ranged here already",
+}
+
+
+@contextmanager
+def ledger_transaction() -> Iterator[None]:
+    """Commit everything inside or nothing; SQL's refusals come out as service errors."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as refusal:
+        raise _translated(refusal) from refusal
+    except DatabaseError as refusal:
+        if isinstance(refusal.__cause__, psycopg.DataError):
+            field = "row"
+            raise ServiceError(field, str(refusal), "a value its column can hold") from refusal
+        raise
+
+
+def _translated(refusal: IntegrityError) -> Exception:
+    cause = refusal.__cause__
+    if not isinstance(cause, psycopg.Error):
+        return refusal
+    constraint = cause.diag.constraint_name or ""
+    if constraint in TAKEN:
+        return Conflict(TAKEN[constraint])
+    return ServiceError(
+        cause.diag.column_name or constraint,
+        cause.diag.message_detail or "",
+        cause.diag.message_primary or "refused by the database",
+    )
+
+
+def execute(statement: str, *parameters: object) -> int:
+    """Run one statement; the number of rows that it touched."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return int(cursor.rowcount)
+
+
+def fetch_one(statement: str, *parameters: object) -> Row | None:
+    """First row by column name, or None."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        row = cursor.fetchone()
+        names = [column.name for column in cursor.description or ()]
+    return None if row is None else dict(zip(names, row, strict=True))
+
+
+def fetch_value(statement: str, *parameters: object) -> Any:  # noqa: ANN401 -- any SQL type
+    """The single value that the statement returns."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        row = cursor.fetchone()
+    if row is None:
+        message = f"no row from: {statement.strip()[:60]}"
+        raise LookupError(message)
+    return row[0]
+
+
+def insert(table: str, values: Mapping[str, object]) -> int:
+    """Insert one row into `retail.table`; None takes the column's default. Returns the id."""
+    given = {name: value for name, value in values.items() if value is not None}
+    columns = ", ".join(given)
+    marks = ", ".join(["%s"] * len(given))
+    statement = f"INSERT INTO retail.{table} ({columns}) VALUES ({marks}) RETURNING id"  # noqa: S608 -- names are literals of the services, values are parameters
+    return int(fetch_value(statement, *given.values()))
+
+
+def database_now() -> datetime:
+    """The clock that stamps `recorded_at`."""
+    now: datetime = fetch_value("SELECT clock_timestamp()")
+    return now
+
+
+def log_action(
+    *,
+    actor: str | None,
+    action: str,
+    subject: str,
+    detail: Mapping[str, object] | None = None,
+    command_id: UUID | None = None,
+) -> None:
+    """Append who did what, in the transaction that does it."""
+    execute(
+        "INSERT INTO app.action_log (actor, action, subject, detail, command_id)"
+        " VALUES (%s, %s, %s, %s::jsonb, %s)",
+        actor,
+        action,
+        subject,
+        json.dumps(dict(detail or {}), default=str),
+        command_id,
+    )
+
+
+def once(
+    command_id: UUID | None,
+    kind: str,
+    actor: str | None,
+    work: Callable[[], Row],
+) -> Row:
+    """Do `work` the first time `command_id` is seen; afterwards return its first result.
+
+    Without a command id the work is done. Must run inside `ledger_transaction`.
+    """
+    if command_id is None:
+        return work()
+    fresh = execute(
+        "INSERT INTO app.command (command_id, kind, actor) VALUES (%s, %s, %s)"
+        " ON CONFLICT (command_id) DO NOTHING",
+        command_id,
+        kind,
+        actor,
+    )
+    if not fresh:
+        return _first_result(command_id, kind)
+    result = work()
+    execute(
+        "UPDATE app.command SET result = %s::jsonb WHERE command_id = %s",
+        json.dumps(result, default=str),
+        command_id,
+    )
+    return result
+
+
+def _first_result(command_id: UUID, kind: str) -> Row:
+    first = fetch_one("SELECT kind, result FROM app.command WHERE command_id = %s", command_id)
+    if first is None or first["kind"] != kind:
+        refuse("command_id", str(command_id), f"belongs to another command than {kind}")
+    result = first["result"]
+    return dict(json.loads(result) if isinstance(result, str) else result)
+
+
+def happened_or_now(field: str, value: datetime | None) -> datetime:
+    """A checked business time; the database's clock where nobody gave one."""
+    return happened(field, value) or database_now()

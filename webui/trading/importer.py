@@ -1,0 +1,165 @@
+"""`inventory import-sales`: replays a retail file through the system of record (domain.md 2.5).
+
+Items are ranged first, on their own replayed calendar, with decisions off and uncounted: a file of
+2010 has no opening stock and no orders. Then its lines are written in file order, in multi-row
+statements, one transaction per batch; so ids, WAL and offsets of a key follow the file.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+from webui.ledger.services import (
+    RangedItem,
+    SaleRow,
+    ServiceError,
+    name_locations,
+    name_products,
+    range_items,
+    record_sales,
+)
+from webui.trading.pace import Pace
+from webui.trading.retail_file import BadRow, Line, RetailFile, open_retail_file
+
+Stores = Literal["single", "country"]
+Progress = Callable[[int, int | None], None]
+T = TypeVar("T")
+
+BATCH_ROWS: Final = 5_000
+# A slow replay still writes four batches a second, so that windows fill as they would in a shop.
+BATCHES_PER_S: Final = 4
+RANGE_ROWS: Final = 2_000
+LISTED_BAD_ROWS: Final = 1_000
+POLICY: Final = {"clock_mode": "replayed", "replenish_family": "off", "price_mode": "off"}
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of every row of the file."""
+
+    path: str
+    stores: str
+    source: str
+    rows: int = 0
+    inserted: int = 0
+    already_there: int = 0
+    refused: int = 0
+    keys: int = 0
+    keys_ranged: int = 0
+    units_sold: int = 0
+    units_returned: int = 0
+    revenue_minor: int = 0
+    seconds: int = 0
+    bad_rows: list[BadRow] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, object]:
+        """The report as plain values."""
+        plain = asdict(self)
+        plain["bad_rows"] = [bad._asdict() for bad in self.bad_rows]
+        return plain
+
+    def refuse(self, bad: BadRow) -> None:
+        """Count a bad row; the first thousand are listed."""
+        self.refused += 1
+        if len(self.bad_rows) < LISTED_BAD_ROWS:
+            self.bad_rows.append(bad)
+
+
+def import_sales(
+    path: Path | str,
+    stores: Stores = "single",
+    rate: int | None = None,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Import a file; `rate` in lines per second, None for as fast as Postgres takes them.
+
+    `limit` ends after that many data rows. Rows that an earlier run of the same file has written
+    are skipped and counted. `progress(done, total)` is called after every batch.
+    """
+    _check(stores, rate, limit)
+    file = open_retail_file(Path(path))
+    report = ImportReport(str(path), stores, f"sha256:{file.digest}")
+    began = time.monotonic()
+    _range_keys(file, report, limit)
+    _write_lines(file, report, rate, progress, limit)
+    report.seconds = round(time.monotonic() - began)
+    return report
+
+
+def _check(stores: str, rate: int | None, limit: int | None) -> None:
+    if stores not in ("single", "country"):
+        name = "stores"
+        raise ServiceError(name, stores, "single or country")
+    for name, value in (("rate", rate), ("limit", limit)):
+        if value is not None and value < 1:
+            raise ServiceError(name, value, "at least 1")
+
+
+def _range_keys(file: RetailFile, report: ImportReport, limit: int | None) -> None:
+    """First pass: count rows, list the bad ones, range every key that has a good one."""
+    names: dict[str, str] = {}
+    keys: dict[tuple[str, str], None] = {}
+    for row in islice(file.rows(report.stores), limit):
+        report.rows += 1
+        if isinstance(row, BadRow):
+            report.refuse(row)
+            continue
+        keys[row.location, row.sku] = None
+        if not names.get(row.sku):
+            names[row.sku] = row.description.replace("\x00", "").strip()
+    report.keys = len(keys)
+    name_locations(names={location: location for location, _ in keys})
+    name_products(names=names)
+    for chunk in _chunks(iter(keys), RANGE_ROWS):
+        items = [RangedItem(location, sku, POLICY, None) for location, sku in chunk]
+        report.keys_ranged += range_items(items=items)
+
+
+def _write_lines(
+    file: RetailFile,
+    report: ImportReport,
+    rate: int | None,
+    progress: Progress | None,
+    limit: int | None,
+) -> None:
+    """Second pass: the good rows, in file order."""
+    size = BATCH_ROWS if rate is None else max(1, min(BATCH_ROWS, rate // BATCHES_PER_S))
+    pace = Pace(per_second=rate)
+    rows = islice(file.rows(report.stores), limit)
+    lines = (row for row in rows if isinstance(row, Line))
+    for batch in _chunks(lines, size):
+        pace.wait_for(len(batch))
+        _write(batch, report)
+        if progress is not None:
+            progress(report.inserted + report.already_there, report.rows - report.refused)
+
+
+def _write(batch: list[Line], report: ImportReport) -> None:
+    recorded = record_sales(
+        rows=[
+            SaleRow(
+                location=line.location,
+                sku=line.sku,
+                source=report.source,
+                source_ref=str(line.row),
+                quantity_units=line.quantity_units,
+                amount_minor=line.amount_minor,
+                occurred_at=line.occurred_at,
+            )
+            for line in batch
+        ]
+    )
+    report.inserted += recorded.inserted
+    report.already_there += recorded.skipped
+    report.revenue_minor += sum(line.amount_minor for line in batch)
+    report.units_sold += sum(max(0, line.quantity_units) for line in batch)
+    report.units_returned += sum(max(0, -line.quantity_units) for line in batch)
+
+
+def _chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    while chunk := list(islice(items, size)):
+        yield chunk

@@ -1,0 +1,286 @@
+"""Reads a file in the layout of the UCI "Online Retail" data set, row by row (domain.md 2.5).
+
+A row becomes a `Line` or a `BadRow` with its line number and reason; nothing is repaired, merged or
+dropped in silence. Amounts are exact: decimals are read as integers with a scale, never as floats.
+"""
+
+import codecs
+import csv
+import gzip
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from inventory.model.arithmetic import half_even
+from webui.ledger.services import ServiceError
+from webui.ledger.services.checks import (
+    EARLIEST,
+    MOST_MINOR,
+    MOST_UNITS,
+    location_problem,
+    sku_problem,
+)
+
+SINGLE_LOCATION: Final = "UCI"
+GZIP_MAGIC: Final = b"\x1f\x8b"
+# Names that the layout's own editions use for one column, compared without case and blanks.
+COLUMNS: Final = {
+    "sku": ("stockcode",),
+    "description": ("description",),
+    "quantity": ("quantity",),
+    "date": ("invoicedate",),
+    "price": ("unitprice", "price"),
+    "country": ("country",),
+}
+TITLES: Final = {
+    "sku": "StockCode",
+    "quantity": "Quantity",
+    "date": "InvoiceDate",
+    "price": "UnitPrice",
+    "country": "Country",
+}
+DATE_FORMATS: Final = (
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M:%S",
+    "%m/%d/%Y %H:%M",
+    "%m/%d/%Y %H:%M:%S",
+)
+WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z")
+DECIMAL: Final = re.compile(r"([+-]?)([0-9]{0,18})(?:\.([0-9]{0,18}))?\Z")
+
+
+class Line(NamedTuple):
+    """A row that the rules allow. `row` counts data rows from 1 and is the source reference."""
+
+    row: int
+    location: str
+    sku: str
+    quantity_units: int
+    amount_minor: int
+    occurred_at: datetime
+    description: str
+
+
+class BadRow(NamedTuple):
+    """A row that the rules forbid: where it is in the file, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetailFile:
+    """One file: where, how its text is encoded, and the digest of its content."""
+
+    path: Path
+    encoding: str
+    digest: str
+
+    def rows(self, stores: str) -> Iterator[Line | BadRow]:
+        """Every data row in file order."""
+        with _opened(self.path) as raw, _text(raw, self.encoding) as lines:
+            reader = csv.reader(lines)
+            header = next(reader, None)
+            layout = _layout(header or [], self.path, stores)
+            number = 0
+            for record in _records(reader):
+                if isinstance(record, BadRow):
+                    number += 1
+                    yield record
+                elif record:
+                    number += 1
+                    yield _line(record, layout, number, reader.line_num)
+
+
+def open_retail_file(path: Path) -> RetailFile:
+    """Digest the content (unpacked, so a packed copy is the same source) and find its encoding."""
+    digest = hashlib.sha256()
+    encoding = "utf-8-sig"
+    decoder = _Utf8Probe()
+    try:
+        with _opened(path) as raw:
+            while chunk := raw.read(1 << 20):
+                digest.update(chunk)
+                decoder.feed(chunk)
+    except (OSError, EOFError) as problem:
+        message = f"{path}: {problem}"
+        field = "file"
+        raise ServiceError(field, str(path), f"a readable .csv or .csv.gz ({message})") from problem
+    if not decoder.is_utf8():
+        encoding = "cp1252"
+    return RetailFile(path, encoding, digest.hexdigest())
+
+
+class _Utf8Probe:
+    """Whether a stream of chunks is UTF-8; the layout's older copies are Windows-1252."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._failed = False
+
+    def feed(self, chunk: bytes) -> None:
+        if not self._failed:
+            try:
+                self._decoder.decode(chunk)
+            except UnicodeDecodeError:
+                self._failed = True
+
+    def is_utf8(self) -> bool:
+        return not self._failed
+
+
+class _Layout(NamedTuple):
+    width: int
+    sku: int
+    description: int | None
+    quantity: int
+    date: int
+    price: int
+    country: int | None
+    fixed_location: str | None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    stream: IO[bytes] = path.open("rb")
+    magic = stream.read(2)
+    stream.seek(0)
+    if magic == GZIP_MAGIC:
+        return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value] -- reads like any file
+    return stream
+
+
+def _text(raw: IO[bytes], encoding: str) -> IO[str]:
+    # cp1252 leaves five bytes undefined: they become a mark instead of an end of the import.
+    return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
+
+
+def _layout(header: list[str], path: Path, stores: str) -> _Layout:
+    found = {re.sub(r"[^a-z]", "", title.lower()): at for at, title in enumerate(header)}
+    places: dict[str, int | None] = {}
+    for name, titles in COLUMNS.items():
+        places[name] = next((found[title] for title in titles if title in found), None)
+    wanted = ["sku", "quantity", "date", "price"] + (["country"] if stores == "country" else [])
+    missing = [TITLES[name] for name in wanted if places[name] is None]
+    if missing:
+        field = "file"
+        rule = f"its first line must name the columns {', '.join(missing)}"
+        raise ServiceError(field, str(path), rule)
+    fixed = SINGLE_LOCATION if stores == "single" else None
+    return _Layout(width=len(header), **places, fixed_location=fixed)  # type: ignore[arg-type] -- the wanted ones were checked above
+
+
+def _records(reader: "Iterator[list[str]]") -> Iterator[list[str] | BadRow]:
+    while True:
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            line = getattr(reader, "line_num", 0)
+            yield BadRow(line, f"no CSV: {problem}")
+            continue
+        yield record
+
+
+def _line(record: list[str], layout: _Layout, row: int, line: int) -> Line | BadRow:
+    """The row's line, or the first rule that it breaks."""
+    if len(record) != layout.width:
+        return BadRow(line, f"missing column: {layout.width} fields expected, got {len(record)}")
+    try:
+        quantity = _quantity(record[layout.quantity])
+        return Line(
+            row=row,
+            location=_location(record, layout),
+            sku=_sku(record[layout.sku]),
+            quantity_units=quantity,
+            amount_minor=_amount(quantity, record[layout.price]),
+            occurred_at=_moment(record[layout.date]),
+            description="" if layout.description is None else record[layout.description],
+        )
+    except _Forbidden as problem:
+        return BadRow(line, str(problem))
+
+
+class _Forbidden(ValueError):
+    """The rule that a field breaks."""
+
+
+def _location(record: list[str], layout: _Layout) -> str:
+    if layout.fixed_location is not None or layout.country is None:
+        return SINGLE_LOCATION
+    return country_location(record[layout.country])
+
+
+@lru_cache(maxsize=4096)
+def country_location(country: str) -> str:
+    """The country in capitals, blanks to `-`; raises for one that is no location then."""
+    location = country.upper().replace(" ", "-")
+    problem = location_problem(location)
+    if problem:
+        message = f"Country: {problem}, got {country!r}"
+        raise _Forbidden(message)
+    return location
+
+
+@lru_cache(maxsize=65_536)
+def _sku(code: str) -> str:
+    problem = sku_problem(code)
+    if problem:
+        message = f"StockCode: {problem}, got {code!r}"
+        raise _Forbidden(message)
+    return code
+
+
+@lru_cache(maxsize=65_536)
+def _quantity(text: str) -> int:
+    stripped = text.strip()
+    if not WHOLE.match(stripped):
+        message = f"Quantity: a whole number, got {text!r}"
+        raise _Forbidden(message)
+    units = int(stripped)
+    if units == 0 or abs(units) > MOST_UNITS:
+        message = f"Quantity: not 0 and at most {MOST_UNITS} either way, got {text!r}"
+        raise _Forbidden(message)
+    return units
+
+
+@lru_cache(maxsize=65_536)
+def _price(text: str) -> tuple[int, int]:
+    """A decimal as (integer, ten to the number of its decimals)."""
+    match = DECIMAL.match(text.strip())
+    if match is None or not (match[2] or match[3]):
+        message = f"UnitPrice: a decimal number, got {text!r}"
+        raise _Forbidden(message)
+    decimals = match[3] or ""
+    digits = int(match[2] + decimals)
+    return (-digits if match[1] == "-" else digits), 10 ** len(decimals)
+
+
+def _amount(quantity: int, text: str) -> int:
+    price, scale = _price(text)
+    amount = half_even(quantity * price * 100, scale)
+    if abs(amount) > MOST_MINOR:
+        message = f"Quantity x UnitPrice: at most {MOST_MINOR} minor units, got {amount}"
+        raise _Forbidden(message)
+    return amount
+
+
+@lru_cache(maxsize=65_536)
+def _moment(text: str) -> datetime:
+    for form in DATE_FORMATS:
+        try:
+            at = datetime.strptime(text.strip(), form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        if at < EARLIEST:
+            break
+        return at
+    message = f"InvoiceDate: YYYY-MM-DD HH:MM:SS or M/D/YYYY H:MM from 2000 on, got {text!r}"
+    raise _Forbidden(message)
