@@ -49,7 +49,7 @@ class PricedFact(Protocol):
 
     @property
     def kind(self) -> str:
-        """Who or what made the price: initial, rule, manual, …"""
+        """Who or what made the price: an `initial` row, a `rule`, a person."""
         ...
 
 

@@ -1,0 +1,142 @@
+"""Short ways to say what a case is about; everything else takes the defaults of domain.md 2.6."""
+
+from typing import Any
+
+from inventory.facts import ItemLocation, PriceChange, PriceDecision, ReorderDecision
+from inventory.model.arithmetic import DAY_US, HOUR_US, half_even
+from inventory.model.ids import InvKey, Position
+from inventory.model.price_timeline import PriceRow
+from inventory.policies.pricing import PricingInputs
+from inventory.policies.replenishment import ReplenishmentInputs
+
+KEY = InvKey("L|S")
+NOW_US = 20_500 * DAY_US
+
+
+def policy(**columns: Any) -> ItemLocation:
+    return ItemLocation(**({"id": 1, "inv_key": KEY, "replenish_family": "sS"} | columns))
+
+
+def mad_for_sigma(sigma_micro: int) -> int:
+    """Mean absolute deviation whose sigma is the given one, up to the last micro-unit."""
+    return half_even(sigma_micro * 1_000_000, 1_253_314)
+
+
+def at(offset: int) -> Position:
+    return Position(1, offset)
+
+
+def stock(base: int, ranged: ItemLocation | None, **more: Any) -> ReplenishmentInputs:
+    """Inputs whose base position is `base`, given through on-hand (or allocated, below zero)."""
+    return ReplenishmentInputs(
+        **(
+            {
+                "policy": ranged,
+                "on_hand_units": max(0, base),
+                "on_order_units": 0,
+                "allocated_units": max(0, -base),
+                "stock_known": True,
+                "rate_micro": None,
+                "mad_micro": None,
+                "stream_time_us": NOW_US,
+            }
+            | more
+        )
+    )
+
+
+def word(action: str, need: str, **more: Any) -> ReorderDecision:
+    return ReorderDecision(
+        **(
+            {"id": 1, "reorder_id": need, "action": action, "until_at_us": None, "reason": None}
+            | more
+        )
+    )
+
+
+def price_word(action: str, proposal: str, **more: Any) -> PriceDecision:
+    return PriceDecision(
+        **(
+            {
+                "id": 1,
+                "proposal_id": proposal,
+                "action": action,
+                "until_at_us": None,
+                "reason": None,
+            }
+            | more
+        )
+    )
+
+
+def row(effective_from_us: int, price_minor: int, **more: Any) -> PriceRow:
+    return PriceRow(
+        **(
+            {
+                "effective_from_us": effective_from_us,
+                "id": 1,
+                "price_minor": price_minor,
+                "step": 0,
+                "kind": "manual",
+            }
+            | more
+        )
+    )
+
+
+def written(effective_from_us: int, price_minor: int, **more: Any) -> PriceChange:
+    return PriceChange(
+        **(
+            {
+                "effective_from_us": effective_from_us,
+                "id": 1,
+                "price_minor": price_minor,
+                "step": 0,
+                "kind": "manual",
+                "proposal_id": None,
+                "floor_minor": 0,
+            }
+            | more
+        )
+    )
+
+
+def priced(**columns: Any) -> ItemLocation:
+    """The policy that the price vectors share: regular 999, floor 750."""
+    return policy(
+        **(
+            {
+                "replenish_family": "off",
+                "price_mode": "advise",
+                "regular_minor": 999,
+                "cost_minor": 500,
+                "tax_bp": 2000,
+                "margin_permille": 200,
+                "ladder_permille": (150, 300),
+                "endings": (49, 99),
+            }
+            | columns
+        )
+    )
+
+
+def market(ranged: ItemLocation | None, *, old: int, step: int = 0, **more: Any) -> PricingInputs:
+    """Inputs of a key with plenty of stock, no demand, and `old` in force since long ago."""
+    return PricingInputs(
+        **(
+            {
+                "policy": ranged,
+                "timeline": (row(NOW_US - 200 * DAY_US, old, step=step),),
+                "on_hand_units": 1000,
+                "in_transit_units": 0,
+                "allocated_units": 0,
+                "stock_known": True,
+                "observed_days": 14,
+                "quiet_windows": 0,
+                "rate_micro": 1_000_000,
+                "sold_last_24h_units": 0,
+                "stream_time_us": NOW_US + HOUR_US,
+            }
+            | more
+        )
+    )

@@ -1,0 +1,163 @@
+"""Levels vectors V1 to V11 of domain.md 5.1, and what lies around them."""
+
+import pytest
+
+from inventory.policies.levels import (
+    demand_micro,
+    levels,
+    safety_stock_units,
+    sigma_micro,
+    span_units,
+)
+from tests.policies.builders import mad_for_sigma, policy
+
+Z95, Z99 = 1_644_854, 2_326_348
+TEXTBOOK = {
+    "levels": "computed",
+    "safety_method": "service",
+    "service_z_micro": Z95,
+    "lead_time_centidays": 500,
+    "lead_time_sd_centidays": 100,
+    "cycle_centidays": 700,
+}
+VECTORS = [
+    ("V1", "sS", {}, 20_000_000, 6_000_000, (40, 140, 280)),
+    ("V2", "sS", {"service_z_micro": Z99}, 20_000_000, 6_000_000, (57, 157, 297)),
+    ("V3", "RS", {"review_centidays": 700}, 20_000_000, 6_000_000, (48, 287, 288)),
+    ("V4", "RsS", {"review_centidays": 700}, 20_000_000, 6_000_000, (48, 288, 428)),
+    (
+        "V5",
+        "sS",
+        {"lead_time_centidays": 400, "lead_time_sd_centidays": 0, "cycle_centidays": 1400},
+        300_000,
+        550_000,
+        (2, 4, 9),
+    ),
+    (
+        "V6",
+        "sS",
+        {
+            "lead_time_centidays": 1000,
+            "lead_time_sd_centidays": 250,
+            "cycle_centidays": 0,
+            "order_quantity_units": 40,
+        },
+        8_000_000,
+        0,
+        (33, 113, 153),
+    ),
+    ("V7", "sQ", {"lead_time_sd_centidays": 0}, 10_000_000, 0, (0, 50, None)),
+    ("V8", "sQ", {"lead_time_sd_centidays": 0}, 10_000_001, 0, (0, 51, None)),
+    (
+        "V9",
+        "cover",
+        {"min_cover_centidays": 500, "max_cover_centidays": 1200},
+        1_250_000,
+        0,
+        (0, 7, 15),
+    ),
+    (
+        "V10",
+        "sS",
+        {"safety_method": "days", "safety_centidays": 300},
+        20_000_000,
+        0,
+        (60, 160, 300),
+    ),
+    ("V11", "sS", {"safety_method": "fixed", "safety_stock_units": 4}, 0, 0, (4, 4, 5)),
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "columns", "rate", "sigma", "expected"),
+    [case[1:] for case in VECTORS],
+    ids=[case[0] for case in VECTORS],
+)
+def test_levels_vector(family, columns, rate, sigma, expected):
+    found = levels(
+        policy(**(TEXTBOOK | {"replenish_family": family} | columns)), rate, mad_for_sigma(sigma)
+    )
+    assert (
+        found.safety_stock_units,
+        found.reorder_point_units,
+        found.order_up_to_units,
+    ) == expected
+
+
+@pytest.mark.parametrize(
+    ("family", "expected"),
+    [
+        ("sQ", (7, None)),
+        ("sS", (7, 30)),
+        ("RsS", (7, 30)),
+        ("cover", (7, 30)),
+        ("RS", (29, 30)),
+        ("par", (29, 30)),
+        ("off", (None, None)),
+    ],
+)
+def test_typed_levels_of_a_family(family, expected):
+    found = levels(
+        policy(replenish_family=family, reorder_point_units=7, order_up_to_units=30), None, None
+    )
+    assert (found.reorder_point_units, found.order_up_to_units) == expected
+
+
+def test_par_is_typed_even_when_levels_are_computed():
+    found = levels(
+        policy(replenish_family="par", levels="computed", order_up_to_units=6), 9_000_000, 0
+    )
+    assert (found.reorder_point_units, found.order_up_to_units) == (5, 6)
+
+
+def test_a_key_without_policy_has_no_levels():
+    assert levels(None, 5_000_000, 0).reorder_point_units is None
+
+
+def test_cover_orders_at_least_one_unit_above_its_reorder_point():
+    found = levels(
+        policy(
+            replenish_family="cover",
+            levels="computed",
+            min_cover_centidays=500,
+            max_cover_centidays=500,
+        ),
+        1_000_000,
+        0,
+    )
+    assert (found.reorder_point_units, found.order_up_to_units) == (5, 6)
+
+
+def test_a_periodic_level_without_demand_lies_just_below_zero():
+    found = levels(policy(replenish_family="RS", levels="computed"), 0, 0)
+    assert (found.reorder_point_units, found.order_up_to_units) == (-1, 0)
+
+
+def test_an_unknown_rate_is_the_initial_one_with_half_of_it_as_deviation():
+    ranged = policy(**(TEXTBOOK | {"initial_rate_micro": 20_000_001}))
+    assert levels(ranged, None, None) == levels(ranged, 20_000_001, 10_000_000)
+    assert demand_micro(ranged, None) == 20_000_001
+    assert demand_micro(policy(), None) == 0
+    assert demand_micro(None, None) == 0
+    assert demand_micro(policy(initial_rate_micro=5), 0) == 0
+
+
+def test_sigma_follows_the_worked_demand_table():
+    assert [sigma_micro(mad) for mad in (4_000_000, 3_812_500, 4_359_375, 4_709_961)] == [
+        5_013_256,
+        4_778_260,
+        5_463_666,
+        5_903_060,
+    ]
+
+
+def test_a_started_unit_counts_whole():
+    assert [span_units(1_000_000, days) for days in (99, 100, 101)] == [1, 1, 2]
+    assert span_units(0, 700) == 0
+
+
+def test_service_safety_stock_holds_both_variances():
+    ranged = policy(**TEXTBOOK)
+    assert safety_stock_units(ranged, 20_000_000, 0) == 33
+    assert safety_stock_units(ranged, 0, 6_000_000) == 23
+    assert safety_stock_units(ranged, 20_000_000, 6_000_000) == 40

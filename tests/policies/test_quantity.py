@@ -1,0 +1,145 @@
+"""Quantity vectors Q1 to Q21 of domain.md 5.2, and the edges of each step."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inventory.policies.quantity import order_quantity
+from inventory.policies.replenishment import base_position_units, levels
+from tests.policies.builders import policy
+
+DOZEN = {"pack_units": 12}
+DOWN = {"pack_units": 12, "pack_rounding": "down"}
+NEAR = {"pack_units": 12, "pack_rounding": "threshold"}
+PALLET = {"pack_units": 12, "pallet_packs": 10, "pallet_permille": 900}
+SQ = {"replenish_family": "sQ", "order_quantity_units": 24}
+GUARD = {"initial_rate_micro": 2_000_000}
+
+VECTORS = [
+    ("Q1", base_position_units(62, 72, 6), 140, 816, DOZEN, 688, 696),
+    ("Q2", 140, 140, 816, DOZEN, 676, 684),
+    ("Q3", base_position_units(-5, 0, 0), 10, 40, {"pack_units": 6}, 40, 42),
+    ("Q4", base_position_units(4, 0, 10), 5, 20, {}, 26, 26),
+    ("Q5", 20, 20, 40, DOWN, 20, 12),
+    ("Q6", 20, 20, 27, DOWN, 7, 12),
+    ("Q7", 0, 5, 18, NEAR, 18, 24),
+    ("Q8", 0, 5, 17, NEAR, 17, 12),
+    ("Q9", 0, 5, 5, NEAR, 5, 12),
+    ("Q10", 0, 5, 20, DOZEN | {"moq_units": 50}, 20, 60),
+    ("Q11", 0, 5, 20, DOZEN | {"moq_units": 50, "max_order_units": 55}, 20, None),
+    ("Q12", 0, 20, 150, DOZEN | {"max_order_units": 100}, 150, 96),
+    ("Q13", 30, 30, 60, DOZEN | {"capacity_units": 40}, 30, None),
+    ("Q14", 30, 30, 80, DOZEN | {"capacity_units": 60}, 50, 24),
+    ("Q15", 6, 30, 0, SQ, 48, 48),
+    ("Q16", 7, 30, 0, SQ, 24, 24),
+    ("Q17", 0, 5, 105, PALLET, 105, 120),
+    ("Q18", 0, 5, 96, PALLET, 96, 96),
+    ("Q19", 5, 5, 6, {"replenish_family": "par"}, 1, 1),
+    ("Q20", 20, 50, 200, GUARD, 180, 180),
+    ("Q21", 20, 50, 180, GUARD, 160, 160),
+]
+
+
+def ordered(base, reorder_point, order_up_to, columns):
+    ranged = policy(
+        **({"reorder_point_units": reorder_point, "order_up_to_units": order_up_to} | columns)
+    )
+    return order_quantity(ranged, levels(ranged, None, None), base, None)
+
+
+@pytest.mark.parametrize(
+    ("base", "reorder_point", "order_up_to", "columns", "need", "units"),
+    [case[1:] for case in VECTORS],
+    ids=[case[0] for case in VECTORS],
+)
+def test_quantity_vector(base, reorder_point, order_up_to, columns, need, units):
+    found = ordered(base, reorder_point, order_up_to, columns)
+    assert dict(found.terms)["need_units"] == need
+    assert found.units == units
+    assert found.reason == (None if units is not None else "limit_below_minimum")
+
+
+def test_a_position_over_the_guard_is_flagged_and_one_at_the_guard_is_not():
+    assert ordered(20, 50, 200, GUARD).flags == ("cover_over_guard",)
+    assert ordered(20, 50, 181, GUARD).flags == ("cover_over_guard",)
+    assert ordered(20, 50, 180, GUARD).flags == ()
+
+
+def test_an_order_without_demand_history_is_flagged():
+    assert ordered(0, 5, 20, {}).flags == ("no_demand_history",)
+
+
+def test_an_order_that_is_not_made_carries_no_flag():
+    assert ordered(0, 5, 20, {"max_order_units": 0}).flags == ()
+
+
+def test_the_smaller_of_two_limits_counts():
+    limits = {"max_order_units": 9, "capacity_units": 7}
+    assert ordered(0, 5, 20, limits).units == 7
+    assert ordered(0, 5, 20, limits | {"capacity_units": 11}).units == 9
+
+
+def test_a_limit_equal_to_the_minimum_still_orders():
+    assert ordered(0, 5, 20, DOZEN | {"moq_units": 50, "max_order_units": 60}).units == 60
+    assert ordered(0, 5, 20, DOZEN | {"moq_units": 50, "max_order_units": 59}).units is None
+
+
+def test_a_shelf_that_is_over_full_takes_nothing():
+    assert ordered(30, 30, 60, {"capacity_units": 20}).units is None
+
+
+def test_a_pallet_that_is_already_whole_stays():
+    assert ordered(0, 5, 120, PALLET).units == 120
+
+
+def test_a_pallet_rule_without_a_mark_does_nothing():
+    assert ordered(0, 5, 118, PALLET | {"pallet_permille": 0}).units == 120
+    assert ordered(0, 5, 105, PALLET | {"pallet_permille": 0}).units == 108
+
+
+def test_a_threshold_is_reached_exactly():
+    assert ordered(0, 5, 13, NEAR | {"round_up_permille": 83}).units == 24
+    assert ordered(0, 5, 13, NEAR | {"round_up_permille": 84}).units == 12
+    assert ordered(0, 5, 12, NEAR | {"round_up_permille": 0}).units == 12
+
+
+@st.composite
+def quantity_policies(draw):
+    reorder_point = draw(st.integers(0, 200))
+    return policy(
+        replenish_family=draw(st.sampled_from(["sQ", "sS", "cover"])),
+        reorder_point_units=reorder_point,
+        order_up_to_units=reorder_point + draw(st.integers(1, 200)),
+        order_quantity_units=draw(st.integers(1, 60)),
+        pack_units=draw(st.integers(1, 24)),
+        pack_rounding=draw(st.sampled_from(["up", "down", "threshold"])),
+        round_up_permille=draw(st.integers(0, 1000)),
+        pallet_packs=draw(st.integers(0, 12)),
+        pallet_permille=draw(st.integers(0, 1000)),
+        moq_units=draw(st.integers(0, 80)),
+        max_order_units=draw(st.none() | st.integers(0, 300)),
+        capacity_units=draw(st.none() | st.integers(0, 500)),
+    )
+
+
+@given(quantity_policies(), st.integers(-100, 200))
+def test_w9_every_quantity_is_whole_packs_between_least_and_limit(ranged, base):
+    found = order_quantity(ranged, levels(ranged, None, None), base, None)
+    if found.units is None:
+        return
+    terms = dict(found.terms)
+    assert found.units % ranged.pack_units == 0
+    assert found.units >= terms["minimum_units"]
+    assert terms["limit_units"] is None or found.units <= terms["limit_units"]
+
+
+@given(quantity_policies(), st.integers(-100, 200), st.integers(1, 100))
+def test_w11_a_lower_position_never_orders_less(ranged, base, less):
+    level = levels(ranged, None, None)
+
+    def units(at_base):
+        if at_base > level.reorder_point_units:
+            return 0
+        return order_quantity(ranged, level, at_base, None).units or 0
+
+    assert units(base - less) >= units(base)
