@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from typing_extensions import override
 
 
 class Captured(models.Model):
@@ -26,6 +27,7 @@ class Captured(models.Model):
     class Meta:
         abstract = True
 
+    @override
     def __str__(self) -> str:
         return f"{self._meta.db_table} {self.pk} of {self.inv_key}"
 
@@ -242,6 +244,7 @@ class Reference(models.Model):
     class Meta:
         abstract = True
 
+    @override
     def __str__(self) -> str:
         return self.code
 
@@ -316,6 +319,7 @@ class ReorderProposal(Decided):
         managed = False
         db_table = "reorder_proposal"
 
+    @override
     def __str__(self) -> str:
         return self.reorder_id
 
@@ -348,6 +352,7 @@ class PriceProposal(Decided):
         managed = False
         db_table = "price_proposal"
 
+    @override
     def __str__(self) -> str:
         return self.proposal_id
 
@@ -364,6 +369,7 @@ class Setting(models.Model):
         managed = False
         db_table = "setting"
 
+    @override
     def __str__(self) -> str:
         return "settings"
 
@@ -384,5 +390,6 @@ class ActionLog(models.Model):
         db_table = "action_log"
         ordering: ClassVar[list[str]] = ["-id"]
 
+    @override
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"

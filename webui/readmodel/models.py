@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from django.db import models
+from typing_extensions import override
 
 
 class Stock(models.Model):
@@ -42,6 +43,7 @@ class Stock(models.Model):
         managed = False
         db_table = "stock"
 
+    @override
     def __str__(self) -> str:
         return self.inv_key
 
@@ -66,6 +68,7 @@ class SalesWindow(models.Model):
         managed = False
         db_table = "sales_window"
 
+    @override
     def __str__(self) -> str:
         return f"{self.inv_key} {self.start_us}"
 
@@ -87,6 +90,7 @@ class LateSale(models.Model):
         managed = False
         db_table = "late_sale"
 
+    @override
     def __str__(self) -> str:
         return self.id
 
@@ -111,6 +115,7 @@ class Rejected(models.Model):
         managed = False
         db_table = "rejected"
 
+    @override
     def __str__(self) -> str:
         return self.id
 
@@ -130,6 +135,7 @@ class SinkPosition(models.Model):
         managed = False
         db_table = "sink_position"
 
+    @override
     def __str__(self) -> str:
         return f"{self.sink} {self.topic}[{self.partition}]"
 
@@ -146,6 +152,7 @@ class Heartbeat(models.Model):
         managed = False
         db_table = "heartbeat"
 
+    @override
     def __str__(self) -> str:
         return f"partition {self.partition}"
 
@@ -162,5 +169,6 @@ class ServiceHeartbeat(models.Model):
         managed = False
         db_table = "service_heartbeat"
 
+    @override
     def __str__(self) -> str:
         return self.service

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from inventory.model.arithmetic import half_even
 from webui.ledger.services import ServiceError
@@ -143,37 +143,42 @@ class _Layout(NamedTuple):
     quantity: int
     date: int
     price: int
-    country: int | None
-    fixed_location: str | None
+    country: int | None  # None: every row belongs to the single location
 
 
-def _opened(path: Path) -> IO[bytes]:
-    stream: IO[bytes] = path.open("rb")
-    magic = stream.read(2)
-    stream.seek(0)
-    if magic == GZIP_MAGIC:
-        return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value] -- reads like any file
-    return stream
+def _opened(path: Path) -> io.BufferedReader | gzip.GzipFile:
+    with path.open("rb") as stream:
+        is_packed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    return gzip.GzipFile(path, "rb") if is_packed else path.open("rb")
 
 
-def _text(raw: IO[bytes], encoding: str) -> IO[str]:
+def _text(raw: io.BufferedReader | gzip.GzipFile, encoding: str) -> io.TextIOWrapper:
     # cp1252 leaves five bytes undefined: they become a mark instead of an end of the import.
     return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
 
 
 def _layout(header: list[str], path: Path, stores: str) -> _Layout:
     found = {re.sub(r"[^a-z]", "", title.lower()): at for at, title in enumerate(header)}
-    places: dict[str, int | None] = {}
-    for name, titles in COLUMNS.items():
-        places[name] = next((found[title] for title in titles if title in found), None)
-    wanted = ["sku", "quantity", "date", "price"] + (["country"] if stores == "country" else [])
-    missing = [TITLES[name] for name in wanted if places[name] is None]
+
+    def place(name: str) -> int | None:
+        return next((found[title] for title in COLUMNS[name] if title in found), None)
+
+    wanted = ("sku", "quantity", "date", "price", *(("country",) if stores == "country" else ()))
+    places = {name: at for name in COLUMNS if (at := place(name)) is not None}
+    missing = [TITLES[name] for name in wanted if name not in places]
     if missing:
         field = "file"
         rule = f"its first line must name the columns {', '.join(missing)}"
         raise ServiceError(field, str(path), rule)
-    fixed = SINGLE_LOCATION if stores == "single" else None
-    return _Layout(width=len(header), **places, fixed_location=fixed)  # type: ignore[arg-type] -- the wanted ones were checked above
+    return _Layout(
+        width=len(header),
+        sku=places["sku"],
+        description=places.get("description"),
+        quantity=places["quantity"],
+        date=places["date"],
+        price=places["price"],
+        country=places.get("country") if stores == "country" else None,
+    )
 
 
 def _records(reader: "Iterator[list[str]]") -> Iterator[list[str] | BadRow]:
@@ -213,7 +218,7 @@ class _Forbidden(ValueError):
 
 
 def _location(record: list[str], layout: _Layout) -> str:
-    if layout.fixed_location is not None or layout.country is None:
+    if layout.country is None:
         return SINGLE_LOCATION
     return country_location(record[layout.country])
 

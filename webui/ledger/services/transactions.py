@@ -59,14 +59,14 @@ def _translated(refusal: IntegrityError) -> Exception:
     )
 
 
-def execute(statement: str, *parameters: object) -> int:
+def execute(statement: str, *parameters: Any) -> int:  # noqa: ANN401 -- any SQL value
     """Run one statement; the number of rows that it touched."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)
 
 
-def fetch_one(statement: str, *parameters: object) -> Row | None:
+def fetch_one(statement: str, *parameters: Any) -> Row | None:  # noqa: ANN401 -- any SQL value
     """First row by column name, or None."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
@@ -75,7 +75,7 @@ def fetch_one(statement: str, *parameters: object) -> Row | None:
     return None if row is None else dict(zip(names, row, strict=True))
 
 
-def fetch_value(statement: str, *parameters: object) -> Any:  # noqa: ANN401 -- any SQL type
+def fetch_value(statement: str, *parameters: Any) -> Any:  # noqa: ANN401 -- any SQL value
     """The single value that the statement returns."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)

@@ -1,0 +1,132 @@
+"""The jobs that write time into the log: `python -m webui.jobs`.
+
+Two facts only a clock can give. A heartbeat row per partition, once a second, tells every reader
+how old the newest state is, on idle partitions too. A review mark per live key, once per UTC day,
+is what time-driven rules act on: they may not look at a clock, or a recomputation would differ.
+Both survive a restart of Postgres; the review goes on where it stopped, because the mark itself
+says which keys are done.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from itertools import count
+from typing import Any, Final
+
+import psycopg
+import structlog
+
+from cdc.contracts.partition import partition_of
+from cdc.settings import Connections
+
+BEAT_EVERY_S: Final = 1.0
+# 200 keys a second: a chain of 100,000 keys is reviewed in nine minutes, and tills do not notice.
+REVIEWED_PER_BEAT: Final = 200
+RETRY_AFTER_S: Final = 1.0
+SERVICE: Final = "heartbeat"
+HEARTBEAT_LOCATION: Final = "~heartbeat"
+# A dead server must not hold a beat for the minutes that TCP would wait.
+CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 10_000,
+    "options": "-c statement_timeout=10000",
+    "application_name": "inventory-jobs",
+}
+
+CREATE_ROWS: Final = """
+INSERT INTO retail.pipeline_heartbeat (inv_key, location, sku, beat, occurred_at)
+SELECT %(location)s || '|' || n, %(location)s, n, 0, clock_timestamp()
+FROM unnest(%(numbers)s::text[]) AS given (n)
+ON CONFLICT (inv_key) DO NOTHING
+"""
+BEAT: Final = """
+UPDATE retail.pipeline_heartbeat SET beat = beat + 1, occurred_at = clock_timestamp()
+WHERE inv_key = ANY(%(keys)s)
+"""
+REVIEW: Final = """
+UPDATE retail.item_location SET reviewed_at = clock_timestamp(), recorded_by = NULL
+WHERE id IN (
+    SELECT id FROM retail.item_location
+    WHERE clock_mode = 'live' AND status = 'active'
+      AND (reviewed_at IS NULL
+           OR reviewed_at < date_trunc('day', clock_timestamp(), 'UTC'))
+    ORDER BY reviewed_at NULLS FIRST, id
+    LIMIT %(most)s
+    FOR UPDATE SKIP LOCKED
+)
+"""
+ALIVE: Final = """
+INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
+VALUES (%(service)s, %(pid)s, clock_timestamp(), jsonb_build_object('reviewed', %(reviewed)s::int))
+ON CONFLICT (service) DO UPDATE SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
+"""
+
+log = structlog.get_logger()
+
+
+def heartbeat_numbers(partitions: int) -> tuple[int, ...]:
+    """For each partition the smallest n whose key `~heartbeat|n` lives there."""
+    found: dict[int, int] = {}
+    for n in count():
+        found.setdefault(partition_of(f"{HEARTBEAT_LOCATION}|{n}".encode(), partitions), n)
+        if len(found) == partitions:
+            return tuple(found[partition] for partition in range(partitions))
+    raise AssertionError  # count() does not end
+
+
+def create_heartbeats(connection: psycopg.Connection, partitions: int) -> list[str]:
+    """Make sure that every partition has its row; their keys."""
+    numbers = [str(n) for n in heartbeat_numbers(partitions)]
+    with connection.transaction():
+        connection.execute(CREATE_ROWS, {"location": HEARTBEAT_LOCATION, "numbers": numbers})
+    return [f"{HEARTBEAT_LOCATION}|{n}" for n in numbers]
+
+
+def beat(connection: psycopg.Connection, keys: list[str]) -> None:
+    """Raise the number of every partition's row, in one transaction."""
+    with connection.transaction():
+        connection.execute(BEAT, {"keys": keys})
+
+
+def review(connection: psycopg.Connection, most: int = REVIEWED_PER_BEAT) -> int:
+    """Mark up to `most` live keys that were not reviewed on this UTC day; how many it marked."""
+    with connection.transaction():
+        return connection.execute(REVIEW, {"most": most}).rowcount
+
+
+def run(connections: Connections, stop: threading.Event) -> None:
+    """Beat and review until `stop`; a lost database is waited for, everything else ends it."""
+    while not stop.is_set():
+        try:
+            with psycopg.connect(
+                connections.database_url.get_secret_value(), **CONNECTION_OPTIONS
+            ) as connection:
+                connection.autocommit = True
+                _beat_until(stop, connection, connections.partitions)
+        except psycopg.OperationalError as problem:
+            log.warning("database_lost", error=str(problem).strip())
+            stop.wait(RETRY_AFTER_S)
+
+
+def _beat_until(stop: threading.Event, connection: psycopg.Connection, partitions: int) -> None:
+    keys = create_heartbeats(connection, partitions)
+    log.info("heartbeat_started", partitions=partitions)
+    while not stop.is_set():
+        beat(connection, keys)
+        reviewed = review(connection)
+        alive = {"service": SERVICE, "pid": os.getpid(), "reviewed": reviewed}
+        connection.execute(ALIVE, alive)
+        stop.wait(BEAT_EVERY_S)
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    run(Connections(), stop)
+
+
+if __name__ == "__main__":
+    main()
