@@ -1,0 +1,136 @@
+"""Levels and order quantities (5.1, 5.2)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.oracle.arithmetic import ceil, floor, half_even, isqrt
+
+Policy = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Safety stock, s and S; S is None in sQ."""
+
+    safety: int
+    s: int
+    upto: int | None
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """q, or the reason why there is none; `top` is floor(limit, p)·p, None without limit."""
+
+    q: int | None
+    need: int
+    top: int | None
+    flags: tuple[str, ...] = ()
+
+
+def span(d: int, centidays: int) -> int:
+    return ceil(d * centidays, 10**8)
+
+
+def safety_stock(policy: Policy, d: int, mad: int, protection: int) -> int:
+    """SS(P) of 5.1."""
+    method = policy["safety_method"]
+    if method == "fixed":
+        typed: int = policy["safety_stock_units"]
+        return typed
+    if method == "days":
+        return span(d, policy["safety_centidays"])
+    sigma = half_even(mad * 1_253_314, 10**6)
+    variance = 100 * sigma**2 * protection + d**2 * policy["lead_time_sd_centidays"] ** 2
+    return ceil(policy["service_z_micro"] * isqrt(variance), 10**14)
+
+
+def levels_of(policy: Policy, d: int, mad: int) -> Levels | None:
+    """The levels of a policy; None with the family off."""
+    family = policy["replenish_family"]
+    if family == "off":
+        return None
+    if family == "par":
+        upto = policy["order_up_to_units"]
+        return Levels(0, upto - 1, upto)
+    if policy["levels"] == "fixed":
+        return _typed(policy, family)
+    return _computed(policy, family, d, mad)
+
+
+def _typed(policy: Policy, family: str) -> Levels:
+    s, upto = policy["reorder_point_units"], policy["order_up_to_units"]
+    if family == "sQ":
+        return Levels(0, s, None)
+    if family == "RS":
+        return Levels(0, upto - 1, upto)
+    return Levels(0, s, upto)
+
+
+def _computed(policy: Policy, family: str, d: int, mad: int) -> Levels:
+    lead, review = policy["lead_time_centidays"], policy["review_centidays"]
+    if family == "cover":
+        s = span(d, policy["min_cover_centidays"])
+        return Levels(0, s, max(s + 1, span(d, policy["max_cover_centidays"])))
+    protection = lead + review if family in ("RS", "RsS") else lead
+    safety = safety_stock(policy, d, mad, protection)
+    base = span(d, protection) + safety
+    if family == "sQ":
+        return Levels(safety, base, None)
+    if family == "sS":
+        cycle = span(d, policy["cycle_centidays"])
+        return Levels(safety, base, base + max(1, policy["order_quantity_units"], cycle))
+    if family == "RS":
+        return Levels(safety, base - 1, base)
+    return Levels(safety, base, base + max(1, span(d, review)))
+
+
+def need_of(policy: Policy, levels: Levels, b: int) -> int:
+    """The quantity need n of a triggered key (B ≤ s)."""
+    if policy["replenish_family"] != "sQ":
+        return (levels.upto or 0) - b
+    lot: int = policy["order_quantity_units"]
+    multiple = max(1, floor(levels.s - b, lot))
+    while b + multiple * lot <= levels.s:
+        multiple += 1
+    return multiple * lot
+
+
+def packed(policy: Policy, n: int) -> int:
+    """Step 3: pack and pallet."""
+    p: int = policy["pack_units"]
+    up, down = ceil(n, p) * p, floor(n, p) * p
+    if policy["pack_rounding"] == "up":
+        q = up
+    elif policy["pack_rounding"] == "down":
+        q = down
+    else:
+        rest = n % p
+        q = up if rest > 0 and rest * 1000 >= policy["round_up_permille"] * p else down
+    q = max(q, p)
+    pallet: int = policy["pallet_packs"] * p
+    wanted = policy["pallet_permille"] * pallet
+    if pallet > 0 and wanted > 0 and (q % pallet) * 1000 >= wanted:
+        q = ceil(q, pallet) * pallet
+    return q
+
+
+def quantity_of(policy: Policy, levels: Levels, b: int, d: int) -> Quantity:
+    """Steps 2 to 6 for a triggered key."""
+    p = policy["pack_units"]
+    n = need_of(policy, levels, b)
+    least = max(p, ceil(policy["moq_units"], p) * p)
+    q = max(packed(policy, n), least)
+    limits = []
+    if policy["max_order_units"] is not None:
+        limits.append(policy["max_order_units"])
+    if policy["capacity_units"] is not None:
+        limits.append(policy["capacity_units"] - b)
+    top = floor(min(limits), p) * p if limits else None
+    if top is not None:
+        q = min(q, top)
+    if q < least:
+        return Quantity(None, n, top)
+    if d == 0:
+        return Quantity(q, n, top, ("no_demand_history",))
+    over = (b + q) * 10**6 > d * policy["guard_days"]
+    return Quantity(q, n, top, ("cover_over_guard",) if over else ())
