@@ -3,7 +3,15 @@
 import pytest
 
 from inventory.model.arithmetic import DAY_US
-from inventory.model.price_timeline import add_row, first_cut, in_force, prior_price, prune, step_at
+from inventory.model.price_timeline import (
+    Timeline,
+    add_row,
+    first_cut,
+    in_force,
+    prior_price,
+    prune,
+    step_at,
+)
 from tests.policies.builders import NOW_US, row, written
 
 OCTOBER, FEBRUARY, MARCH = 20_362 * DAY_US, 20_485 * DAY_US, 20_513 * DAY_US  # firsts of the month
@@ -24,7 +32,7 @@ def test_prior_price_vector(cut_at, prior):
 
 
 def test_rows_are_ordered_by_time_and_then_by_id():
-    timeline = ()
+    timeline: Timeline = ()
     for fact in (written(20, 3, id=1), written(10, 1, id=9), written(10, 2, id=4)):
         timeline = add_row(timeline, fact)
     assert [(kept.effective_from_us, kept.id) for kept in timeline] == [(10, 4), (10, 9), (20, 1)]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from inventory.model.arithmetic import DAY_US, HOUR_US
 from inventory.model.episode import NO_PROPOSAL, PriceEpisode
+from inventory.model.ids import ProposalId
 from inventory.policies.pricing import PricingTrigger, next_proposal
 from tests.policies.builders import KEY, NOW_US, at, market, price_word, priced, row, written
 
@@ -37,11 +38,15 @@ class Key:
             return None
         return output.id, output.revision, output.status, output.new_minor, output.reason
 
+    def output(self):
+        assert self.proposal.last_output is not None
+        return self.proposal.last_output
+
 
 def opened():
     key = Key()
     assert key.record(1, evaluate=True) == (MINE, 1, "open", 849, None)
-    assert key.proposal.last_output.effective_at_us == EFFECTIVE_US
+    assert key.output().effective_at_us == EFFECTIVE_US
     return key
 
 
@@ -66,7 +71,7 @@ def test_another_price_amends_under_the_same_id_with_a_new_time():
         809,
         None,
     )
-    assert key.proposal.last_output.effective_at_us == EFFECTIVE_US + HOUR_US
+    assert key.output().effective_at_us == EFFECTIVE_US + HOUR_US
 
 
 @pytest.mark.parametrize(
@@ -220,12 +225,12 @@ def test_a_scheduled_price_is_the_old_one():
     key = Key(priced(cooldown_hours=0))
     scheduled = (row(NOW_US - 99 * DAY_US, 999), row(EFFECTIVE_US, 849, id=2, step=1))
     assert key.record(1, inputs={"timeline": scheduled}, evaluate=True)[3] == 749 + 50
-    assert key.proposal.last_output.old_minor == 849
-    assert key.proposal.last_output.step == 2
+    assert key.output().old_minor == 849
+    assert key.output().step == 2
 
 
 def test_an_open_proposal_without_an_output_is_a_defect():
-    broken = PriceEpisode(id="P:x", revision=1)
+    broken = PriceEpisode(id=ProposalId("P:x"), revision=1)
     with pytest.raises(ValueError, match="has an output"):
         next_proposal(
             KEY, at(2), broken, market(priced(), old=999, **BUSY), PricingTrigger(evaluate=True)

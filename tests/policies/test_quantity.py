@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.policies.quantity import order_quantity
+from inventory.policies.quantity import least_units, limit_units, order_quantity
 from inventory.policies.replenishment import base_position_units, levels
 from tests.policies.builders import policy
 
@@ -127,10 +127,10 @@ def test_w9_every_quantity_is_whole_packs_between_least_and_limit(ranged, base):
     found = order_quantity(ranged, levels(ranged, None, None), base, None)
     if found.units is None:
         return
-    terms = dict(found.terms)
+    limit = limit_units(ranged, base)
     assert found.units % ranged.pack_units == 0
-    assert found.units >= terms["minimum_units"]
-    assert terms["limit_units"] is None or found.units <= terms["limit_units"]
+    assert found.units >= least_units(ranged)
+    assert limit is None or found.units <= limit
 
 
 @given(quantity_policies(), st.integers(-100, 200), st.integers(1, 100))
