@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from deploy.cli import output
+from deploy import output
 from deploy.errors import StackError
 from deploy.stack import control
 from deploy.stack.context import Options

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from deploy.cli import output
+from deploy import output
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
 

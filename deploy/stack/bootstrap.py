@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import psycopg
@@ -22,9 +25,29 @@ ROLES: Final = {
 }
 
 
-def create_database(context: Context) -> None:
-    """Create roles with this home's passwords, the database and its schemas."""
-    with psycopg.connect(context.database_url("postgres", "postgres"), autocommit=True) as server:
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A Postgres to set up: superuser's addresses and the roles' passwords."""
+
+    maintenance_url: str
+    database_url: str
+    owner_url: str
+    passwords: Mapping[str, str]
+
+
+def server_of(context: Context) -> Server:
+    """The local stack's Postgres."""
+    return Server(
+        maintenance_url=context.database_url("postgres", "postgres"),
+        database_url=context.database_url("postgres"),
+        owner_url=context.database_url(OWNER),
+        passwords=context.secrets,
+    )
+
+
+def create_database(target: Server) -> None:
+    """Create the roles with their passwords, the database and its schemas."""
+    with psycopg.connect(target.maintenance_url, autocommit=True) as server:
         existing = {row[0] for row in server.execute("SELECT rolname FROM pg_roles")}
         for role, attributes in ROLES.items():
             verb = "ALTER" if role in existing else "CREATE"
@@ -33,7 +56,7 @@ def create_database(context: Context) -> None:
                     sql.SQL(verb),
                     sql.Identifier(role),
                     sql.SQL(attributes),
-                    sql.Literal(context.secrets[role]),
+                    sql.Literal(target.passwords[role]),
                 )
             )
         found = server.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))
@@ -43,12 +66,12 @@ def create_database(context: Context) -> None:
                     sql.Identifier(DATABASE), sql.Identifier(OWNER)
                 )
             )
-    _create_schemas(context)
+    _create_schemas(target)
 
 
-def _create_schemas(context: Context) -> None:
+def _create_schemas(target: Server) -> None:
     database = sql.Identifier(DATABASE)
-    with psycopg.connect(context.database_url("postgres"), autocommit=True) as connection:
+    with psycopg.connect(target.database_url, autocommit=True) as connection:
         for role in ROLES:
             name = sql.Identifier(role)
             connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, name))
@@ -66,15 +89,13 @@ def _create_schemas(context: Context) -> None:
             )
 
 
-def migrate(context: Context) -> None:
+def migrate(target: Server, environment: Mapping[str, str], log: Path) -> None:
     """Apply Django's migrations as the owner of the schema."""
     command = [sys.executable, "-m", "webui.manage", "migrate", "--no-input", "--verbosity", "1"]
-    owner = context.database_url(OWNER)
-    log = context.home.log_of("migrate")
     with log.open("wb") as output:
         result = subprocess.run(  # noqa: S603 -- fixed arguments
             command,
-            env=context.environment(INVENTORY_DATABASE_URL=owner),
+            env={**environment, "INVENTORY_DATABASE_URL": target.owner_url},
             cwd=PROJECT,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+import httpx
+from typing_extensions import override
+
 from cdc.capture.admin import create_topics
 from cdc.capture.client import ConnectClient, connector_config, wait_streaming
 from deploy.errors import StackError
@@ -28,7 +31,8 @@ from deploy.stack.services import application, connect, kafka, postgres
 from deploy.stack.supervisor import Supervisor
 
 _POLL_S: Final = 0.1
-_WATCH_S: Final = 5.0
+_WATCH_S: Final = 0.5
+_CONNECTOR_EVERY_S: Final = 5.0
 _FAILED_FOR_S: Final = 10.0
 _RESTARTS_PER_HOUR: Final = 5
 _HOUR_S: Final = 3600.0
@@ -46,12 +50,13 @@ class Director(threading.Thread):
         self.supervisor = supervisor
         self._steps_lock = threading.Lock()
 
+    @override
     def run(self) -> None:
         """Start everything; a failure is recorded for the person and stops the stack."""
         try:
             self._bring_up()
             self.supervisor.note(phase="ready")
-            self._watch_connector()
+            self._watch()
         except Exception as error:  # noqa: BLE001 -- the edge of the process: told, then stopped
             if not self.supervisor.stopping.is_set():
                 repair = error.repair if isinstance(error, StackError) else "inventory doctor"
@@ -85,9 +90,11 @@ class Director(threading.Thread):
     def _start_postgres(self, started: float) -> None:
         postgres.prepare(self.context)
         self._serve(postgres.service(self.context), started)
-        self._step("database", lambda: bootstrap.create_database(self.context))
+        server = bootstrap.server_of(self.context)
+        self._step("database", lambda: bootstrap.create_database(server))
         if self.context.options.wants("migrate") and module_exists("webui.manage"):
-            self._step("migrations", lambda: bootstrap.migrate(self.context))
+            environment, log = self.context.environment(), self.context.home.log_of("migrate")
+            self._step("migrations", lambda: bootstrap.migrate(server, environment, log))
 
     def _start_kafka(self, started: float) -> None:
         kafka.prepare(self.context)
@@ -173,24 +180,46 @@ class Director(threading.Thread):
             step = {"step": name, "seconds": round(seconds, 1)}
             self.supervisor.note(steps=[*self.supervisor.runtime.steps, step])
 
-    def _watch_connector(self) -> None:
-        """Restart a failed connector task, a few times an hour: a poison row fails for ever."""
-        if not self.context.options.wants("connect"):
-            return
-        client = ConnectClient(self.context.connect_url, timeout_s=5.0)
-        restarts: list[float] = []
-        failed_since: float | None = None
+    def _watch(self) -> None:
+        """Probe what was restarted, and restart a failed connector task."""
+        watch = ConnectorWatch(self.context, self.supervisor)
         while not self.supervisor.stopping.wait(_WATCH_S):
-            now = time.monotonic()
-            if not client.state().failed:
-                failed_since = None
-                continue
-            failed_since = failed_since or now
-            restarts = [at for at in restarts if now - at < _HOUR_S]
-            if now - failed_since >= _FAILED_FOR_S and len(restarts) < _RESTARTS_PER_HOUR:
-                client.restart_failed()
-                restarts.append(now)
-                failed_since = None
-                total = self.supervisor.runtime.connector_restarts + 1
-                self.supervisor.note(connector_restarts=total)
-        client.close()
+            for service in self.supervisor.not_ready():
+                pid = self.supervisor.pid_of(service.name)
+                if pid is not None and service.ready(pid):
+                    self.supervisor.mark_ready(service.name)
+            if self.context.options.wants("connect"):
+                watch.look(time.monotonic())
+
+
+class ConnectorWatch:
+    """Restarts a failed task, a few times an hour: a poison row fails for ever."""
+
+    def __init__(self, context: Context, supervisor: Supervisor) -> None:
+        self._client = ConnectClient(context.connect_url, timeout_s=5.0)
+        self._supervisor = supervisor
+        self._restarts: list[float] = []
+        self._failed_since: float | None = None
+        self._next_look = 0.0
+
+    def look(self, now: float) -> None:
+        """Restart the task when it has been FAILED for a while and the hour's share is not used."""
+        if now < self._next_look:
+            return
+        self._next_look = now + _CONNECTOR_EVERY_S
+        if not self._client.state().failed:
+            self._failed_since = None
+            return
+        self._failed_since = self._failed_since or now
+        self._restarts = [at for at in self._restarts if now - at < _HOUR_S]
+        patient = now - self._failed_since < _FAILED_FOR_S
+        if patient or len(self._restarts) >= _RESTARTS_PER_HOUR:
+            return
+        try:
+            self._client.restart_failed()
+        except httpx.HTTPError:
+            # A rebalance or a restart of the worker: the next look finds it again.
+            return
+        self._restarts.append(now)
+        self._failed_since = None
+        self._supervisor.note(connector_restarts=self._supervisor.runtime.connector_restarts + 1)

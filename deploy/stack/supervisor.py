@@ -81,6 +81,15 @@ class Supervisor:
             self._dirty = True
         self._wake.set()
 
+    def not_ready(self) -> list[Service]:
+        """Services whose current process has not answered its probe yet."""
+        with self._lock:
+            return [
+                child.service
+                for name, child in self._children.items()
+                if child.process is not None and self.runtime.services[name].state != "running"
+            ]
+
     def mark_ready(self, name: str) -> None:
         """Record that the service's probe answered."""
         with self._lock:

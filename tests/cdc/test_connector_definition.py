@@ -12,10 +12,7 @@ def test_every_captured_table_is_included_keyed_and_routed_to_the_one_log() -> N
     reference = "|".join(REFERENCE_TABLES)
 
     assert config["table.include.list"] == f"retail.({lines}|{reference})"
-    assert (
-        config["message.key.columns"]
-        == f"retail.({lines}):inv_key;retail.({reference}):code"
-    )
+    assert config["message.key.columns"] == f"retail.({lines}):inv_key;retail.({reference}):code"
     assert config["transforms.route.regex"] == rf"retail\.retail\.({lines})"
     assert config["transforms.route.replacement"] == STOCK_EVENTS
 
@@ -25,9 +22,7 @@ def test_reference_tables_are_routed_to_topics_of_their_own() -> None:
     rule = re.compile(config["transforms.refroute.regex"])
     replacement = config["transforms.refroute.replacement"].replace("$1", r"\1")
 
-    routed = tuple(
-        rule.sub(replacement, f"retail.retail.{table}") for table in REFERENCE_TABLES
-    )
+    routed = tuple(rule.sub(replacement, f"retail.retail.{table}") for table in REFERENCE_TABLES)
 
     assert routed == REFERENCE
 
@@ -39,7 +34,4 @@ def test_slot_and_publication_are_the_ones_that_the_client_waits_for() -> None:
 
 
 def test_the_password_is_named_and_not_written() -> None:
-    assert (
-        connector_config("127.0.0.1", 5432)["database.password"]
-        == "${env:CDC_PASSWORD}"
-    )  # noqa: S105 -- a reference that Connect resolves
+    assert connector_config("127.0.0.1", 5432)["database.password"] == "${env:CDC_PASSWORD}"

@@ -75,7 +75,7 @@ def run_inventory(
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
     if "INVENTORY_CACHE" in os.environ:
         mine["INVENTORY_CACHE"] = os.environ["INVENTORY_CACHE"]
-    return subprocess.run(
+    return subprocess.run(  # noqa: S603 -- our own command
         [str(INVENTORY), *arguments],
         cwd=PROJECT,
         env=mine,

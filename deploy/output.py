@@ -1,6 +1,7 @@
 """How commands print: a table for people, JSON for programs."""
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ errors = Console(stderr=True, highlight=False)
 
 def as_json(value: Any) -> None:  # noqa: ANN401 -- whatever a report consists of
     """Print `value` as indented JSON and nothing else."""
-    print(json.dumps(value, indent=2, default=str))
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -1,0 +1,1 @@
+"""What runs only in the containers of docker-compose.yml."""

@@ -1,0 +1,54 @@
+"""The one-shot container: database, migrations, topics, connector; safe to run again.
+
+`python -m deploy.container.setup` takes the same steps as `inventory up`, from the same functions.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from cdc.capture.admin import create_topics
+from cdc.capture.client import ConnectClient, connector_config, wait_streaming
+from deploy.errors import StackError
+from deploy.parts import DATABASE
+from deploy.stack import bootstrap
+
+_PASSWORDS: Final = {
+    "retail_owner": "RETAIL_OWNER_PASSWORD",
+    "app_rw": "APP_RW_PASSWORD",
+    "app_ro": "APP_RO_PASSWORD",
+    "cdc": "CDC_PASSWORD",
+}
+
+
+def variable(name: str) -> str:
+    """An environment variable that has to be set."""
+    value = os.environ.get(name, "")
+    if not value:
+        message = f"{name} is not set: expected in the file .env beside docker-compose.yml"
+        raise StackError(message)
+    return value
+
+
+def main() -> None:
+    """Set everything up, in the order of the local stack."""
+    host, superuser = variable("POSTGRES_HOST"), variable("POSTGRES_PASSWORD")
+    address = f"postgresql://postgres:{superuser}@{host}:5432"
+    server = bootstrap.Server(
+        maintenance_url=f"{address}/postgres",
+        database_url=f"{address}/{DATABASE}",
+        owner_url=variable("INVENTORY_OWNER_DATABASE_URL"),
+        passwords={role: variable(name) for role, name in _PASSWORDS.items()},
+    )
+    bootstrap.create_database(server)
+    bootstrap.migrate(server, os.environ, Path("/tmp/migrate.log"))  # noqa: S108 -- a container's own
+    create_topics(variable("INVENTORY_KAFKA_BOOTSTRAP"))
+    client = ConnectClient(variable("INVENTORY_CONNECT_URL"))
+    client.register(connector_config(host, 5432))
+    wait_streaming(client, server.database_url)
+    sys.stdout.write("database, topics and connector are ready\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""How far each reader is behind, in records and in seconds.
+
+A reader's position comes from where it keeps it: the broker for the workers' group, the read model
+for the sinks. The difference to the end offset is not the lag, because transactions leave markers
+that no reader is ever given: each partition that seems behind is read at its position, and only a
+record that comes back is one to wait for.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from cdc.contracts.topics import APP_ID, PARTITIONS, STOCK_EVENTS
+
+_TIMEOUT_S: Final = 5.0
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """Records not yet processed and the age of the oldest of them."""
+
+    records: int
+    seconds: float
+
+
+def group_positions(bootstrap: str, group: str = APP_ID) -> dict[Place, int]:
+    """Committed offsets of the workers' group; 0 where it has none yet."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
+    try:
+        asked = [TopicPartition(STOCK_EVENTS, number) for number in range(PARTITIONS)]
+        found = consumer.committed(asked, timeout=_TIMEOUT_S)
+        return {(entry.topic, entry.partition): max(entry.offset, 0) for entry in found}
+    finally:
+        consumer.close()
+
+
+def sink_positions(database_url: str) -> dict[str, dict[Place, int]]:
+    """Next offsets of each sink, from the table that its rows share a transaction with."""
+    statement = "SELECT sink, topic, partition, next_offset FROM read_model.sink_position"
+    found: dict[str, dict[Place, int]] = {}
+    with psycopg.connect(database_url, connect_timeout=3, autocommit=True) as connection:
+        for sink, topic, partition, offset in connection.execute(statement):
+            found.setdefault(sink, {})[(topic, partition)] = offset
+    return found
+
+
+def lag_of(bootstrap: str, positions: Mapping[Place, int]) -> Lag:
+    """Lag of one reader, summed over its partitions."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "inventory-status",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "earliest",
+            "log_level": 0,
+        }
+    )
+    try:
+        behind = _behind(consumer, positions)
+        waiting = _first_records(consumer, behind, positions)
+        records = sum(behind[(message.topic(), message.partition())] for message in waiting)
+        return Lag(records, _oldest_age(waiting))
+    finally:
+        consumer.close()
+
+
+def _behind(consumer: Consumer, positions: Mapping[Place, int]) -> dict[Place, int]:
+    found: dict[Place, int] = {}
+    for place, offset in positions.items():
+        low, high = consumer.get_watermark_offsets(TopicPartition(*place), timeout=_TIMEOUT_S)
+        if high > max(offset, low):
+            found[place] = high - max(offset, low)
+    return found
+
+
+def _first_records(
+    consumer: Consumer, behind: Mapping[Place, int], positions: Mapping[Place, int]
+) -> list[Message]:
+    """The record at each position, for partitions where there is one."""
+    consumer.assign([TopicPartition(*place, positions[place]) for place in behind])
+    found: dict[Place, Message] = {}
+    done: set[Place] = set()
+    deadline = time.monotonic() + _TIMEOUT_S
+    while len(done) < len(behind) and time.monotonic() < deadline:
+        message = consumer.poll(0.2)
+        if message is None:
+            continue
+        place = (message.topic(), message.partition())
+        error = message.error()
+        if error is None:
+            found.setdefault(place, message)
+        elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 -- librdkafka's public code
+            continue
+        done.add(place)
+    return list(found.values())
+
+
+def _oldest_age(messages: Iterable[Message]) -> float:
+    now_ms = time.time() * 1000
+    stamps = [message.timestamp()[1] for message in messages]
+    return round(max(0.0, now_ms - min(stamps)) / 1000, 3) if stamps else 0.0

@@ -1,0 +1,116 @@
+"""docker-compose.yml is fresh, holds no secret, and says what the local stack says."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deploy import compose
+from deploy.artifacts.fetch import Artifacts
+from deploy.parts import BROKER, CONNECT, LOCAL_BROKER, LOCAL_CONNECT
+from deploy.stack.context import APPLICATIONS, Context, Options
+from deploy.stack.home import PROJECT, Home
+from deploy.stack.services import connect, kafka, postgres
+
+# What names places and nothing else: these have to differ between one machine and containers.
+ADDRESSES = {
+    "controller.quorum.bootstrap.servers",
+    "listeners",
+    "advertised.listeners",
+    "log.dirs",
+    "bootstrap.servers",
+    "plugin.path",
+}
+
+
+@pytest.fixture
+def parsed() -> dict[str, Any]:
+    return yaml.safe_load(compose.FILE.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Context:
+    ports = {"kafka": 1, "kafka_controller": 2, "connect": 3, "postgres": 4, "web": 5}
+    passwords = dict.fromkeys(("postgres", "cdc"), "x")
+    passwords |= dict.fromkeys(("retail_owner", "app_rw", "app_ro"), "x")
+    passwords |= dict.fromkeys(("query_token", "secret_key"), "x")
+    return Context(Home(tmp_path), Options(), ports, passwords, Artifacts(tmp_path), "/bin/java")
+
+
+def test_the_file_is_what_the_generator_writes() -> None:
+    assert compose.FILE.read_text(encoding="utf-8") == compose.render(), "run `make docs`"
+
+
+def test_the_broker_has_the_settings_of_the_local_one(
+    parsed: dict[str, Any], local: Context
+) -> None:
+    environment = parsed["services"]["kafka"]["environment"]
+    expected = {
+        name: value
+        for name, value in kafka.server_properties(local).items()
+        if name not in ADDRESSES | LOCAL_BROKER.keys()
+    }
+
+    assert BROKER.items() <= expected.items()
+    assert {name: environment[compose.kafka_variable(name)] for name in expected} == expected
+
+
+def test_connect_has_the_settings_of_the_local_one(parsed: dict[str, Any], local: Context) -> None:
+    environment = parsed["services"]["connect"]["environment"]
+    expected = {
+        name: value
+        for name, value in connect.worker_properties(local).items()
+        if name not in ADDRESSES | LOCAL_CONNECT.keys()
+    }
+
+    assert expected == CONNECT
+    assert {name: environment[compose.connect_variable(name)] for name in expected} == expected
+
+
+def test_postgres_has_the_settings_of_the_local_one(parsed: dict[str, Any], local: Context) -> None:
+    contained = set(parsed["services"]["postgres"]["command"][2::2])
+
+    assert contained <= set(postgres.service(local).command)
+
+
+def test_topics_and_connector_come_from_the_functions_of_the_local_stack() -> None:
+    source = (PROJECT / "deploy/container/setup.py").read_text(encoding="utf-8")
+
+    assert "create_topics(" in source
+    assert "connector_config(" in source
+
+
+def test_every_process_of_the_project_is_a_service(parsed: dict[str, Any]) -> None:
+    services = parsed["services"]
+    modules = {s["command"][-1] for s in services.values() if s["image"].startswith("retail-")}
+
+    assert modules == {*APPLICATIONS.values(), "streams.worker", "deploy.container.setup"}
+
+
+def test_every_secret_is_a_reference_that_the_example_names(parsed: dict[str, Any]) -> None:
+    example = (PROJECT / ".env.example").read_text(encoding="utf-8")
+    named = set(re.findall(r"^#?([A-Z_]+)=", example, re.MULTILINE))
+
+    for service in parsed["services"].values():
+        for name, value in service.get("environment", {}).items():
+            if re.search("PASSWORD|TOKEN|SECRET|DATABASE_URL", name):
+                found = re.findall(r"\$\{([A-Z_]+):\?", value)
+                assert found, name
+                assert set(found) <= named
+
+
+def test_references_between_services_and_volumes_resolve(parsed: dict[str, Any]) -> None:
+    services, volumes = parsed["services"], parsed["volumes"]
+
+    for name, service in services.items():
+        assert set(service.get("depends_on", ())) <= services.keys(), name
+        assert {v.split(":")[0] for v in service.get("volumes", ())} <= volumes.keys(), name
+        assert service.get("image"), name
+
+
+def test_long_running_parts_have_health_checks(parsed: dict[str, Any]) -> None:
+    checked = {name for name, service in parsed["services"].items() if "healthcheck" in service}
+
+    assert checked >= {"postgres", "kafka", "connect", "worker-1", "worker-2", "web"}
