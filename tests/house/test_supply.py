@@ -1,0 +1,81 @@
+"""What is installed is pinned by hash, and no committed file says where from."""
+
+import hashlib
+import re
+import subprocess
+
+import pytest
+
+from deploy.artifacts import fetch
+from deploy.stack.home import PROJECT
+
+LOCKS = sorted((PROJECT / "requirements").glob("*.txt"))
+ADDRESS = re.compile(
+    r"https?://|--(extra-)?index|--find-links|--trusted-host|(^|\s)-[if]\s|@ file:"
+)
+PATHS_OF_A_MACHINE = re.compile(r"(?<![\w.])/(root|work|opt/wheels)/|(?<![\w.])/home/\w+/")
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_a_lock_has_hashes_and_no_address(lock) -> None:
+    text = lock.read_text(encoding="utf-8")
+    entries = [entry for entry in re.split(r"\n(?=\S)", text.strip()) if entry]
+
+    assert not ADDRESS.search(text)
+    assert entries
+    assert all(re.match(r"[a-z0-9._-]+==\S+", entry) for entry in entries)
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_the_smaller_locks_agree_with_the_complete_one() -> None:
+    def pins(path):
+        return set(re.findall(r"^([a-z0-9._-]+==[^\s;]+)", path.read_text(), re.MULTILINE))
+
+    everything = pins(PROJECT / "requirements/dev.txt")
+
+    assert {path.name: pins(path) - everything for path in LOCKS} == {p.name: set() for p in LOCKS}
+
+
+def test_every_jvm_file_is_listed_with_a_sha256() -> None:
+    listed = fetch.read_list()
+
+    assert len(listed) > 100
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in listed.values())
+
+
+def test_a_changed_an_extra_and_a_missing_file_are_refused(tmp_path, monkeypatch) -> None:
+    (tmp_path / "libs").mkdir()
+    (tmp_path / "libs/a.jar").write_bytes(b"a")
+    good = {"libs/a.jar": hashlib.sha256(b"a").hexdigest()}
+    monkeypatch.setattr(fetch, "read_list", lambda: good)
+    fetch.verify(tmp_path)
+
+    for change in (
+        lambda: (tmp_path / "libs/a.jar").write_bytes(b"b"),
+        lambda: (tmp_path / "libs/extra.jar").write_bytes(b"x"),
+        lambda: [path.unlink() for path in (tmp_path / "libs").iterdir()],
+    ):
+        change()
+        with pytest.raises(fetch.ChecksumMismatch):
+            fetch.verify(tmp_path)
+
+
+def test_no_committed_file_names_a_place_on_somebodys_machine() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files"],  # noqa: S607 -- any git
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    if not listed:
+        pytest.skip("not a git clone")
+    me = "tests/house/test_supply.py"
+    found = [
+        path
+        for path in listed
+        if path != me and (PROJECT / path).is_file() and "vendor" not in path
+        if PATHS_OF_A_MACHINE.search((PROJECT / path).read_text(encoding="utf-8", errors="replace"))
+    ]
+
+    assert found == []
