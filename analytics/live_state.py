@@ -7,18 +7,17 @@ key's last one, because each carries other rows (docs/domain.md 4).
 """
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cdc.contracts.state import decode_level, decode_window
-from inventory.model.state import KeyState, WindowRow
+from inventory.model.state import KeyState, WindowRow, with_windows
+from inventory.windows import horizon_us
 
 from analytics import kafka
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
 from cdc.settings import Connections
-from inventory.model.arithmetic import DAY_US, WINDOW_US, day_of
+from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey
-
-RETAINED_DAYS = 3
 
 
 @dataclass(slots=True)
@@ -54,10 +53,10 @@ class LiveState:
     def state(self, key: InvKey) -> KeyState:
         """The whole state of one key: its level with every retained window row."""
         level = self.levels[key]
-        horizon_us = horizon_at_us(level)
+        oldest_us = horizon_at_us(level)
         rows = self._rows.get(key, {})
-        kept = {start: rows[start].row for start in sorted(rows) if start + WINDOW_US > horizon_us}
-        return replace(level, windows={at: row for at, row in kept.items() if row is not None})
+        kept = {at: rows[at].row for at in sorted(rows) if at + WINDOW_US > oldest_us}
+        return with_windows(level, {at: row for at, row in kept.items() if row is not None})
 
     def keys(self, location: str | None = None) -> list[InvKey]:
         """Item-location keys, heartbeats left out, sorted."""
@@ -96,6 +95,4 @@ class LiveState:
 
 def horizon_at_us(state: KeyState) -> int:
     """Start of the oldest retained day of the key; 0 while it has no stream time."""
-    if state.stream_time_us is None:
-        return 0
-    return (day_of(state.stream_time_us) - RETAINED_DAYS) * DAY_US
+    return horizon_us(state.stream_time_us) or 0

@@ -30,7 +30,9 @@ class ArchiveFile:
     next_offset: int
     rows: int
     digest: str
-    newest_commit_us: int  # of the partition, up to and including this file
+    newest_commit_us: int | None  # of the partition, up to and including this file
+    highest_lsn: int | None  # likewise
+    streamed: bool  # whether the partition's snapshot phase is over, likewise
     fact_end: int  # offset after the partition's last record that is no heartbeat, up to here
     schema: int = SCHEMA
 

@@ -5,17 +5,17 @@ once, and stored beside the record; a task over one key bucket could not find it
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-
-from inventory.dedupe import Ring
 
 from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
 from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, read, write_once
 from analytics.digest import as_hex, total
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.topics import STOCK_EVENTS
+from inventory.dedupe import HORIZON_US, Ring
 from inventory.model.record import Record
 
 ROLL_ROWS: Final = 50_000
@@ -42,25 +42,29 @@ class PartitionWriter:
     partition: int
     generation: int
     ring: Ring = field(default_factory=Ring)
-    newest_commit_us: int = 0
     fact_end: int = 0
     _rows: list[ArchiveRow] = field(default_factory=list)
     _oldest_waiting: float = 0.0
 
     def restore(self) -> None:
         """Rebuild the ring from the archive's own files, so that a restart changes no verdict."""
-        for file in self.manifest.files(self.partition):
-            if file.generation != self.generation:
-                problem = (
-                    f"{self.manifest.directory / file.file}: generation {file.generation}, "
-                    f"the topic has {self.generation}; an archive holds one generation"
-                )
-                raise BrokenArchive(problem)
+        files = self.manifest.files(self.partition)
+        if not files:
+            return
+        first = _first_remembered(files)
+        if first > 0:
+            known = files[first - 1]
+            self.ring.resume(
+                newest_commit_us=known.newest_commit_us,
+                highest_lsn=known.highest_lsn,
+                streamed=known.streamed,
+            )
+        for file in files[first:]:
+            self._check(file)
             for row in read(self.manifest.directory / file.file):
                 if row.admission != MALFORMED:
                     self.ring.replay(decode(row.key, row.value, offset=row.offset))
-            self.newest_commit_us = file.newest_commit_us
-            self.fact_end = file.fact_end
+        self.fact_end = files[-1].fact_end
 
     def take(self, arrival: Arrival) -> None:
         """Judge and keep one record; a full buffer becomes a file."""
@@ -95,7 +99,9 @@ class PartitionWriter:
                 next_offset=last + 1,
                 rows=len(self._rows),
                 digest=as_hex(total(hash_of(row) for row in self._rows)),
-                newest_commit_us=self.newest_commit_us,
+                newest_commit_us=self.ring.newest_commit_us,
+                highest_lsn=self.ring.highest_lsn,
+                streamed=self.ring.streamed,
                 fact_end=self.fact_end,
             )
         )
@@ -108,14 +114,38 @@ class PartitionWriter:
             return self._rows[-1].offset + 1
         return self.manifest.next_offset(self.partition)
 
+    def _check(self, file: ArchiveFile) -> None:
+        if file.generation != self.generation:
+            problem = (
+                f"{self.manifest.directory / file.file}: generation {file.generation}, the topic "
+                f"has {self.generation}; an archive holds one generation"
+            )
+            raise BrokenArchive(problem)
+
     def _judged(self, arrival: Arrival) -> ArchiveRow:
         try:
             record = decode(arrival.key, arrival.value, offset=arrival.offset)
         except Malformed:
             return _row(arrival, None, MALFORMED)
         admission = self.ring.fresh(record).name.lower()
-        self.newest_commit_us = max(self.newest_commit_us, record.commit_us)
         return _row(arrival, record, admission)
+
+
+def _first_remembered(files: Sequence[ArchiveFile]) -> int:
+    """Index of the first file that may hold members of the ring as it is after the last one.
+
+    Commit times up to an earlier file lie before the horizon, so its records are forgotten. While
+    the snapshot lasts nothing is.
+    """
+    last = files[-1]
+    if not last.streamed or last.newest_commit_us is None:
+        return 0
+    horizon_us = last.newest_commit_us - HORIZON_US
+    return next(
+        number
+        for number, file in enumerate(files)
+        if file.newest_commit_us is not None and file.newest_commit_us >= horizon_us
+    )
 
 
 def _row(arrival: Arrival, record: Record | None, admission: str) -> ArchiveRow:

@@ -17,6 +17,7 @@ from analytics.engines.unit import ArchiveUnit, ManifestRow
 
 DEFAULT_MASTER: Final = "local[2]"
 LOOPBACK: Final = "127.0.0.1"
+_WAVES: Final = 2  # units per core and wave
 
 
 def run_units(
@@ -29,8 +30,12 @@ def run_units(
     try:
         context = session.sparkContext
         context.addPyFile(str(write_zip(results.parent / "code")))
-        work = context.parallelize(list(units), len(units))
-        yield from work.map(_Task(str(results))).toLocalIterator(prefetchPartitions=True)
+        # Waves, so that what is finished is listed while the rest runs. An iterator over the job's
+        # partitions was ruled out: it starts them one after another.
+        wave = _WAVES * context.defaultParallelism
+        for first in range(0, len(units), wave):
+            part = list(units[first : first + wave])
+            yield from context.parallelize(part, len(part)).map(_Task(str(results))).collect()
     finally:
         session.stop()
 
@@ -59,6 +64,7 @@ def _session(master: str, results: Path) -> Any:  # noqa: ANN401 -- pyspark buil
         .config("spark.driver.bindAddress", LOOPBACK)
         .config("spark.driver.host", LOOPBACK)
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.local.dir", str(scratch))
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.log.level", "ERROR")

@@ -18,6 +18,8 @@ def a_file(first: int, end: int, *, partition: int = 0) -> ArchiveFile:
         rows=end - first,
         digest="0" * 32,
         newest_commit_us=end,
+        highest_lsn=end,
+        streamed=True,
         fact_end=end,
     )
 

@@ -1,0 +1,72 @@
+"""The archive under crashes: the same rows and verdicts as if nothing had happened."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from analytics.archive.manifest import Manifest
+from analytics.archive.rows import ArchiveRow, read
+from analytics.archive.writer import open_writers
+from cdc.contracts.decode import Malformed, decode
+from inventory.dedupe import Ring
+from tests.analytics.histories import PARTITIONS, archived, feed, generate
+
+
+def content(directory: Path) -> list[list[ArchiveRow]]:
+    manifest = Manifest(directory)
+    return [
+        [row for file in manifest.files(number) for row in read(directory / file.file)]
+        for number in range(PARTITIONS)
+    ]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 50, 131])
+def test_a_crash_anywhere_changes_no_row_and_no_verdict(tmp_path: Path, cut: int) -> None:
+    history = generate(seed=cut)
+    archived(tmp_path / "whole", history)
+
+    for writer in open_writers(tmp_path / "cut", partitions=PARTITIONS, generation=1):
+        for arrival in history.log[writer.partition][:cut]:
+            writer.take(arrival)  # lost with the process: no roll
+        writer.manifest.refresh()
+    for writer in open_writers(tmp_path / "cut", partitions=PARTITIONS, generation=1):
+        feed(writer, history.log[writer.partition][: cut + 20], roll_every=11)
+    for writer in open_writers(tmp_path / "cut", partitions=PARTITIONS, generation=1):
+        feed(writer, history.log[writer.partition], roll_every=29)
+
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+def test_a_file_without_its_line_is_written_again(tmp_path: Path) -> None:
+    history = generate(seed=7)
+    archived(tmp_path, history)
+    expected = content(tmp_path)
+    lines = (tmp_path / "manifest.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "manifest.jsonl").write_text("".join(lines[:-1]) + lines[-1][:20])
+
+    for writer in open_writers(tmp_path, partitions=PARTITIONS, generation=1):
+        feed(writer, history.log[writer.partition], roll_every=37)
+
+    assert content(tmp_path) == expected
+
+
+def test_a_restart_far_into_the_archive_remembers_what_an_endless_run_does(tmp_path: Path) -> None:
+    history = generate(seed=5, records=900)
+    archived(tmp_path, history, roll_every=13)
+
+    for writer in open_writers(tmp_path, partitions=PARTITIONS, generation=1):
+        ring = Ring()
+        for arrival in history.log[writer.partition]:
+            with suppress(Malformed):
+                ring.fresh(decode(arrival.key, arrival.value, offset=arrival.offset))
+        assert writer.ring.identities() == ring.identities()
+        assert writer.ring.highest_lsn == ring.highest_lsn
+
+
+def test_resent_and_malformed_records_keep_their_verdict(tmp_path: Path) -> None:
+    archived(tmp_path, generate(seed=3))
+
+    verdicts = {row.admission for part in content(tmp_path) for row in part}
+
+    assert {"new", "resent", "malformed"} <= verdicts
