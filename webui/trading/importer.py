@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
+
+from typing_extensions import override
 
 from webui.ledger.services import (
     RangedItem,
@@ -25,7 +27,6 @@ from webui.trading.pace import Pace
 from webui.trading.retail_file import BadRow, Line, RetailFile, open_retail_file
 
 Stores = Literal["single", "country"]
-Progress = Callable[[int, int | None], None]
 T = TypeVar("T")
 
 BATCH_ROWS: Final = 5_000
@@ -33,7 +34,23 @@ BATCH_ROWS: Final = 5_000
 BATCHES_PER_S: Final = 4
 RANGE_ROWS: Final = 2_000
 LISTED_BAD_ROWS: Final = 1_000
+TELL_EVERY_S: Final = 1.0
 POLICY: Final = {"clock_mode": "replayed", "replenish_family": "off", "price_mode": "off"}
+
+
+class Imported(NamedTuple):
+    """How far an import is; prints as one line."""
+
+    lines: int
+    of_lines: int
+    seconds: int
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.seconds} s: {self.lines} of {self.of_lines} lines"
+
+
+Progress = Callable[[Imported], None]
 
 
 @dataclass(slots=True)
@@ -61,6 +78,18 @@ class ImportReport:
         plain["bad_rows"] = [bad._asdict() for bad in self.bad_rows]
         return plain
 
+    @override
+    def __str__(self) -> str:
+        listed = "".join(f"\n  line {bad.line}: {bad.reason}" for bad in self.bad_rows)
+        unlisted = self.refused - len(self.bad_rows)
+        return (
+            f"{self.rows} rows: {self.inserted} lines written, {self.already_there} were there"
+            f" already, {self.refused} refused; {self.keys} keys, {self.keys_ranged} newly ranged;"
+            f" {self.units_sold} units sold, {self.units_returned} returned,"
+            f" revenue {self.revenue_minor} minor; {self.seconds} s{listed}"
+            + (f"\n  and {unlisted} more" if unlisted else "")
+        )
+
     def refuse(self, bad: BadRow) -> None:
         """Count a bad row; the first thousand are listed."""
         self.refused += 1
@@ -71,14 +100,14 @@ class ImportReport:
 def import_sales(
     path: Path | str,
     stores: Stores = "single",
-    rate: int | None = None,
+    rate: float | None = None,
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Import a file; `rate` in lines per second, None for as fast as Postgres takes them.
 
     `limit` ends after that many data rows. Rows that an earlier run of the same file has written
-    are skipped and counted. `progress(done, total)` is called after every batch.
+    are skipped and counted. `progress` hears once a second how far it is.
     """
     _check(stores, rate, limit)
     file = open_retail_file(Path(path))
@@ -90,13 +119,16 @@ def import_sales(
     return report
 
 
-def _check(stores: str, rate: int | None, limit: int | None) -> None:
+def _check(stores: str, rate: float | None, limit: int | None) -> None:
     if stores not in ("single", "country"):
         name = "stores"
         raise ServiceError(name, stores, "single or country")
-    for name, value in (("rate", rate), ("limit", limit)):
-        if value is not None and value < 1:
-            raise ServiceError(name, value, "at least 1")
+    if rate is not None and rate <= 0:
+        name = "rate"
+        raise ServiceError(name, rate, "lines a second above 0")
+    if limit is not None and limit < 0:
+        name = "limit"
+        raise ServiceError(name, limit, "0 or more")
 
 
 def _range_keys(file: RetailFile, report: ImportReport, limit: int | None) -> None:
@@ -122,20 +154,24 @@ def _range_keys(file: RetailFile, report: ImportReport, limit: int | None) -> No
 def _write_lines(
     file: RetailFile,
     report: ImportReport,
-    rate: int | None,
+    rate: float | None,
     progress: Progress | None,
     limit: int | None,
 ) -> None:
     """Second pass: the good rows, in file order."""
-    size = BATCH_ROWS if rate is None else max(1, min(BATCH_ROWS, rate // BATCHES_PER_S))
+    size = BATCH_ROWS if rate is None else max(1, min(BATCH_ROWS, int(rate / BATCHES_PER_S)))
     pace = Pace(per_second=rate)
+    told = began = time.monotonic()
     rows = islice(file.rows(report.stores), limit)
     lines = (row for row in rows if isinstance(row, Line))
     for batch in _chunks(lines, size):
         pace.wait_for(len(batch))
         _write(batch, report)
-        if progress is not None:
-            progress(report.inserted + report.already_there, report.rows - report.refused)
+        now = time.monotonic()
+        if progress is not None and now - told >= TELL_EVERY_S:
+            told = now
+            written = report.inserted + report.already_there
+            progress(Imported(written, report.rows - report.refused, round(now - began)))
 
 
 def _write(batch: list[Line], report: ImportReport) -> None:

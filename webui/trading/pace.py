@@ -13,7 +13,7 @@ class Pace:
     def __init__(
         self,
         *,
-        per_second: int | None,
+        per_second: float | None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
