@@ -17,6 +17,11 @@ def as_json(value: Any) -> None:  # noqa: ANN401 -- whatever a report consists o
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
 
 
+def plain(text: str) -> None:
+    """Print text as it is."""
+    sys.stdout.write(text.rstrip("\n") + "\n")
+
+
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under a title."""
     drawn = Table(title=title, title_justify="left", box=None, pad_edge=False)

@@ -1,21 +1,36 @@
 """Verbs about history: verify, explain, backfill, rejected, fold, bench."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any, NoReturn, Protocol
 
 import typer
 
 from deploy import output
+from deploy.cli import records
 from deploy.errors import StackError
 from deploy.stack.runtime import load_environment
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Engine = Annotated[str, typer.Option(help="local or spark.")]
+Master = Annotated[str | None, typer.Option(help="Spark master; local cores by default.")]
 Location = Annotated[str | None, typer.Option(help="One location only.")]
 
 backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
 rejected = typer.Typer(help="Records that no rule accepts.", no_args_is_help=True)
 bench = typer.Typer(help="Measurements.", no_args_is_help=True)
-_BEHIND = 2
+
+_DEFAULT_MASTER = "local[*]"
+
+
+class Report(Protocol):
+    """What a comparison gives."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 equal, 1 different, 2 not comparable yet."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
 
 
 def register(app: typer.Typer) -> None:
@@ -28,17 +43,22 @@ def register(app: typer.Typer) -> None:
 
 def verify(*, location: Location = None, timeout: float = 120.0, json: Json = False) -> None:
     """Compare workers and read model with Postgres. Exit 1 on a difference, 2 when behind."""
+    if timeout <= 0:
+        message = f"--timeout {timeout:g}: expected seconds above 0"
+        raise StackError(message)
     load_environment()
     from analytics.verify import verify as run  # noqa: PLC0415 -- reads the environment
 
-    report = run(location=location, timeout=timeout)
+    _report("verify", run(location=location, timeout=timeout), json=json)
+
+
+def _report(title: str, report: Report, *, json: bool) -> NoReturn:
+    """Print a report and end with its exit code."""
     if json:
         output.as_json(report.as_json())
     else:
-        rows = list(report.as_json().items())
-        output.table("verify", ("what", "value"), rows)
-    behind = bool(getattr(report, "behind", None))
-    raise typer.Exit(_BEHIND if behind else 0 if report.ok else 1)
+        output.table(title, ("what", "value"), list(report.as_json().items()))
+    raise typer.Exit(report.exit_code)
 
 
 def explain(
@@ -50,13 +70,129 @@ def explain(
 ) -> None:
     """Show why the number is what it is: every fact, in order, with positions."""
     load_environment()
-    from analytics.explain import explain as run  # noqa: PLC0415 -- reads the environment
+    from analytics import explain as explanation  # noqa: PLC0415 -- reads the environment
 
-    found = run(sku=sku, location=location, at=at)
+    try:
+        found = explanation.explain(sku=sku, location=location, at=at)
+    except ValueError as error:
+        raise StackError(str(error)) from error
     if json:
         output.as_json(found.as_json())
     else:
-        output.console.print(str(found))
+        output.plain(found.as_text())
+
+
+@backfill.command("run")
+def backfill_run(
+    *,
+    engine: Engine = "local",
+    until: Annotated[str | None, typer.Option(help="An earlier run's history, or last.")] = None,
+    buckets: Annotated[int, typer.Option(help="Parts of each partition.")] = 1,
+    master: Master = None,
+    json: Json = False,
+) -> None:
+    """Recompute every key from the first record on, with the same rules."""
+    _check_engine(engine)
+    if buckets < 1:
+        message = f"--buckets {buckets}: expected 1 or more"
+        raise StackError(message)
+    load_environment()
+    from analytics.backfill import run as backfills  # noqa: PLC0415 -- reads the environment
+
+    chosen = master or _DEFAULT_MASTER
+    try:
+        report = backfills.run(engine, until, buckets=buckets, progress=_units, master=chosen)
+    except ValueError as error:
+        raise StackError(str(error)) from error
+    _report_only("backfill run", report.as_json(), json=json)
+
+
+@backfill.command("verify")
+def backfill_verify(*, engine: Engine = "local", master: Master = None, json: Json = False) -> None:
+    """Compare a recomputation with the live workers at the same offsets, byte for byte."""
+    _check_engine(engine)
+    load_environment()
+    from analytics.backfill import verify as comparison  # noqa: PLC0415 -- reads the environment
+
+    report = comparison.verify(engine, progress=_units, master=master or _DEFAULT_MASTER)
+    _report("backfill verify", report, json=json)
+
+
+@backfill.command("status")
+def backfill_status(*, json: Json = False) -> None:
+    """List archive and runs."""
+    load_environment()
+    from analytics.backfill import status as runs  # noqa: PLC0415 -- reads the environment
+
+    _report_only("backfill status", runs.status(), json=json)
+
+
+def _report_only(title: str, found: dict[str, Any], *, json: bool) -> None:
+    if json:
+        output.as_json(found)
+    else:
+        output.table(title, ("what", "value"), list(found.items()))
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ("local", "spark"):
+        message = f"--engine {engine!r}: expected local or spark"
+        raise StackError(message)
+
+
+def _units(done: int, planned: int, name: str) -> None:
+    output.errors.print(f"{done} of {planned} units: {name}")
+
+
+@rejected.command("list")
+def rejected_list(
+    *,
+    limit: Annotated[int, typer.Option(help="Newest first, so many.")] = 50,
+    json: Json = False,
+) -> None:
+    """List records that no rule accepts, newest first."""
+    rows = records.newest(load_environment(), limit)
+    if json:
+        output.as_json(rows)
+    else:
+        columns = ("id", "seen_at", "reason", "stage", "detail")
+        output.table(
+            f"{len(rows)} rejected", columns, [[row[name] for name in columns] for row in rows]
+        )
+
+
+@rejected.command("show")
+def rejected_show(
+    identity: Annotated[str, typer.Argument(metavar="ID", help="generation-partition-offset")],
+) -> None:
+    """Show one rejected record with its key, its bytes and its position, as JSON."""
+    output.as_json(records.one(load_environment(), identity))
+
+
+@bench.command("pipeline")
+def bench_pipeline(
+    *,
+    rates: Annotated[str, typer.Option(help="Offered lines a second.")] = "2000,4000,6000",
+    seconds: Annotated[float, typer.Option(help="Of each rate.")] = 20.0,
+    latency_rate: Annotated[int, typer.Option(help="Lines a second for latency.")] = 100,
+    json: Json = False,
+) -> None:
+    """Measure commit to acknowledged state, and commit to the read model."""
+    try:
+        offered = [int(rate) for rate in rates.split(",")]
+    except ValueError as error:
+        message = f"--rates {rates!r}: expected whole numbers with commas, like 2000,4000"
+        raise StackError(message) from error
+    load_environment()
+    from bench import pipeline  # noqa: PLC0415 -- reads the environment
+
+    report = pipeline.run(
+        rates=offered, seconds=seconds, latency_rate=latency_rate, progress=output.errors.print
+    )
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())
 
 
 def fold(

@@ -63,8 +63,6 @@ def up(
     if options.wants("kafka") or options.wants("connect"):
         cds.ensure(output.console.print)
     runtime = control.start_detached(home, options, _say)
-    if seed_data == "demo":
-        seed()
     _tell_addresses(home)
     if not detach:
         output.console.print("Ctrl-C stops it.")
@@ -75,13 +73,6 @@ def up(
             control.stop(home)
     elif runtime.phase != "ready":
         raise typer.Exit(1)
-
-
-def seed() -> None:
-    """Have the demo retailer's history written, once per home."""
-    from deploy.stack import demo as retailer  # noqa: PLC0415 -- loads Django
-
-    retailer.seed(_home(), output.console.print)
 
 
 def demo() -> None:

@@ -1,7 +1,7 @@
 """Verbs that write facts through Postgres: simulate, import-sales."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -11,6 +11,8 @@ from deploy.stack.django import connect_django
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
+_STORES: Final[dict[str, Literal["single", "country"]]] = {"single": "single", "country": "country"}
+
 
 def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
@@ -18,8 +20,8 @@ def register(app: typer.Typer) -> None:
     app.command("import-sales")(import_sales)
 
 
-def _progress(message: Any) -> None:  # noqa: ANN401 -- the writer's own progress value
-    output.errors.print(str(message))
+def _progress(done: object) -> None:
+    output.errors.print(str(done))
 
 
 def simulate(
@@ -54,14 +56,14 @@ def import_sales(
     if not file.is_file():
         message = f"FILE {str(file)!r}: expected a file in the UCI Online Retail format"
         raise StackError(message)
-    if stores not in ("single", "country"):
+    if stores not in _STORES:
         message = f"--stores {stores!r}: expected single or country"
         raise StackError(message)
     per_second = _rate(rate)
     connect_django()
     from webui.trading.importer import import_sales as run  # noqa: PLC0415 -- needs Django set up
 
-    report = run(file, stores=stores, rate=per_second, limit=limit, progress=_progress)
+    report = run(file, stores=_STORES[stores], rate=per_second, limit=limit, progress=_progress)
     if json:
         output.as_json(report.as_json())
     else:

@@ -91,11 +91,26 @@ def _create_schemas(target: Server) -> None:
 
 def migrate(target: Server, environment: Mapping[str, str], log: Path) -> None:
     """Apply Django's migrations as the owner of the schema."""
-    command = [sys.executable, "-m", "webui.manage", "migrate", "--no-input", "--verbosity", "1"]
+    owner = {**environment, "INVENTORY_DATABASE_URL": target.owner_url}
+    run_module("webui.manage", "migrate", "--no-input", environment=owner, log=log)
+
+
+def seed(context: Context) -> None:
+    """Write the demo retailer where it is not there yet."""
+    log = context.home.log_of("seed")
+    run_module("deploy.stack.seed", environment=context.environment(), log=log)
+
+
+def run_module(module: str, *arguments: str, environment: Mapping[str, str], log: Path) -> None:
+    """Run a module of ours to its end with its output in `log`.
+
+    Raises:
+        StackError: it failed; the message holds the end of its log.
+    """
     with log.open("wb") as output:
-        result = subprocess.run(  # noqa: S603 -- fixed arguments
-            command,
-            env={**environment, "INVENTORY_DATABASE_URL": target.owner_url},
+        result = subprocess.run(  # noqa: S603 -- our own modules
+            [sys.executable, "-m", module, *arguments],
+            env=dict(environment),
             cwd=PROJECT,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -103,5 +118,5 @@ def migrate(target: Server, environment: Mapping[str, str], log: Path) -> None:
         )
     if result.returncode:
         tail = log.read_text(encoding="utf-8", errors="replace")[-1500:]
-        message = f"migrations failed, see {log}:\n{tail}"
-        raise StackError(message, repair="inventory logs migrate")
+        message = f"{' '.join((module, *arguments))} failed, see {log}:\n{tail}"
+        raise StackError(message, repair=f"inventory logs {log.stem}")

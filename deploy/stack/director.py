@@ -86,6 +86,9 @@ class Director(threading.Thread):
         writers = self._applications(before_capture=False)
         self.supervisor.want(*writers)
         self._await([*readers, *writers], started)
+        if self.context.options.seed_data == "demo":
+            self._step("demo retailer", lambda: bootstrap.seed(self.context))
+            self._serve(application.trading(self.context), time.monotonic())
 
     def _start_postgres(self, started: float) -> None:
         postgres.prepare(self.context)

@@ -2,6 +2,7 @@
 
 import sys
 from http import HTTPStatus
+from typing import Final
 
 import httpx
 import psycopg
@@ -10,6 +11,7 @@ from deploy.stack.context import APPLICATIONS, HOST, WORKER_MODULE, Context
 from deploy.stack.home import PROJECT
 from deploy.stack.service import Service
 
+DEMO_RATE: Final = 2
 # A row of this process, written by it: a row of its predecessor has another pid.
 _BEAT = "SELECT 1 FROM read_model.service_heartbeat WHERE service = %s AND pid = %s"
 
@@ -47,6 +49,19 @@ def application(context: Context, name: str) -> Service:
         stop_rank=0 if web or name == "heartbeat" else 1,
         port=context.ports["web"] if web else None,
         url=url if web else None,
+    )
+
+
+def trading(context: Context) -> Service:
+    """The demo's shoppers: `inventory simulate` without an end, through the services."""
+    simulate = ("simulate", "--rate", str(DEMO_RATE), "--minutes", "0")
+    return Service(
+        name="trading",
+        command=(sys.executable, "-m", "deploy.cli.main", *simulate),
+        environment=context.environment(),
+        directory=PROJECT,
+        ready=lambda _pid: True,
+        stop_rank=0,
     )
 
 
