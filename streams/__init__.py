@@ -1,0 +1,1 @@
+"""Live side: workers that keep the state of every key, and the sinks behind them."""

@@ -1,0 +1,1 @@
+"""What a worker tells over HTTP: one key, its partitions, health, metrics."""

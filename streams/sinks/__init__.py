@@ -1,0 +1,1 @@
+"""Processes that carry what workers put out into Postgres, exactly once."""

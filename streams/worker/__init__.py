@@ -1,0 +1,1 @@
+"""One worker process: Faust for membership, the engine for everything else."""

@@ -1,0 +1,56 @@
+"""The Faust application: membership, assignment, agents and timers. Nothing else creates one.
+
+Every setting on which correctness depends is written out. Faust's tables, recovery, windows and
+`exactly_once` are not used; state and transactions are ours (`streams.engine`).
+"""
+
+import faust
+
+from cdc.contracts.topics import APP_ID, PARTITIONS
+from streams.settings import WorkerSettings
+
+MEBIBYTE = 1 << 20
+
+
+def create_app(settings: WorkerSettings) -> faust.App:
+    """The app of one worker; its consumer group is the app id, which carries the revision."""
+    return faust.App(
+        APP_ID,
+        version=1,  # the id stays as it is; from 2 on Faust would append its own number
+        broker=f"kafka://{settings.kafka_bootstrap}",
+        store="memory://",
+        datadir=str(settings.worker_dir / settings.worker_id),
+        topic_partitions=PARTITIONS,
+        topic_allow_declare=False,  # topics come from our admin step
+        topic_disable_leader=True,  # its topic could not be declared either
+        topic_replication_factor=1,
+        table_standby_replicas=0,
+        processing_guarantee="at_least_once",
+        key_serializer="raw",
+        value_serializer="raw",
+        cython_optimizations=True,
+        # The default of 4,096 makes the fetcher sleep a second whenever a partition runs ahead.
+        stream_buffer_maxsize=65_536,
+        stream_wait_empty=True,  # a revoke waits for the batch in work
+        stream_processing_timeout=60,
+        broker_commit_interval=1.0,
+        broker_session_timeout=settings.session_timeout_s,
+        broker_heartbeat_interval=settings.session_timeout_s / 3,
+        broker_max_poll_records=20_000,  # unbounded by default: one batch took 800 MB
+        broker_request_timeout=30,
+        broker_rebalance_timeout=60,
+        consumer_group_instance_id=settings.worker_id,
+        canonical_url=f"http://{settings.worker_id}:6066",  # a stable name, never an address
+        consumer_auto_offset_reset="earliest",
+        consumer_max_fetch_size=4 * MEBIBYTE,
+        producer_acks=-1,
+        producer_linger=0.005,
+        producer_max_batch_size=262_144,
+        producer_max_request_size=1_000_000,
+        producer_compression_type="lz4",
+        producer_request_timeout=60,
+        web_enabled=False,  # it would answer on all interfaces without a token
+        web_bind="127.0.0.1",
+        web_tables_enabled=False,
+        debug=False,
+    )

@@ -1,0 +1,152 @@
+"""What one chunk leaves behind, collected while it is folded and turned into sends at its end."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from cdc.contracts.decisions import (
+    Circumstances,
+    PriceEvent,
+    ReorderEvent,
+    encode_price,
+    encode_reorder,
+)
+from cdc.contracts.rejects import Origin, encode_late, encode_rejection, Late, Rejection
+from cdc.contracts.state import encode_level, encode_window, window_key
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    PRICE_EVENTS,
+    REORDER_EVENTS,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_LATE,
+    STOCK_REJECTED,
+)
+from inventory.model.ids import InvKey
+from inventory.model.outputs import Output, PriceOutput, ReorderOutput
+from inventory.model.state import KeyState
+from inventory.revision import LOGIC_REVISION
+from streams.engine.progress import (
+    BEAT_HEADER,
+    HEADER,
+    Beat,
+    Progress,
+    encode_beat,
+    encode_progress,
+)
+from streams.engine.records import Send, Stage
+
+
+@dataclass(slots=True)
+class Effects:
+    """Effects of a chunk on one partition.
+
+    `rows` has every key whose level must be written, with the windows that changed. Of several
+    revisions of one decision only the last is kept: it stands behind the others in offset order.
+    """
+
+    rows: dict[InvKey, set[int]] = field(default_factory=dict)
+    decisions: dict[str, tuple[Output, KeyState]] = field(default_factory=dict)
+    lates: list[Late] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    beats: dict[InvKey, Beat] = field(default_factory=dict)
+    applied: int = 0
+    resent: int = 0
+    replayed: int = 0
+    undecodable: int = 0
+
+    def changed(self, key: InvKey, rows: Iterable[int]) -> None:
+        """Have the key's level sent, and these of its window rows."""
+        known = self.rows.get(key)
+        if known is None:
+            self.rows[key] = set(rows)
+        else:
+            known.update(rows)
+
+    def decided(self, outputs: Iterable[Output], state: KeyState) -> None:
+        """Remember the outputs of one record, the last revision of each id only."""
+        for output in outputs:
+            self.decisions[output.id] = (output, state)
+
+    def written_again(self, key: InvKey, state: KeyState, rows: Iterable[int]) -> None:
+        """Have the key's level, rows and last decisions sent once more; they are unchanged."""
+        self.rows.setdefault(key, set()).update(row for row in rows if row in state.windows)
+        for output in (state.episode.last_output, state.price_episode.last_output):
+            if output is not None:
+                self.decisions.setdefault(output.id, (output, state))
+
+
+@dataclass(slots=True)
+class Writer:
+    """Turns effects into records for one partition of one generation."""
+
+    generation: int
+    partition: int
+
+    def stages(
+        self, effects: Effects, states: dict[InvKey, KeyState], progress: Progress
+    ) -> list[Stage]:
+        """The sends of a chunk, in the order in which they must be acknowledged (domain.md 4).
+
+        What no later state can give again comes first; a level stands before its window rows.
+        """
+        refusals = [*self._rejections(effects), *self._lates(effects)]
+        levels = list(self._levels(effects, states))
+        if levels:
+            last = levels[-1]
+            header = (HEADER, encode_progress(progress))
+            levels[-1] = Send(last.topic, last.key, last.value, (*last.headers, header))
+        followers = [
+            *self._windows(effects, states),
+            *self.decision_sends(effects.decisions.values(), progress),
+        ]
+        return [stage for stage in (refusals, levels, followers) if stage]
+
+    def decision_sends(
+        self, decisions: Iterable[tuple[Output, KeyState]], progress: Progress
+    ) -> Iterator[Send]:
+        """One record per decision."""
+        for output, state in decisions:
+            key = state.key
+            at = Circumstances(
+                inv_key=key,
+                origin=Origin(self.generation, self.partition, state.position.offset),
+                as_of_us=progress.newest_commit_us or 0,
+                logic_revision=LOGIC_REVISION,
+            )
+            yield _decision_send(output, state, at)
+
+    def _rejections(self, effects: Effects) -> Iterator[Send]:
+        for rejection in effects.rejections:
+            yield Send(STOCK_REJECTED, rejection.key, encode_rejection(rejection))
+
+    def _lates(self, effects: Effects) -> Iterator[Send]:
+        for late in effects.lates:
+            yield Send(STOCK_LATE, late.inv_key.encode(), encode_late(late))
+
+    def _levels(self, effects: Effects, states: dict[InvKey, KeyState]) -> Iterator[Send]:
+        for key, rows in effects.rows.items():
+            state = states[key]
+            kept = sorted(row for row in rows if row in state.windows)
+            beat = effects.beats.get(key)
+            headers = () if beat is None else ((BEAT_HEADER, encode_beat(beat)),)
+            yield Send(ON_HAND_CHANGELOG, key.encode(), encode_level(state, kept), headers)
+
+    def _windows(self, effects: Effects, states: dict[InvKey, KeyState]) -> Iterator[Send]:
+        for key, rows in effects.rows.items():
+            state = states[key]
+            for start in sorted(rows):
+                row = state.windows.get(start)
+                if row is not None:
+                    content = encode_window(key, row, state.position)
+                    yield Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
+
+
+def _decision_send(output: Output, state: KeyState, at: Circumstances) -> Send:
+    policy = state.policy
+    match output:
+        case ReorderOutput():
+            supplier = None if policy is None else policy.supplier
+            cost_minor = 0 if policy is None else policy.cost_minor
+            event = ReorderEvent(output, supplier, cost_minor, at)
+            return Send(REORDER_EVENTS, at.inv_key.encode(), encode_reorder(event))
+        case PriceOutput():
+            return Send(PRICE_EVENTS, at.inv_key.encode(), encode_price(PriceEvent(output, at)))

@@ -1,0 +1,95 @@
+"""Reads committed records of real topics by offset, without a consumer group."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from streams.engine.records import LogRecord
+
+FETCH_BYTES = 4 << 20
+BATCH = 20_000
+POLL_MS = 200
+SILENCE_S = 60.0  # a broker that gives nothing for so long, although records are there
+
+
+class ReadStalled(Exception):
+    """Records that must exist did not arrive."""
+
+
+class KafkaLog:
+    """Implements `Log`; one reader at a time, so every user opens its own."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._consumer = AIOKafkaConsumer(
+            bootstrap_servers=bootstrap,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="none",  # a missing offset is a fault (F16), never a silent restart
+            isolation_level="read_committed",
+            max_partition_fetch_bytes=FETCH_BYTES,
+            fetch_max_wait_ms=50,
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._consumer.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._consumer.stop()
+
+    async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        """First offset, and the offset after the last committed record or marker."""
+        place = TopicPartition(topic, partition)
+        first = await self._consumer.beginning_offsets([place])
+        end = await self._consumer.end_offsets([place])
+        return first[place], end[place]
+
+    async def read(
+        self, topic: str, partition: int, start: int, end: int
+    ) -> AsyncIterator[Sequence[LogRecord]]:
+        """The records of [start, end), in order and in batches.
+
+        Ends by position, so markers, aborted and compacted records at the end don't hold it up.
+
+        Raises:
+            ReadStalled: nothing came for a minute.
+        """
+        if start >= end:
+            return
+        place = TopicPartition(topic, partition)
+        self._consumer.assign([place])
+        self._consumer.seek(place, start)
+        loop = asyncio.get_running_loop()
+        heard_at = loop.time()
+        position = start
+        while position < end:
+            found = await self._consumer.getmany(place, timeout_ms=POLL_MS, max_records=BATCH)
+            position = await self._consumer.position(place)
+            records = [
+                LogRecord(r.offset, r.key, r.value, tuple(r.headers))
+                for r in found.get(place, ())
+                if r.offset < end
+            ]
+            if records:
+                heard_at = loop.time()
+                yield records
+            elif loop.time() - heard_at > SILENCE_S:
+                problem = (
+                    f"{topic}[{partition}]: no record from {position} on, expected up to {end}"
+                )
+                raise ReadStalled(problem)
+
+    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
+        """First offset written at or after the time, None if there is none."""
+        place = TopicPartition(topic, partition)
+        found = await self._consumer.offsets_for_times({place: max(0, timestamp_ms)})
+        answer = found[place]
+        return None if answer is None else int(answer.offset)

@@ -1,0 +1,219 @@
+"""One chunk of one partition: decode, fold, acknowledge, publish.
+
+The hot path of a worker, without Faust and without Kafka. Rules that hold it together:
+
+* Nothing is awaited between the first and the last change of state except `sleep(0)` between whole
+  records, which lets queries in; they read published state only.
+* The state changes before the acknowledgement. So whoever calls this ends the process when it
+  raises: there is no way back to the state before, other than a restore.
+* Bad bytes cost one record. Bad bytes by the hundred are a broken schema, and stop the worker.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.rejects import Late, Origin, Rejection
+from cdc.contracts.topics import STOCK_EVENTS
+from inventory.errors import BrokenInvariant
+from inventory.model.ids import InvKey
+from inventory.model.outputs import LateSale
+from inventory.model.record import Record
+from inventory.partition import Folded
+from inventory.revision import LOGIC_REVISION
+from streams.engine.effects import Effects, Writer
+from streams.engine.progress import Beat
+from streams.engine.records import Broker, SourceRecord
+from streams.engine.store import OwnedPartition
+
+YIELD_EVERY = 500  # records between two chances for queries
+LARGE_CHUNK = 1_000
+BROKEN_PER_HUNDRED = 1
+REFUSED_IN_A_ROW = 1_000  # domain.md 4, before_dedupe_horizon
+HEARTBEAT = "pipeline_heartbeat"
+LATE_REASON = "window_expired"
+KEPT_BYTES = 500_000  # base64 of more than this would not fit the broker's largest message
+
+
+class SchemaBreak(Exception):
+    """Too much of a chunk can't be decoded: the producer speaks another language now."""
+
+
+class Gap(Exception):
+    """Offsets between the last handled record and this chunk were never handed over."""
+
+
+async def handle_chunk(
+    chunk: Sequence[SourceRecord], owned: OwnedPartition, broker: Broker
+) -> Effects:
+    """Fold `chunk` into the partition and return once the broker has everything it produced.
+
+    Records below `owned.next_offset` change nothing; what an earlier process had written for them
+    is written again. An empty result is not sent.
+
+    Raises:
+        Gap: the chunk begins after `owned.next_offset`; nothing was done.
+        SchemaBreak: more than 1 % of a large chunk can't be decoded.
+        BrokenInvariant: the state or the ring can't be trusted any more.
+        Fenced: another worker owns the partition now.
+    """
+    if chunk and chunk[0].offset > owned.next_offset:
+        problem = (
+            f"{STOCK_EVENTS}[{owned.number}]: expected offset {owned.next_offset}, "
+            f"got {chunk[0].offset}"
+        )
+        raise Gap(problem)
+    effects = Effects()
+    for index, source in enumerate(chunk):
+        if index % YIELD_EVERY == YIELD_EVERY - 1:
+            await asyncio.sleep(0)
+        _handle_record(source, owned, effects)
+    _refuse_schema_break(len(chunk), owned, effects)
+    writer = Writer(owned.partition.generation, owned.number)
+    stages = writer.stages(effects, owned.partition.states, owned.progress())
+    if stages:
+        await broker.acknowledged(owned.number, stages)
+    for key in effects.rows:
+        owned.unsent_rows.pop(key, None)
+    owned.publish(effects.rows)
+    return effects
+
+
+async def republish_open(owned: OwnedPartition, broker: Broker) -> int:
+    """Send the open decisions of a partition again; consumers ignore what they know.
+
+    Returns the number of decisions sent.
+    """
+    effects = Effects()
+    for key in sorted(owned.open_keys):
+        state = owned.published[key]
+        for output in (state.episode.last_output, state.price_episode.last_output):
+            if output is not None and output.status == "open":
+                effects.decided((output,), state)
+    writer = Writer(owned.partition.generation, owned.number)
+    sends = list(writer.decision_sends(effects.decisions.values(), owned.progress()))
+    if sends:
+        await broker.acknowledged(owned.number, [sends])
+    return len(sends)
+
+
+def _handle_record(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
+    offset = source.offset
+    if offset < owned.next_offset:
+        _write_again(source, owned, effects)
+        return
+    owned.next_offset = offset + 1
+    try:
+        record = decode(source.key, source.value, offset=offset)
+    except Malformed as refused:
+        effects.undecodable += 1
+        effects.rejections.append(
+            _rejection(source, owned, "malformed", "decode", refused.detail, None)
+        )
+        return
+    _collect(source, record, owned.partition.apply(record), owned, effects)
+
+
+def _collect(
+    source: SourceRecord, record: Record, folded: Folded, owned: OwnedPartition, effects: Effects
+) -> None:
+    verdict = folded.verdict
+    if verdict.startswith("rejected:"):
+        _refuse(source, record, folded, owned, effects)
+        return
+    owned.refused_in_a_row = 0
+    state = folded.state
+    if state is None:
+        return
+    key = InvKey(record.key)
+    if verdict == "replayed":
+        effects.replayed += 1
+        effects.written_again(key, state, owned.unsent_rows.get(key, ()))
+        return
+    if verdict == "applied":
+        effects.applied += 1
+    else:
+        effects.resent += 1
+    effects.changed(key, folded.windows_changed)
+    if record.table == HEARTBEAT and isinstance(record.after, dict):
+        effects.beats[key] = Beat(record.after.get("beat", 0), record.commit_us)
+    if folded.outputs:
+        effects.decided(folded.outputs, state)
+    if folded.late is not None:
+        effects.lates.append(_late(record, folded.late, owned))
+
+
+def _refuse(
+    source: SourceRecord, record: Record, folded: Folded, owned: OwnedPartition, effects: Effects
+) -> None:
+    reason = folded.verdict.removeprefix("rejected:")
+    effects.rejections.append(
+        _rejection(source, owned, reason, "fold", folded.detail, record.commit_us)
+    )
+    if reason != "before_dedupe_horizon":
+        owned.refused_in_a_row = 0
+        return
+    owned.refused_in_a_row += 1
+    if owned.refused_in_a_row >= REFUSED_IN_A_ROW:
+        problem = (
+            f"{STOCK_EVENTS}[{owned.number}]@{source.offset}: {owned.refused_in_a_row} records in "
+            "a row are older than the dedupe horizon; compare Postgres with the log before going on"
+        )
+        raise BrokenInvariant(problem)
+
+
+def _write_again(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
+    """Send state and decisions of the record's key again, if an earlier process had handled it."""
+    if source.offset >= owned.restored_offset or source.key is None:
+        return
+    key = InvKey(source.key.decode("utf-8", "surrogateescape"))
+    state = owned.partition.states.get(key)
+    if state is not None:
+        effects.replayed += 1
+        effects.written_again(key, state, owned.unsent_rows.get(key, ()))
+
+
+def _refuse_schema_break(records: int, owned: OwnedPartition, effects: Effects) -> None:
+    if records >= LARGE_CHUNK and effects.undecodable * 100 > records * BROKEN_PER_HUNDRED:
+        problem = (
+            f"{STOCK_EVENTS}[{owned.number}]: {effects.undecodable} of {records} records up to "
+            f"offset {owned.next_offset - 1} can't be decoded (limit {BROKEN_PER_HUNDRED} %); "
+            "the last one: " + effects.rejections[-1].detail
+        )
+        raise SchemaBreak(problem)
+
+
+def _late(record: Record, late: LateSale, owned: OwnedPartition) -> Late:
+    return Late(
+        origin=Origin(owned.partition.generation, owned.number, record.offset),
+        inv_key=record.key,
+        units=late.units,
+        amount_minor=late.amount_minor,
+        reason=LATE_REASON,
+        commit_us=record.commit_us,
+    )
+
+
+def _rejection(
+    source: SourceRecord,
+    owned: OwnedPartition,
+    reason: str,
+    stage: str,
+    detail: str,
+    commit_us: int | None,
+) -> Rejection:
+    content = source.value
+    if content is not None and len(content) > KEPT_BYTES:
+        detail = f"{detail} (first {KEPT_BYTES} of {len(content)} bytes kept here)"
+        content = content[:KEPT_BYTES]
+    return Rejection(
+        origin=Origin(owned.partition.generation, owned.number, source.offset),
+        topic=STOCK_EVENTS,
+        reason=reason,
+        stage=stage,
+        detail=detail,
+        key=source.key,
+        value=content,
+        logic_revision=LOGIC_REVISION,
+        commit_us=commit_us,
+    )

@@ -1,0 +1,151 @@
+"""Which partitions are ours, and their way from assigned to ready.
+
+A rebalance takes everything away and gives most of it back. A partition that comes back keeps its
+state if nobody has written to its changelog in between: the broker knows that, and a writer that we
+overlooked would fence our next transaction and end this process.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+import structlog
+
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from streams.engine.progress import progress_in
+from streams.engine.records import Broker, Log
+from streams.engine.restore import restore
+from streams.engine.store import OwnedPartition
+
+RESTORES_AT_ONCE = 4
+TAIL = 64  # offsets; every chunk ends its records with the progress, then comes a marker
+
+log = structlog.get_logger(__name__)
+
+
+class Fencing(Broker, Protocol):
+    """A broker that can become the only writer of a partition."""
+
+    async def own(self, partitions: Iterable[int]) -> None:
+        """Fence former owners out."""
+        ...
+
+    async def disown(self, partitions: Iterable[int]) -> None:
+        """Give the right to write back."""
+        ...
+
+
+class Ownership:
+    """All partitions of this process.
+
+    A partition is assigned, then ready; `ready` has only what may be folded and queried. Each
+    attempt to take over waits for the one before: a half-initialised producer can't be cancelled.
+    """
+
+    def __init__(
+        self,
+        generation: int,
+        broker: Fencing,
+        open_log: Callable[[], AbstractAsyncContextManager[Log]],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        self._generation = generation
+        self._broker = broker
+        self._open_log = open_log
+        self._on_failure = on_failure
+        self._lost: dict[int, OwnedPartition] = {}
+        self._attempt: asyncio.Task[None] | None = None
+        self._moved = asyncio.Condition()
+        self.assigned: frozenset[int] = frozenset()
+        self.ready: dict[int, OwnedPartition] = {}
+        self.rebalances = 0
+        self.restored_at = time.monotonic()
+
+    @property
+    def settled(self) -> bool:
+        """Whether every assigned partition is ready."""
+        return self.assigned == self.ready.keys()
+
+    async def revoked(self) -> None:
+        """Every partition is taken away; call it when no chunk is in work."""
+        self._lost.update(self.ready)
+        self.ready = {}
+        self.assigned = frozenset()
+        await self._wake()
+
+    async def assign(self, partitions: Iterable[int]) -> None:
+        """Begin to take `partitions` over; returns before that is done."""
+        self.assigned = frozenset(partitions)
+        self.rebalances += 1
+        self._attempt = asyncio.create_task(self._take_over(self.assigned, self._attempt))
+        await self._wake()
+
+    async def owned(self, partition: int) -> OwnedPartition | None:
+        """The partition once it is ready, or None if it is not ours."""
+        async with self._moved:
+            await self._moved.wait_for(
+                lambda: partition in self.ready or partition not in self.assigned
+            )
+        return self.ready.get(partition)
+
+    async def close(self) -> None:
+        """Give all producers back."""
+        await self.revoked()
+        await self._broker.disown(list(self._lost))
+
+    async def _take_over(self, wanted: frozenset[int], before: asyncio.Task[None] | None) -> None:
+        try:
+            if before is not None:
+                await before
+            await self._obtain(wanted)
+        except Exception as error:  # noqa: BLE001 -- the edge of a task: whatever it is ends us
+            self._on_failure(error)
+
+    async def _obtain(self, wanted: frozenset[int]) -> None:
+        await self._broker.disown([p for p in self._lost if p not in wanted])
+        former = {p: owned for p, owned in self._lost.items() if p in wanted}
+        self._lost = {}
+        if wanted != self.assigned:
+            self._lost = former
+            return
+        await self._broker.own(wanted)
+        places = asyncio.Semaphore(RESTORES_AT_ONCE)
+        await asyncio.gather(*(self._obtain_one(p, former.get(p), places) for p in wanted))
+
+    async def _obtain_one(
+        self, partition: int, former: OwnedPartition | None, places: asyncio.Semaphore
+    ) -> None:
+        async with places, self._open_log() as reader:
+            began = time.monotonic()
+            kept = former is not None and await _is_current(former, reader)
+            owned = former if kept else await restore(partition, self._generation, reader)
+        if partition not in self.assigned or owned is None:
+            return
+        self.ready[partition] = owned
+        self.restored_at = time.monotonic()
+        log.info(
+            "partition ready",
+            partition=partition,
+            kept=kept,
+            keys=len(owned.published),
+            next_offset=owned.next_offset,
+            seconds=round(time.monotonic() - began, 3),
+        )
+        await self._wake()
+
+    async def _wake(self) -> None:
+        async with self._moved:
+            self._moved.notify_all()
+
+
+async def _is_current(former: OwnedPartition, reader: Log) -> bool:
+    """Whether nobody has taken the partition further than `former` did."""
+    first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
+    newest = None
+    start = max(first, end - TAIL)
+    async for batch in reader.read(ON_HAND_CHANGELOG, former.number, start, end):
+        for record in batch:
+            newest = progress_in(record.headers) or newest
+    return newest is not None and newest.next_offset <= former.next_offset

@@ -1,0 +1,93 @@
+"""How far a partition is: a header on the changelog records of each chunk.
+
+The header travels in the same transaction as the state it describes. So the state knows by itself
+where to go on, and a group offset that ran ahead (Faust may commit what was never handled) or lies
+behind (the usual case after a crash) is only a hint: `loop.py` reads a gap from the topic and
+recognises what it has already done.
+
+It stands on the last level record of a chunk. The last record of a partition's changelog is the
+last of its key, so compaction never removes it.
+"""
+
+import json
+
+from inventory.model.value import value
+
+HEADER = "progress"
+BEAT_HEADER = "beat"
+_SCHEMA = 1
+
+
+@value
+class Progress:
+    """Everything about a partition that no single key knows.
+
+    `next_offset` is the first offset without effect so far. The other three are what the dedupe
+    ring needs beyond the records of its horizon (domain.md 4): the newest commit time, the highest
+    lsn ever seen, and whether a change has ended the snapshot phase.
+    """
+
+    next_offset: int
+    newest_commit_us: int | None
+    highest_lsn: int | None
+    streamed: bool
+
+
+def encode_progress(progress: Progress) -> bytes:
+    """The header's value."""
+    return json.dumps(
+        {
+            "schema": _SCHEMA,
+            "next_offset": progress.next_offset,
+            "newest_commit_us": progress.newest_commit_us,
+            "highest_lsn": progress.highest_lsn,
+            "streamed": progress.streamed,
+        },
+        sort_keys=True,
+        separators=(",", ":"),
+    ).encode()
+
+
+def decode_progress(payload: bytes) -> Progress:
+    """The progress that `encode_progress` wrote.
+
+    Raises:
+        ValueError: a schema that this revision does not know.
+    """
+    row = json.loads(payload)
+    if row.get("schema") != _SCHEMA:
+        problem = f"changelog header {HEADER}: schema must be {_SCHEMA}, got {row!r:.80}"
+        raise ValueError(problem)
+    return Progress(
+        row["next_offset"], row["newest_commit_us"], row["highest_lsn"], row["streamed"]
+    )
+
+
+def progress_in(headers: tuple[tuple[str, bytes], ...]) -> Progress | None:
+    """The progress among a record's headers, if it carries one."""
+    for name, payload in headers:
+        if name == HEADER:
+            return decode_progress(payload)
+    return None
+
+
+@value
+class Beat:
+    """The content of a heartbeat, which is no part of a key's state: count and commit time."""
+
+    beat: int
+    commit_us: int
+
+
+def encode_beat(beat: Beat) -> bytes:
+    """The value of the header on a heartbeat key's level record."""
+    return f"{beat.beat}@{beat.commit_us}".encode("ascii")
+
+
+def beat_in(headers: tuple[tuple[str, bytes], ...]) -> Beat | None:
+    """The heartbeat among a record's headers, if it carries one."""
+    for name, payload in headers:
+        if name == BEAT_HEADER:
+            count, _, commit_us = payload.decode("ascii").partition("@")
+            return Beat(int(count), int(commit_us))
+    return None

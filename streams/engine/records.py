@@ -1,0 +1,76 @@
+"""What goes in and out of the engine: source records, sends, and the broker that acknowledges them.
+
+The broker is a protocol, so that the engine runs in tests against `streams.engine.memory` and in a
+worker against transactional producers, with the same code in between.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from inventory.model.value import value
+
+
+@value
+class SourceRecord:
+    """One record of `stock.events` as the broker handed it over."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+@value
+class Send:
+    """One record to write into the partition that the source record came from."""
+
+    topic: str
+    key: bytes | None
+    value: bytes
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+Stage = Sequence[Send]
+
+
+class Fenced(Exception):
+    """Another worker owns the partition now: nothing of ours may be written any more."""
+
+
+class Broker(Protocol):
+    """Writes to one partition, atomically and in stages."""
+
+    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> None:
+        """Return once all stages are committed, each acknowledged before the next is sent.
+
+        Raises:
+            Fenced: another worker initialised the partition's producer after us.
+        """
+        ...
+
+
+@value
+class LogRecord:
+    """One committed record of any topic, read by offset."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+class Log(Protocol):
+    """Reads committed records of one partition by offset."""
+
+    async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        """First offset, and the offset after the last committed record or marker."""
+        ...
+
+    def read(
+        self, topic: str, partition: int, start: int, end: int
+    ) -> AsyncIterator[Sequence[LogRecord]]:
+        """The records from `start` on and before `end`, in order and in batches."""
+        ...
+
+    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
+        """First offset written at or after the time, None if there is none."""
+        ...

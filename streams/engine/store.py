@@ -1,0 +1,64 @@
+"""State of one owned partition: what the fold works on, and what queries may see.
+
+The fold's states change while a chunk is in work; queries read `published`, which only moves after
+the broker has acknowledged the chunk. States are values, so both dictionaries share them.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+from inventory.model.ids import InvKey
+from inventory.model.state import KeyState
+from inventory.partition import Partition
+from streams.engine.progress import Progress
+
+HEARTBEAT_PREFIX = "~heartbeat|"
+
+
+class OwnedPartition:
+    """One partition of `stock.events` whose state lives in this process.
+
+    `next_offset` is the first offset that has had no effect yet. Offsets below `restored_offset`
+    had their effect in an earlier process: seen again, their keys are written again.
+    `unsent_rows` names, for a restored key, the window rows of its last changelog record, because
+    those may have to be written again with it.
+    """
+
+    def __init__(self, number: int, partition: Partition, progress: Progress) -> None:
+        self.number = number
+        self.partition = partition
+        self.next_offset = progress.next_offset
+        self.restored_offset = progress.next_offset
+        self.published: dict[InvKey, KeyState] = dict(partition.states)
+        self.published_offset = progress.next_offset
+        self.as_of_us = progress.newest_commit_us
+        self.changelog_end: int | None = None  # None until somebody reads it
+        self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
+        self.open_keys = {key for key, state in partition.states.items() if has_open(state)}
+        self.refused_in_a_row = 0
+        self.lock = asyncio.Lock()  # one chunk or republication at a time
+
+    def progress(self) -> Progress:
+        """What the next changelog record says about the partition as a whole."""
+        ring = self.partition.ring
+        return Progress(
+            self.next_offset, ring.newest_commit_us, ring.highest_lsn, streamed=ring.streamed
+        )
+
+    def publish(self, keys: Iterable[InvKey]) -> None:
+        """Show the acknowledged state of `keys` to queries."""
+        states = self.partition.states
+        for key in keys:
+            state = states[key]
+            self.published[key] = state
+            if has_open(state):
+                self.open_keys.add(key)
+            else:
+                self.open_keys.discard(key)
+        self.published_offset = self.next_offset
+        self.as_of_us = self.partition.newest_commit_us
+
+
+def has_open(state: KeyState) -> bool:
+    """Whether the key has a decision that somebody has to know of: an open need or proposal."""
+    return state.episode.state == "open" or state.price_episode.id is not None

@@ -1,0 +1,100 @@
+"""The real broker: one transactional producer per partition.
+
+The producer is the fence. Whoever takes a partition over initialises the producer first, and from
+that moment the former owner's writes are refused, however long it was paused. Group generations
+can't do that: a process that slept through its session writes before it hears of the new one.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import ProducerFenced
+
+from streams.engine.records import Fenced, Send, Stage
+
+BATCH_BYTES = 262_144
+REQUEST_BYTES = 8_000_000  # a level with many window rows; the broker limits the compressed batch
+TRANSACTION_TIMEOUT_MS = 10_000
+REQUEST_TIMEOUT_MS = 30_000
+
+
+class PartitionProducers:
+    """Implements `Broker` for the partitions that this process owns."""
+
+    def __init__(self, bootstrap: str, app_id: str) -> None:
+        self._bootstrap = bootstrap
+        self._app_id = app_id
+        self._producers: dict[int, AIOKafkaProducer] = {}
+
+    async def own(self, partitions: Iterable[int]) -> None:
+        """Fence former owners of `partitions` out; returns when all producers are initialised."""
+        await asyncio.gather(*(self._own(partition) for partition in partitions))
+
+    async def _own(self, partition: int) -> None:
+        await self.disown([partition])
+        producer = AIOKafkaProducer(
+            bootstrap_servers=self._bootstrap,
+            acks="all",
+            enable_idempotence=True,
+            transactional_id=f"{self._app_id}-{partition}",
+            transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+            linger_ms=0,  # batches are built here; waiting for more would only add latency
+            max_batch_size=BATCH_BYTES,
+            max_request_size=REQUEST_BYTES,
+            compression_type="lz4",
+            request_timeout_ms=REQUEST_TIMEOUT_MS,
+        )
+        await producer.start()
+        self._producers[partition] = producer
+
+    async def disown(self, partitions: Iterable[int]) -> None:
+        """Close the producers of partitions that are no longer ours."""
+        gone = [self._producers.pop(p) for p in list(partitions) if p in self._producers]
+        await asyncio.gather(*(producer.stop() for producer in gone))
+
+    async def close(self) -> None:
+        """Close all producers."""
+        await self.disown(list(self._producers))
+
+    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> None:
+        """Commit all stages in one transaction, each acknowledged before the next is sent.
+
+        Raises:
+            Fenced: another worker owns the partition.
+            KafkaError: the broker could not take it; the caller ends the process.
+        """
+        producer = self._producers[partition]
+        try:
+            await producer.begin_transaction()
+            for stage in stages:
+                await _acknowledge(producer, partition, stage)
+            await producer.commit_transaction()
+        except ProducerFenced as error:
+            problem = f"partition {partition}: another worker owns {self._app_id}-{partition}"
+            raise Fenced(problem) from error
+
+
+async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage) -> None:
+    by_topic: dict[str, list[Send]] = {}
+    for send in stage:
+        by_topic.setdefault(send.topic, []).append(send)
+    pending = []
+    for topic, sends in by_topic.items():
+        batch = producer.create_batch()
+        for send in sends:
+            if _append(batch, send) is None:
+                pending.append(await producer.send_batch(batch, topic, partition=partition))
+                batch = producer.create_batch()
+                _append(batch, send)
+        pending.append(await producer.send_batch(batch, topic, partition=partition))
+    await asyncio.gather(*pending)
+
+
+def _append(batch: Any, send: Send) -> object:  # noqa: ANN401 -- aiokafka has no types
+    """None if the batch is full; an empty one takes a record of any size."""
+    return batch.append(
+        timestamp=None, key=send.key, value=send.value, headers=list(send.headers)
+    )

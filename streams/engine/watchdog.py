@@ -1,0 +1,47 @@
+"""Notices that work is there and nothing moves. A pure judgement; the worker acts on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Watchdog:
+    """Remembers when each partition last moved.
+
+    Consumers of Kafka are known to fall silent without an error, and a restore can wait for a
+    record that no longer exists. Both look healthy from outside; the supervisor's restart cures
+    both.
+    """
+
+    stall_s: float
+    restore_stall_s: float
+    _seen: dict[int, tuple[int, float]] = field(default_factory=dict)
+
+    def problem(
+        self,
+        now_s: float,
+        next_offsets: Mapping[int, int],
+        ends: Mapping[int, int],
+        *,
+        restoring_since_s: float | None,
+    ) -> str | None:
+        """What is stuck, or None.
+
+        `next_offsets` are those of ready partitions, `ends` the source topic's.
+        `restoring_since_s` is when the last partition became ready while others are awaited.
+        """
+        if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
+            return f"no partition was restored for {self.restore_stall_s:g} s"
+        for partition in [p for p in self._seen if p not in next_offsets]:
+            del self._seen[partition]
+        for partition, offset in next_offsets.items():
+            end = ends.get(partition, offset)
+            seen = self._seen.get(partition)
+            if seen is None or seen[0] != offset or offset >= end:
+                self._seen[partition] = (offset, now_s)
+            elif now_s - seen[1] > self.stall_s:
+                return (
+                    f"partition {partition}: offset {offset} of {end} has not moved "
+                    f"for {self.stall_s:g} s"
+                )
+        return None

@@ -1,0 +1,38 @@
+"""Settings of the stream processes, read once at start from `INVENTORY_*` variables."""
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from cdc.settings import Connections
+
+
+class StreamSettings(Connections):
+    """Addresses, and the few knobs that change cost or latency but never a result."""
+
+    model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
+
+    log_level: str = Field(default="INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
+
+
+class WorkerSettings(StreamSettings):
+    """Settings of one worker.
+
+    `worker_id` is its static membership: a worker that restarts under its name within the session
+    gets its partitions back without moving anybody else's.
+    """
+
+    worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
+    worker_host: str = "127.0.0.1"  # state is readable here: loopback unless a container says else
+    worker_port: int = Field(default=6066, ge=1, le=65_535)
+    batch_records: int = Field(default=5_000, ge=1, le=100_000)
+    batch_within_s: float = Field(default=0.02, gt=0, le=5)
+    session_timeout_s: float = Field(default=6.0, ge=1, le=300)
+    republish_s: float = Field(default=60.0, ge=1, le=3_600)
+    stall_s: float = Field(default=30.0, ge=5, le=600)
+
+
+class SinkSettings(StreamSettings):
+    """Settings of the projector and the actuator."""
+
+    sink_batch_records: int = Field(default=20_000, ge=1, le=200_000)
+    sink_poll_ms: int = Field(default=50, ge=1, le=5_000)

@@ -1,0 +1,71 @@
+"""`python -m streams.sinks.actuator`: decisions of the workers become proposals for people."""
+
+from collections.abc import Sequence
+
+import structlog
+
+from cdc.contracts.decisions import (
+    NotADecision,
+    PriceEvent,
+    ReorderEvent,
+    decode_price,
+    decode_reorder,
+)
+from cdc.contracts.topics import PRICE_EVENTS, REORDER_EVENTS
+from streams.settings import SinkSettings
+from streams.sinks.positions import Connection, write_positions
+from streams.sinks.process import main
+from streams.sinks.proposals import is_simulated, propose
+from streams.sinks.source import SinkRecord
+
+log = structlog.get_logger(__name__)
+
+
+class Actuator:
+    """Writes proposals; what it does not understand or must not act on is left out and logged."""
+
+    name = "actuator"
+    topics = (REORDER_EVENTS, PRICE_EVENTS)
+
+    def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
+        """Propose what the batch decided and move the positions, in the caller's transaction."""
+        reorders: list[ReorderEvent] = []
+        prices: list[PriceEvent] = []
+        for record in batch:
+            event = _event_of(record)
+            match event:
+                case ReorderEvent():
+                    reorders.append(event)
+                case PriceEvent():
+                    prices.append(event)
+                case None:
+                    pass
+        propose(connection, reorders, prices)
+        write_positions(connection, self.name, batch, {})
+
+
+def _event_of(record: SinkRecord) -> ReorderEvent | PriceEvent | None:
+    """The decision in `record`, None if it must not be acted on."""
+    where = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+    if record.value is None:
+        log.warning("decision refused", reason="tombstone", **where)
+        return None
+    try:
+        decode = decode_reorder if record.topic == REORDER_EVENTS else decode_price
+        event = decode(record.value)
+    except NotADecision as refused:
+        log.warning("decision refused", reason=str(refused), **where)
+        return None
+    if is_simulated(event):
+        log.warning("decision refused", reason="simulated", id=event.output.id, **where)
+        return None
+    return event
+
+
+def create(_settings: SinkSettings) -> Actuator:
+    """The sink; it has no settings of its own."""
+    return Actuator()
+
+
+if __name__ == "__main__":
+    main(create)

@@ -1,0 +1,131 @@
+"""What every sink process has in common: one instance, signs of life, a clean end."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import psycopg
+import structlog
+from confluent_kafka import KafkaException
+from psycopg.types.json import Jsonb
+
+from streams.logs import configure_logging
+from streams.settings import SinkSettings
+from streams.sinks.positions import Connection, read_positions
+from streams.sinks.source import SinkRecord, SinkSource, SourceLost
+
+BEAT_S = 2.0
+CONNECT_TIMEOUT_S = 10
+LOCK_WAIT_S = 30
+
+log = structlog.get_logger(__name__)
+
+_BEAT = """
+INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
+VALUES (%s, %s, clock_timestamp(), %s)
+ON CONFLICT (service) DO UPDATE
+    SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
+"""
+
+
+class Sink(Protocol):
+    """What one kind of sink does with a batch."""
+
+    @property
+    def name(self) -> str:
+        """Name of the process, of its positions and of its lock."""
+        ...
+
+    @property
+    def topics(self) -> Sequence[str]:
+        """What it reads, all partitions."""
+        ...
+
+    def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
+        """Write a batch and its positions; the caller's transaction surrounds it."""
+        ...
+
+
+class SecondInstance(Exception):
+    """Another process is this sink already."""
+
+
+def main(create: Callable[[SinkSettings], Sink]) -> None:
+    """Run a sink until SIGTERM; exits 1 on any failure, and the supervisor starts it again."""
+    settings = SinkSettings()
+    sink = create(settings)
+    configure_logging(level=settings.log_level, service=sink.name)
+    try:
+        _Process(settings, sink).run()
+    except (psycopg.Error, KafkaException, SourceLost, SecondInstance) as error:
+        log.critical("sink failed", exc_info=error)
+        sys.exit(1)
+
+
+class _Process:
+    def __init__(self, settings: SinkSettings, sink: Sink) -> None:
+        self._settings = settings
+        self._sink = sink
+        self._stopping = False
+        self._beat_at_s = 0.0
+        self._records = 0
+
+    def run(self) -> None:
+        """Read, write, beat, until a signal arrives."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        address = self._settings.database_url.get_secret_value()
+        source = SinkSource(self._settings.kafka_bootstrap, self._sink.name)
+        try:
+            with psycopg.connect(
+                address,
+                autocommit=True,
+                connect_timeout=CONNECT_TIMEOUT_S,
+                application_name=self._sink.name,
+            ) as connection:
+                _become_the_only_one(connection, self._sink.name)
+                positions = read_positions(connection, self._sink.name)
+                source.start(self._sink.topics, self._settings.partitions, positions)
+                log.info("sink started", places=len(positions))
+                while not self._stopping:
+                    self._turn(source, connection)
+        finally:
+            source.close()
+        log.info("sink stopped", records=self._records)
+
+    def _turn(self, source: SinkSource, connection: Connection) -> None:
+        settings = self._settings
+        batch = source.batch(settings.sink_batch_records, settings.sink_poll_ms / 1000)
+        if batch:
+            with connection.transaction():
+                self._sink.write(connection, batch)
+            self._records += len(batch)
+        now_s = time.monotonic()
+        if now_s - self._beat_at_s >= BEAT_S:
+            self._beat_at_s = now_s
+            detail = Jsonb({"records": self._records})
+            connection.execute(_BEAT, (self._sink.name, os.getpid(), detail))
+
+    def _stop(self, _number: int, _frame: object) -> None:
+        self._stopping = True
+
+
+def _become_the_only_one(connection: Connection, name: str) -> None:
+    """Hold the sink's advisory lock as long as the connection lives.
+
+    A predecessor that was killed leaves its lock as soon as Postgres notices, so wait a little.
+    """
+    deadline_s = time.monotonic() + LOCK_WAIT_S
+    while True:
+        row = connection.execute(
+            "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (f"sink-{name}",)
+        ).fetchone()
+        if row is not None and row[0] is True:
+            return
+        if time.monotonic() > deadline_s:
+            problem = f"sink {name}: another process holds its lock for {LOCK_WAIT_S} s"
+            raise SecondInstance(problem)
+        time.sleep(0.2)

@@ -1,0 +1,131 @@
+"""`python -m streams.sinks.projector`: changelogs, late and rejected records into the read model.
+
+Rows and positions are written in one transaction, so a row is written exactly once however often
+the process dies. Within a batch only the last content of a key or window is written.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from time import time_ns
+
+import structlog
+
+from cdc.contracts.rejects import decode_late, decode_rejection
+from cdc.contracts.state import decode_level, decode_window
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_LATE,
+    STOCK_REJECTED,
+)
+from inventory.model.value import value
+from streams.engine.progress import beat_in, progress_in
+from streams.settings import SinkSettings
+from streams.sinks import rows
+from streams.sinks.positions import Connection, write_positions
+from streams.sinks.process import main
+from streams.sinks.source import Place, SinkRecord
+from streams.sinks.upsert import Row, upsert
+
+HEARTBEAT_PREFIX = b"~"  # keys that are no items
+SECOND_NS = 1_000_000_000
+
+log = structlog.get_logger(__name__)
+
+
+@value
+class Latest:
+    """The last content of a batch, by what it replaces."""
+
+    levels: dict[bytes, SinkRecord]
+    beats: dict[int, SinkRecord]
+    windows: dict[bytes, SinkRecord]
+    lates: dict[int, Row]
+    rejections: dict[int, Row]
+
+
+class Projector:
+    """Fills the read model."""
+
+    name = "projector"
+    topics = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_LATE, STOCK_REJECTED)
+
+    def __init__(self) -> None:
+        self._as_of_us: dict[int, int] = {}
+
+    def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
+        """Write the batch and move the positions, in the caller's transaction."""
+        latest = self._latest(batch)
+        upsert(connection, rows.LATE_SALE, list(latest.lates.values()))
+        upsert(connection, rows.REJECTED, list(latest.rejections.values()))
+        upsert(connection, rows.STOCK, [self._stock_row(r) for r in latest.levels.values()])
+        windows = (_window_row(record) for record in latest.windows.values())
+        upsert(connection, rows.SALES_WINDOW, [row for row in windows if row is not None])
+        beats = (_beat_row(record) for record in latest.beats.values())
+        upsert(connection, rows.HEARTBEAT, [row for row in beats if row is not None])
+        write_positions(connection, self.name, batch, self._as_of(batch))
+
+    def _latest(self, batch: Sequence[SinkRecord]) -> Latest:
+        latest = Latest({}, {}, {}, {}, {})
+        for index, record in enumerate(batch):
+            if record.value is None:
+                log.warning("tombstone ignored", topic=record.topic, offset=record.offset)
+            elif record.topic == ON_HAND_CHANGELOG:
+                self._take_level(record, latest)
+            elif record.topic == SALES_WINDOWS_CHANGELOG:
+                latest.windows[record.key or b""] = record
+            elif record.topic == STOCK_LATE:
+                latest.lates[index] = rows.late_row(decode_late(record.value))
+            else:
+                latest.rejections[index] = rows.rejected_row(decode_rejection(record.value))
+        return latest
+
+    def _take_level(self, record: SinkRecord, latest: Latest) -> None:
+        key = record.key or b""
+        if key.startswith(HEARTBEAT_PREFIX):
+            latest.beats[record.partition] = record
+        else:
+            latest.levels[key] = record
+        progress = progress_in(record.headers)
+        if progress is not None and progress.newest_commit_us is not None:
+            self._as_of_us[record.partition] = progress.newest_commit_us
+
+    def _stock_row(self, record: SinkRecord) -> Row:
+        content = record.value or b""
+        state, _dropped = decode_level(content)
+        as_of_us = self._as_of_us.get(record.partition, state.stream_time_us or 0)
+        return rows.stock_row(state, content, record.partition, as_of_us)
+
+    def _as_of(self, batch: Sequence[SinkRecord]) -> dict[Place, int]:
+        return {
+            (record.topic, record.partition): self._as_of_us[record.partition]
+            for record in batch
+            if record.topic == ON_HAND_CHANGELOG and record.partition in self._as_of_us
+        }
+
+
+def _window_row(record: SinkRecord) -> Row | None:
+    """The row, None for a window in which goods moved but nothing was ever sold or returned."""
+    key, row, position = decode_window(record.value or b"")
+    return rows.window_row(key, row, position, record.partition) if row.had_line else None
+
+
+def _beat_row(record: SinkRecord) -> Row | None:
+    beat = beat_in(record.headers)
+    if beat is None:
+        return None
+    return {
+        "partition": record.partition,
+        "beat": beat.beat,
+        "commit_us": beat.commit_us,
+        "applied_at": datetime.fromtimestamp(time_ns() / SECOND_NS, tz=UTC),
+    }
+
+
+def create(_settings: SinkSettings) -> Projector:
+    """The sink; it has no settings of its own."""
+    return Projector()
+
+
+if __name__ == "__main__":
+    main(create)

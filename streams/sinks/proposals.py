@@ -1,0 +1,197 @@
+"""From decisions to proposals: the rows that people approve, reject or snooze.
+
+A person's final word is never overwritten: after `approve` or `reject` a proposal may still close
+(the order came back through the log), but no event opens or amends it again.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import LiteralString
+
+import orjson
+
+from cdc.contracts.decisions import (
+    SIMULATED_PREFIX,
+    Circumstances,
+    PriceEvent,
+    ReorderEvent,
+)
+from cdc.contracts.rejects import position_json
+from inventory.model.outputs import PriceOutput, ReorderOutput
+from streams.sinks.positions import Connection
+from streams.sinks.upsert import Row, Table, upsert
+
+# The first line ignores what is known; the second keeps a final word.
+_NEWER = (
+    "excluded.revision > kept.revision AND"
+    " (kept.decided_action IS NULL OR kept.decided_action NOT IN ('approve', 'reject')"
+    " OR excluded.status NOT IN ('open', 'snoozed'))"
+)
+_COMMON = {
+    "inv_key": "text",
+    "location": "text",
+    "sku": "text",
+    "revision": "int",
+    "status": "text",
+    "reason": "text",
+    "terms": "jsonb",
+    "logic_revision": "int",
+    "position": "jsonb",
+    "as_of_us": "bigint",
+}
+REORDERS = Table(
+    name="app.reorder_proposal",
+    key=("reorder_id",),
+    columns={
+        "reorder_id": "text",
+        "supplier": "text",
+        "cost_minor": "bigint",
+        "quantity_units": "bigint",
+        "base_position_units": "bigint",
+        "reorder_point_units": "bigint",
+        "order_up_to_units": "bigint",
+        "flags": "text[]",
+        **_COMMON,
+    },
+    newer=_NEWER,
+    touched=", updated_at = clock_timestamp()",
+    # Closing events carry no quantity and no flags; the desk still shows what was asked for.
+    remembered=("quantity_units",),
+)
+PRICES = Table(
+    name="app.price_proposal",
+    key=("proposal_id",),
+    columns={
+        "proposal_id": "text",
+        "old_minor": "bigint",
+        "new_minor": "bigint",
+        "regular_minor": "bigint",
+        "floor_minor": "bigint",
+        "step": "int",
+        "signal": "text",
+        "clamps": "text[]",
+        "effective_at_us": "bigint",
+        "prior_minor": "bigint",
+        **_COMMON,
+    },
+    newer=_NEWER,
+    touched=", updated_at = clock_timestamp()",
+)
+
+# A need is named by the offset that opened it, so the later id of a key is the newer need.
+_SUPERSEDE_REORDERS = """
+UPDATE app.reorder_proposal AS older
+SET status = 'superseded', updated_at = clock_timestamp()
+FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[])
+    AS newer (inv_key, id, generation, opened_offset)
+WHERE older.inv_key = newer.inv_key AND older.reorder_id <> newer.id
+  AND older.status IN ('open', 'snoozed')
+  AND (substring(older.reorder_id from '(\\d+)-\\d+$')::bigint,
+       substring(older.reorder_id from '\\d+-(\\d+)$')::bigint)
+      < (newer.generation, newer.opened_offset)
+"""
+_SUPERSEDE_PRICES = """
+UPDATE app.price_proposal AS older
+SET status = 'cancelled', reason = 'superseded', updated_at = clock_timestamp()
+FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[])
+    AS newer (inv_key, id, generation, opened_offset)
+WHERE older.inv_key = newer.inv_key AND older.proposal_id <> newer.id
+  AND older.status IN ('open', 'snoozed')
+  AND (substring(older.proposal_id from '(\\d+)-\\d+$')::bigint,
+       substring(older.proposal_id from '\\d+-(\\d+)$')::bigint)
+      < (newer.generation, newer.opened_offset)
+"""
+
+
+def propose(
+    connection: Connection, reorders: Iterable[ReorderEvent], prices: Iterable[PriceEvent]
+) -> None:
+    """Upsert proposals from events, higher revisions only; a key's new id supersedes its older.
+
+    The events may repeat what is known and may skip revisions. A worker's events of one key come
+    in order, so within one call the last of an id counts. Simulated ids must not get here.
+    """
+    needs = {event.output.id: event for event in reorders}
+    offers = {event.output.id: event for event in prices}
+    upsert(connection, REORDERS, [reorder_row(event) for event in needs.values()])
+    upsert(connection, PRICES, [price_row(event) for event in offers.values()])
+    _supersede(
+        connection, _SUPERSEDE_REORDERS, [(e.at.inv_key, e.output.id) for e in needs.values()]
+    )
+    _supersede(
+        connection, _SUPERSEDE_PRICES, [(e.at.inv_key, e.output.id) for e in offers.values()]
+    )
+
+
+def is_simulated(event: ReorderEvent | PriceEvent) -> bool:
+    """Whether a simulation made the decision: it must never reach a person's desk."""
+    return event.output.id.startswith(SIMULATED_PREFIX)
+
+
+def reorder_row(event: ReorderEvent) -> Row:
+    """The event as a row of `app.reorder_proposal`."""
+    output = event.output
+    return _common(output, event.at) | {
+        "reorder_id": output.id,
+        "supplier": event.supplier,
+        "cost_minor": event.cost_minor,
+        "quantity_units": output.quantity_units,
+        "base_position_units": output.base_position_units,
+        "reorder_point_units": output.reorder_point_units,
+        "order_up_to_units": output.order_up_to_units,
+        "flags": array_literal(output.flags),
+    }
+
+
+def price_row(event: PriceEvent) -> Row:
+    """The event as a row of `app.price_proposal`."""
+    output = event.output
+    return _common(output, event.at) | {
+        "proposal_id": output.id,
+        "old_minor": output.old_minor,
+        "new_minor": output.new_minor,
+        "regular_minor": output.regular_minor,
+        "floor_minor": output.floor_minor,
+        "step": output.step,
+        "signal": output.signal,
+        "clamps": array_literal(output.clamps),
+        "effective_at_us": output.effective_at_us,
+        "prior_minor": output.prior_minor,
+    }
+
+
+def _common(output: ReorderOutput | PriceOutput, at: Circumstances) -> dict[str, object]:
+    return {
+        "inv_key": at.inv_key,
+        "location": at.location,
+        "sku": at.sku,
+        "revision": output.revision,
+        "status": output.status,
+        "reason": output.reason,
+        "terms": orjson.dumps(output.terms).decode(),
+        "logic_revision": at.logic_revision,
+        "position": orjson.dumps(position_json(at.origin)).decode(),
+        "as_of_us": at.as_of_us,
+    }
+
+
+def array_literal(words: Iterable[str]) -> str:
+    """Postgres' text form of an array of words."""
+    quoted = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
+    return "{" + ",".join(f'"{word}"' for word in quoted) + "}"
+
+
+def _supersede(
+    connection: Connection, statement: LiteralString, named: Sequence[tuple[str, str]]
+) -> None:
+    if not named:
+        return
+    opened = [identifier.rsplit(":", 1)[1].split("-") for _, identifier in named]
+    connection.execute(
+        statement,
+        (
+            [key for key, _ in named],
+            [identifier for _, identifier in named],
+            [int(generation) for generation, _ in opened],
+            [int(offset) for _, offset in opened],
+        ),
+    )

@@ -1,0 +1,198 @@
+"""From the workers' records to rows of the read model. Formulas are the rules' own functions."""
+
+from cdc.contracts.rejects import Late, Rejection
+from inventory.model.ids import InvKey, Position
+from inventory.model.price_timeline import in_force, step_at
+from inventory.model.state import KeyState, WindowRow
+from inventory.revision import LOGIC_REVISION
+from streams.sinks.upsert import Row, Table, plain_text
+
+_NEWER_POSITION = (
+    '(excluded.logic_revision, excluded.generation, excluded."offset")'
+    ' > (kept.logic_revision, kept.generation, kept."offset")'
+)
+
+STOCK = Table(
+    name="read_model.stock",
+    key=("inv_key",),
+    columns={
+        "inv_key": "text",
+        "location": "text",
+        "sku": "text",
+        "on_hand_units": "bigint",
+        "unavailable_units": "bigint",
+        "on_order_units": "bigint",
+        "in_transit_units": "bigint",
+        "allocated_units": "bigint",
+        "available_to_sell_units": "bigint",
+        "stock_known": "boolean",
+        "base_position_units": "bigint",
+        "requested_units": "bigint",
+        "reorder_point_units": "bigint",
+        "order_up_to_units": "bigint",
+        "demand_rate_micro": "bigint",
+        "price_minor": "bigint",
+        "price_step": "int",
+        "episode_state": "text",
+        "reorder_id": "text",
+        "price_proposal_id": "text",
+        "policy_active": "boolean",
+        "stream_time_us": "bigint",
+        "generation": "int",
+        "partition": "int",
+        "offset": "bigint",
+        "logic_revision": "int",
+        "as_of_us": "bigint",
+        "state": "jsonb",
+    },
+    newer=_NEWER_POSITION,
+)
+SALES_WINDOW = Table(
+    name="read_model.sales_window",
+    key=("inv_key", "start_us"),
+    columns={
+        "inv_key": "text",
+        "start_us": "bigint",
+        "sold_units": "bigint",
+        "returned_units": "bigint",
+        "sale_lines": "bigint",
+        "return_lines": "bigint",
+        "revenue_minor": "bigint",
+        "late_lines": "bigint",
+        "window_revision": "bigint",
+        "partition": "int",
+        "offset": "bigint",
+    },
+    newer='excluded."offset" > kept."offset"',
+)
+LATE_SALE = Table(
+    name="read_model.late_sale",
+    key=("id",),
+    columns={
+        "id": "text",
+        "inv_key": "text",
+        "units": "bigint",
+        "amount_minor": "bigint",
+        "reason": "text",
+        "generation": "int",
+        "partition": "int",
+        "offset": "bigint",
+        "commit_us": "bigint",
+    },
+    newer=None,
+)
+REJECTED = Table(
+    name="read_model.rejected",
+    key=("id",),
+    columns={
+        "id": "text",
+        "generation": "int",
+        "partition": "int",
+        "offset": "bigint",
+        "key": "bytea",
+        "value": "bytea",
+        "reason": "text",
+        "stage": "text",
+        "detail": "text",
+        "logic_revision": "int",
+        "commit_us": "bigint",
+    },
+    newer=None,
+)
+HEARTBEAT = Table(
+    name="read_model.heartbeat",
+    key=("partition",),
+    columns={
+        "partition": "int",
+        "beat": "bigint",
+        "commit_us": "bigint",
+        "applied_at": "timestamptz",
+    },
+    newer="excluded.beat > kept.beat",
+)
+
+
+def stock_row(state: KeyState, content: bytes, partition: int, as_of_us: int) -> Row:
+    """A key's level as the lists show it; `content` is its changelog record."""
+    key, stock, stream_us = state.inv_key, state.stock, state.stream_time_us
+    location, _, sku = key.partition("|")
+    priced = None if stream_us is None else in_force(state.timeline, stream_us)
+    return {
+        "inv_key": key,
+        "location": location,
+        "sku": sku,
+        "on_hand_units": stock.on_hand_units,
+        "unavailable_units": stock.unavailable_units,
+        "on_order_units": stock.on_order_units,
+        "in_transit_units": stock.in_transit_units,
+        "allocated_units": state.allocated_units,
+        "available_to_sell_units": stock.on_hand_units - state.allocated_units,
+        "stock_known": stock.known,
+        "base_position_units": state.base_position_units,
+        "requested_units": state.episode.quantity_units or 0,
+        "reorder_point_units": state.reorder_point_units,
+        "order_up_to_units": state.order_up_to_units,
+        "demand_rate_micro": state.demand.rate_micro,
+        "price_minor": None if priced is None else priced.price_minor,
+        "price_step": 0 if stream_us is None else step_at(state.timeline, stream_us),
+        "episode_state": state.episode.state,
+        "reorder_id": state.episode.id,
+        "price_proposal_id": state.price_episode.id,
+        "policy_active": state.policy is not None and state.policy.status == "active",
+        "stream_time_us": stream_us,
+        "generation": state.position.generation,
+        "partition": partition,
+        "offset": state.position.offset,
+        "logic_revision": LOGIC_REVISION,
+        "as_of_us": as_of_us,
+        "state": content.decode(),
+    }
+
+
+def window_row(key: InvKey, row: WindowRow, position: Position, partition: int) -> Row:
+    """One window of a key; what moved in which second stays with the workers."""
+    return {
+        "inv_key": key,
+        "start_us": row.start_us,
+        "sold_units": row.sold_units,
+        "returned_units": row.returned_units,
+        "sale_lines": row.sale_lines,
+        "return_lines": row.return_lines,
+        "revenue_minor": row.revenue_minor,
+        "late_lines": row.late_lines,
+        "window_revision": row.window_revision,
+        "partition": partition,
+        "offset": position.offset,
+    }
+
+
+def late_row(late: Late) -> Row:
+    """A sale that no live window counts."""
+    return {
+        "id": late.origin.id,
+        "inv_key": late.inv_key,
+        "units": late.units,
+        "amount_minor": late.amount_minor,
+        "reason": late.reason,
+        "generation": late.origin.generation,
+        "partition": late.origin.partition,
+        "offset": late.origin.offset,
+        "commit_us": late.commit_us,
+    }
+
+
+def rejected_row(rejection: Rejection) -> Row:
+    """A record without effect, with the bytes that came."""
+    return {
+        "id": rejection.origin.id,
+        "generation": rejection.origin.generation,
+        "partition": rejection.origin.partition,
+        "offset": rejection.origin.offset,
+        "key": rejection.key,
+        "value": rejection.value,
+        "reason": rejection.reason,
+        "stage": rejection.stage,
+        "detail": plain_text(rejection.detail),
+        "logic_revision": rejection.logic_revision,
+        "commit_us": rejection.commit_us,
+    }

@@ -1,0 +1,123 @@
+"""Where a sink reads: fixed partitions without a group, from the positions kept beside its rows.
+
+No consumer group: its offsets would live in the broker, apart from the rows, and the two could not
+move together. Committed transactions only, so a fenced worker's leftovers are never seen.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import structlog
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+
+from inventory.model.value import value
+
+Place = tuple[str, int]  # topic and partition
+
+log = structlog.get_logger(__name__)
+
+
+@value
+class SinkRecord:
+    """One committed record of a topic that workers write."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+class SourceLost(Exception):
+    """The topics no longer hold what comes next: never to be skipped silently."""
+
+
+class SinkSource:
+    """Batches of records, in offset order within each partition."""
+
+    def __init__(self, bootstrap: str, name: str) -> None:
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": f"sink-{name}",  # the client insists on one; nothing is committed to it
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "error",  # a missing offset is a fault, not a restart
+                "fetch.wait.max.ms": 50,
+                "queued.max.messages.kbytes": 32_768,
+                "allow.auto.create.topics": False,
+            }
+        )
+
+    def start(self, topics: Iterable[str], partitions: int, positions: dict[Place, int]) -> None:
+        """Begin at `positions`, or where a topic begins if it has none yet."""
+        self._consumer.assign(
+            [
+                TopicPartition(topic, number, positions.get((topic, number), OFFSET_BEGINNING))
+                for topic in topics
+                for number in range(partitions)
+            ]
+        )
+
+    def batch(self, records: int, timeout_s: float) -> Sequence[SinkRecord]:
+        """What arrived within the timeout.
+
+        Raises:
+            SourceLost: the next offset is gone.
+            KafkaException: an error that waiting does not cure.
+        """
+        taken: list[SinkRecord] = []
+        for message in self._consumer.consume(records, timeout_s):
+            record = _record_of(message)
+            if record is not None:
+                taken.append(record)
+        return taken
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
+
+
+def _record_of(message: Message) -> SinkRecord | None:
+    error = message.error()
+    if error is None:
+        return SinkRecord(
+            message.topic() or "",
+            _known(message.partition()),
+            _known(message.offset()),
+            _as_bytes(message.key()),
+            _as_bytes(message.value()),
+            tuple(message.headers() or ()),
+        )
+    if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001 -- librdkafka's local codes are only published under this name
+        raise SourceLost(str(error))
+    if error.retriable() or error.code() in _PASSING:
+        log.warning("broker not reachable", error=str(error))
+        return None
+    raise KafkaException(error)
+
+
+_PASSING = (
+    KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001 -- as above
+    KafkaError._TRANSPORT,  # noqa: SLF001 -- as above
+    KafkaError._RESOLVE,  # noqa: SLF001 -- as above
+    KafkaError._TIMED_OUT,  # noqa: SLF001 -- as above
+)
+
+
+def _known(number: int | None) -> int:
+    if number is None:
+        problem = "a record without a place"
+        raise SourceLost(problem)
+    return number
+
+
+def _as_bytes(content: str | bytes | None) -> bytes | None:
+    return content.encode() if isinstance(content, str) else content

@@ -1,0 +1,97 @@
+"""The Faust side of a worker: what it subscribes to, and what a rebalance means to us."""
+
+import asyncio
+import time
+from typing import Any
+
+import faust
+import structlog
+
+from cdc.contracts.topics import STOCK_EVENTS
+from streams.app import create_app
+from streams.query.server import QueryServer
+from streams.settings import WorkerSettings
+from streams.worker.runtime import Runtime, die
+
+INSPECT_S = 5.0
+PULSE_S = 0.5
+
+log = structlog.get_logger(__name__)
+
+
+def build_worker(settings: WorkerSettings) -> faust.App:
+    """The app with its agent, timers and rebalance handlers attached."""
+    app = create_app(settings)
+    runtime = Runtime(settings)
+    _attach_agent(app, runtime)
+    _attach_rebalance(app, runtime)
+    _attach_timers(app, runtime)
+    _attach_queries(app, runtime)
+    return app
+
+
+def _attach_agent(app: faust.App, runtime: Runtime) -> None:
+    settings = runtime.settings
+    events = app.topic(
+        STOCK_EVENTS,
+        key_type=bytes,
+        value_type=bytes,
+        key_serializer="raw",
+        value_serializer="raw",  # the app's default is not enough: bytes would be read as JSON
+    )
+
+    # One agent, one instance: a second would commit past a record that is still in work.
+    @app.agent(events, name="fold_stock")
+    async def fold_stock(stream: Any) -> None:  # noqa: ANN401 -- Faust has no types
+        async for batch in stream.take_events(
+            settings.batch_records, within=settings.batch_within_s
+        ):
+            await runtime.handle(event.message for event in batch)
+
+
+def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
+    @app.on_partitions_revoked.connect
+    async def revoked(_app: faust.App, revoked: Any, **_: object) -> None:  # noqa: ANN401 -- as above
+        # Faust sends this after the batch in work was finished.
+        log.info("partitions revoked", partitions=sorted({tp.partition for tp in revoked}))
+        await runtime.ownership.revoked()
+
+    @app.on_partitions_assigned.connect
+    async def assigned(_app: faust.App, assigned: Any, **_: object) -> None:  # noqa: ANN401 -- as above
+        partitions = sorted(tp.partition for tp in assigned if tp.topic == STOCK_EVENTS)
+        log.info("partitions assigned", partitions=partitions)
+        runtime.joined = True
+        await runtime.ownership.assign(partitions)
+
+
+def _attach_timers(app: faust.App, runtime: Runtime) -> None:
+    @app.timer(runtime.settings.republish_s)
+    async def republish() -> None:
+        await runtime.republish()
+
+    @app.task
+    async def inspect() -> None:
+        while not app.should_stop:
+            await asyncio.sleep(INSPECT_S)
+            try:
+                await runtime.inspect()
+            except Exception as error:  # noqa: BLE001 -- a task's edge: a silent watchdog is worse
+                die("the watchdog can't see the broker", error)
+
+    @app.task
+    async def pulse() -> None:
+        while not app.should_stop:
+            await asyncio.sleep(PULSE_S)
+            runtime.loop_seen_s = time.monotonic()
+
+
+def _attach_queries(app: faust.App, runtime: Runtime) -> None:
+    server = QueryServer(runtime)
+
+    @app.on_before_shutdown.connect
+    async def stop(_app: faust.App, **_: object) -> None:
+        await server.stop()
+
+    @app.task
+    async def serve() -> None:
+        await server.start()

@@ -1,0 +1,144 @@
+"""A worker without Faust: batches of messages in, acknowledged chunks out, and the way it dies.
+
+Faust acknowledges a batch whether or not an exception left the agent, and would commit offsets of
+work that never happened. So nothing may leave `handle`: whatever goes wrong ends the process before
+the batch is acknowledged, and the supervisor starts it again at the last committed chunk.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import Never, Protocol
+
+import structlog
+
+from cdc.contracts.topics import APP_ID, STOCK_EVENTS
+from streams.engine.kafka_log import KafkaLog
+from streams.engine.loop import Gap, handle_chunk, republish_open
+from streams.engine.ownership import Ownership
+from streams.engine.records import SourceRecord
+from streams.engine.store import OwnedPartition
+from streams.engine.transactions import PartitionProducers
+from streams.engine.watchdog import Watchdog
+from streams.settings import WorkerSettings
+from streams.query.metrics import Metrics
+
+RESTORE_STALL_S = 120.0
+
+log = structlog.get_logger(__name__)
+
+
+class Message(Protocol):
+    """What the engine needs of a consumed message."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+def die(event: str, error: BaseException | None = None, **fields: object) -> Never:
+    """Say why and end the process at once, before anything can be acknowledged."""
+    log.critical(event, exc_info=error, **fields)
+    os._exit(1)
+
+
+class Runtime:
+    """Everything one worker owns."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.producers = PartitionProducers(settings.kafka_bootstrap, APP_ID)
+        self.ownership = Ownership(
+            settings.generation,
+            self.producers,
+            self.open_log,
+            lambda error: die("partition could not be taken over", error),
+        )
+        self.watchdog = Watchdog(settings.stall_s, RESTORE_STALL_S)
+        self.ends: dict[int, int] = {}
+        self.joined = False
+        self.loop_seen_s = time.monotonic()
+
+    def open_log(self) -> KafkaLog:
+        """A reader of its own for whoever needs one."""
+        return KafkaLog(self.settings.kafka_bootstrap)
+
+    async def handle(self, messages: Iterable[Message]) -> None:
+        """Fold a batch of any partitions; returns when all of it is acknowledged."""
+        chunks: dict[int, list[SourceRecord]] = {}
+        for message in messages:
+            record = SourceRecord(message.offset, message.key, message.value)
+            chunks.setdefault(message.partition, []).append(record)
+        try:
+            await asyncio.gather(*(self._handle_one(p, chunk) for p, chunk in chunks.items()))
+        except BaseException as error:  # noqa: BLE001 -- the edge: nothing may be acknowledged
+            die("chunk failed", error)
+
+    async def _handle_one(self, partition: int, chunk: Sequence[SourceRecord]) -> None:
+        owned = await self.ownership.owned(partition)
+        if owned is None:
+            # The next owner goes on at its changelog's progress, not at the group's offset, so a
+            # batch that a rebalance overtook may be left alone even though Faust acknowledges it.
+            self.metrics.skipped(len(chunk))
+            return
+        async with owned.lock:
+            if self.ownership.ready.get(partition) is not owned:
+                self.metrics.skipped(len(chunk))
+                return
+            try:
+                await self._fold(chunk, owned)
+            except Gap:
+                await self._catch_up(owned, chunk[0].offset)
+                await self._fold(chunk, owned)
+
+    async def _fold(self, chunk: Sequence[SourceRecord], owned: OwnedPartition) -> None:
+        began = time.perf_counter()
+        effects = await handle_chunk(chunk, owned, self.producers)
+        self.metrics.chunk(effects, time.perf_counter() - began)
+        if effects.rejections:
+            log.warning(
+                "records rejected",
+                partition=owned.number,
+                records=len(effects.rejections),
+                first_offset=effects.rejections[0].origin.offset,
+                reasons=sorted({rejection.reason for rejection in effects.rejections}),
+            )
+
+    async def _catch_up(self, owned: OwnedPartition, until: int) -> None:
+        """Read from the topic what was never handed over: the group's offset ran ahead of us."""
+        log.warning("reading a gap", partition=owned.number, start=owned.next_offset, end=until)
+        async with self.open_log() as reader:
+            async for batch in reader.read(STOCK_EVENTS, owned.number, owned.next_offset, until):
+                await self._fold([SourceRecord(r.offset, r.key, r.value) for r in batch], owned)
+        owned.next_offset = until  # what is still missing is no record, but a hole in the offsets
+
+    async def republish(self) -> None:
+        """Send open decisions again, in case a consumer lost them."""
+        try:
+            for owned in list(self.ownership.ready.values()):
+                async with owned.lock:
+                    if self.ownership.ready.get(owned.number) is owned:
+                        self.metrics.republished(await republish_open(owned, self.producers))
+        except BaseException as error:  # noqa: BLE001 -- a timer's edge; a broken producer ends us
+            die("open decisions could not be sent again", error)
+
+    async def inspect(self) -> None:
+        """Refresh gauges, and end the process when work is there and nothing moves."""
+        self.loop_seen_s = time.monotonic()
+        ownership = self.ownership
+        ready = dict(ownership.ready)
+        async with self.open_log() as reader:
+            for partition in ready:
+                _, self.ends[partition] = await reader.bounds(STOCK_EVENTS, partition)
+        self.metrics.partitions(ready, self.ends, ownership.rebalances)
+        problem = self.watchdog.problem(
+            time.monotonic(),
+            {partition: owned.next_offset for partition, owned in ready.items()},
+            self.ends,
+            restoring_since_s=None if ownership.settled else ownership.restored_at,
+        )
+        if problem is not None:
+            die("worker is stuck", problem=problem)

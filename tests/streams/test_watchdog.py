@@ -1,0 +1,48 @@
+"""The watchdog notices what looks healthy and does not move."""
+
+from streams.engine.watchdog import Watchdog
+
+
+def watchdog() -> Watchdog:
+    return Watchdog(stall_s=30, restore_stall_s=60)
+
+
+def look(dog: Watchdog, now_s: float, offset: int, end: int) -> str | None:
+    return dog.problem(now_s, {3: offset}, {3: end}, restoring_since_s=None)
+
+
+def test_work_that_waits_for_longer_than_the_limit_is_a_problem() -> None:
+    dog = watchdog()
+
+    assert look(dog, 0, 10, 20) is None
+    assert look(dog, 30, 10, 20) is None
+    problem = look(dog, 31, 10, 20)
+
+    assert problem is not None
+    assert "partition 3" in problem
+
+
+def test_a_partition_that_moves_or_has_nothing_to_do_is_no_problem() -> None:
+    dog = watchdog()
+
+    assert look(dog, 0, 10, 20) is None
+    assert look(dog, 31, 11, 20) is None
+    assert look(dog, 62, 20, 20) is None
+    assert look(dog, 1_000, 20, 20) is None
+    assert look(dog, 1_001, 20, 21) is None
+    assert look(dog, 1_030, 20, 21) is None
+
+
+def test_a_partition_that_went_away_starts_anew_when_it_comes_back() -> None:
+    dog = watchdog()
+
+    assert look(dog, 0, 10, 20) is None
+    assert dog.problem(20, {}, {}, restoring_since_s=None) is None
+    assert look(dog, 40, 10, 20) is None
+
+
+def test_a_restore_without_progress_is_a_problem() -> None:
+    dog = watchdog()
+
+    assert dog.problem(100, {}, {}, restoring_since_s=41) is None
+    assert dog.problem(102, {}, {}, restoring_since_s=41) is not None
