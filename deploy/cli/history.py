@@ -19,8 +19,6 @@ backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help
 rejected = typer.Typer(help="Records that no rule accepts.", no_args_is_help=True)
 bench = typer.Typer(help="Measurements.", no_args_is_help=True)
 
-_DEFAULT_MASTER = "local[*]"
-
 
 class Report(Protocol):
     """What a comparison gives."""
@@ -98,8 +96,9 @@ def backfill_run(
         raise StackError(message)
     load_environment()
     from analytics.backfill import run as backfills  # noqa: PLC0415 -- reads the environment
+    from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
 
-    chosen = master or _DEFAULT_MASTER
+    chosen = master or DEFAULT_MASTER
     try:
         report = backfills.run(engine, until, buckets=buckets, progress=_units, master=chosen)
     except ValueError as error:
@@ -113,8 +112,9 @@ def backfill_verify(*, engine: Engine = "local", master: Master = None, json: Js
     _check_engine(engine)
     load_environment()
     from analytics.backfill import verify as comparison  # noqa: PLC0415 -- reads the environment
+    from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
 
-    report = comparison.verify(engine, progress=_units, master=master or _DEFAULT_MASTER)
+    report = comparison.verify(engine, progress=_units, master=master or DEFAULT_MASTER)
     _report("backfill verify", report, json=json)
 
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Final
 
 import typer
+from pydantic import ValidationError
 
 from deploy.cli import history, stack, trading
 from deploy.errors import StackError
@@ -31,6 +32,11 @@ def main() -> None:
     """Run the command line; expected errors are told without a traceback."""
     try:
         app()
+    except ValidationError as error:
+        for wrong in error.errors():
+            name = "INVENTORY_" + "_".join(str(part) for part in wrong["loc"]).upper()
+            print(f"error: {name}={wrong['input']!r}: {wrong['msg']}", file=sys.stderr)
+        sys.exit(1)
     except _expected() as error:
         print(f"error: {error}", file=sys.stderr)
         repair = getattr(error, "repair", "")
@@ -45,9 +51,9 @@ def _expected() -> tuple[type[Exception], ...]:
     """Error types with a message for the reader, from the parts that are loaded by now."""
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (
-        ("webui.ledger.services", "ServiceError"),
-        ("webui.ledger.services", "Conflict"),
-        ("webui.trading.importer", "ImportFailed"),
+        ("webui.ledger.services", "LedgerError"),
+        ("webui.trading.retail_file", "RetailFileError"),
+        ("bench.watch", "BenchFailed"),
         ("analytics.backfill.plan", "UnknownRun"),
     ):
         if module in sys.modules:

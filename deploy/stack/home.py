@@ -56,6 +56,11 @@ class Home:
         """The broker's log directory."""
         return self.path / "kafka"
 
+    @property
+    def logins_file(self) -> Path:
+        """Names and random passwords of the demo's people; readable by the owner only."""
+        return self.path / "logins.json"
+
     def log_of(self, service: str) -> Path:
         """Log file of one service."""
         return self.logs / f"{service}.log"

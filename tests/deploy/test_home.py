@@ -1,0 +1,97 @@
+"""A home keeps its ports and secrets, and gives them to nobody else."""
+
+import json
+import socket
+import stat
+
+import pytest
+
+from deploy.errors import StackError
+from deploy.stack.context import Context, Options
+from deploy.stack.home import Home
+from deploy.stack.ports import choose_ports, free_port, is_free
+from deploy.stack.runtime import (
+    Runtime,
+    environment_of,
+    read_runtime,
+    write_environment,
+    write_runtime,
+)
+
+
+def context(home: Home) -> Context:
+    ports = {"postgres": 1, "kafka": 2, "kafka_controller": 3, "connect": 4, "web": 5}
+    return Context(home, Options(), ports, home.secrets())
+
+
+def test_secrets_are_made_once_and_closed_to_others(tmp_path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+
+    first = home.secrets()
+
+    assert home.secrets() == first
+    assert len(set(first.values())) == len(first)
+    assert stat.S_IMODE((home.path / "secrets.json").stat().st_mode) == 0o600
+
+
+def test_ports_are_remembered(tmp_path) -> None:
+    file = tmp_path / "ports.json"
+
+    first = choose_ports(file, ("postgres", "kafka"), {})
+
+    assert choose_ports(file, ("postgres", "kafka"), {}) == first
+
+
+def test_a_remembered_port_that_another_server_has_is_replaced(tmp_path) -> None:
+    file = tmp_path / "ports.json"
+    first = choose_ports(file, ("postgres",), {})["postgres"]
+
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", first))
+        other.listen()
+        second = choose_ports(file, ("postgres",), {})["postgres"]
+
+    assert second != first
+    assert is_free(first)
+
+
+def test_a_wanted_port_wins_and_zero_means_any(tmp_path) -> None:
+    wanted = free_port()
+
+    assert choose_ports(tmp_path / "a", ("web",), {"web": wanted})["web"] == wanted
+    assert choose_ports(tmp_path / "b", ("web",), {"web": 0})["web"] not in (0, 8080)
+
+
+def test_runtime_shows_no_secret_and_the_environment_file_has_all(tmp_path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    variables = context(home).variables()
+    runtime = Runtime()
+
+    write_environment(home, runtime, variables)
+    write_runtime(home, runtime)
+
+    shown = home.runtime_file.read_text()
+    assert json.loads((home.path / "environment.json").read_text()) == variables
+    assert not any(secret in shown for secret in home.secrets().values())
+    assert read_runtime(home).env["INVENTORY_KAFKA_BOOTSTRAP"] == "127.0.0.1:2"
+
+
+def test_a_command_without_a_stack_names_the_command_that_starts_one(tmp_path) -> None:
+    with pytest.raises(StackError, match="no stack runs") as refused:
+        environment_of(Home(tmp_path))
+
+    assert refused.value.repair == "inventory up --detach"
+
+
+def test_a_child_gets_no_variable_of_another_stack(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("INVENTORY_ARCHIVE", "elsewhere")
+    home = Home(tmp_path / "home")
+    home.create()
+
+    environment = context(home).environment(INVENTORY_WORKER_ID="worker-1")
+
+    assert "INVENTORY_ARCHIVE" not in environment
+    assert environment["INVENTORY_HOME"] == str(home.path)
+    assert environment["INVENTORY_WORKER_ID"] == "worker-1"

@@ -1,0 +1,103 @@
+"""Children are restarted with a growing delay, counted, and all ended."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.stack.home import Home
+from deploy.stack.processes import ProcessId, alive, end, identify, spawn, wait_until
+from deploy.stack.runtime import Runtime, read_runtime
+from deploy.stack.service import Service
+from deploy.stack.supervisor import Supervisor, delay_after
+
+SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
+STUBBORN = (
+    sys.executable,
+    "-c",
+    (
+        "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        "print('deaf', flush=True); time.sleep(600)"
+    ),
+)
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    found = Home(tmp_path / "home")
+    found.create()
+    return found
+
+
+def service(home: Home, name: str, command: tuple[str, ...], rank: int = 0) -> Service:
+    return Service(name, command, dict(os.environ), home.path, lambda _pid: True, rank)
+
+
+@pytest.fixture
+def supervisor(home: Home) -> Iterator[Supervisor]:
+    made = Supervisor(home, Runtime())
+    loop = threading.Thread(target=made.run)
+    loop.start()
+    yield made
+    made.stop()
+    loop.join(30)
+    assert not loop.is_alive()
+
+
+def test_the_first_crash_costs_no_delay_and_later_ones_double_up_to_a_limit() -> None:
+    delays = [delay_after(crashes) for crashes in range(1, 9)]
+
+    assert delays == [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+
+
+def test_a_killed_child_is_started_again_and_counted(home: Home, supervisor: Supervisor) -> None:
+    supervisor.want(service(home, "sleeper", SLEEP))
+    assert wait_until(lambda: supervisor.pid_of("sleeper") is not None, timeout_s=10)
+    first = supervisor.pid_of("sleeper")
+    assert first is not None
+
+    os.kill(first, signal.SIGKILL)
+
+    assert wait_until(lambda: supervisor.pid_of("sleeper") not in (None, first), timeout_s=10)
+    assert wait_until(lambda: read_runtime(home).services["sleeper"].restarts == 1, timeout_s=10)
+    assert read_runtime(home).services["sleeper"].last_exit == -signal.SIGKILL
+
+
+def test_stopping_ends_every_child_and_says_so(home: Home) -> None:
+    supervisor = Supervisor(home, Runtime())
+    loop = threading.Thread(target=supervisor.run)
+    loop.start()
+    supervisor.want(service(home, "first", SLEEP), service(home, "last", SLEEP, rank=4))
+    assert wait_until(lambda: supervisor.pid_of("last") is not None, timeout_s=10)
+    children = [identify(supervisor.pid_of(name) or 0) for name in ("first", "last")]
+
+    supervisor.stop()
+    loop.join(30)
+
+    assert not any(map(alive, children))
+    assert {s.state for s in read_runtime(home).services.values()} == {"stopped"}
+    assert read_runtime(home).phase == "down"
+
+
+def test_a_child_that_ignores_the_signal_is_killed_after_the_grace(home: Home) -> None:
+    log = home.log_of("deaf")
+    child = spawn(STUBBORN, environment=dict(os.environ), directory=home.path, log=log)
+    assert wait_until(lambda: b"deaf" in log.read_bytes(), timeout_s=10)
+
+    end([identify(child.pid)], signal.SIGTERM, grace_s=0.3)
+
+    assert child.wait(10) == -signal.SIGKILL
+
+
+def test_a_reused_pid_is_somebody_else(home: Home) -> None:
+    child = spawn(SLEEP, environment=dict(os.environ), directory=home.path, log=home.log_of("s"))
+    mine = identify(child.pid)
+
+    assert alive(mine)
+    assert not alive(ProcessId(mine.pid, mine.started - 1))
+    end([mine], signal.SIGTERM)
+    assert child.wait(10) == -signal.SIGTERM
+    assert not alive(mine)
