@@ -1,0 +1,226 @@
+"""A history of one partition as JSON lines, folded without any service.
+
+Input, one object a line, in log order of one partition of generation 1:
+
+    {"offset": int, "table": str, "op": "c|u|d|r", "key": "L|SKU",
+     "before": row|null, "after": row|null, "lsn": int, "commit_us": int}
+
+Output: one line per record with its verdict, late sales and outputs; then one line per key with its
+state, sorted by key. Keys without an applied record have no line. Serves bug reports, golden cases
+and comparisons with other implementations of docs/domain.md.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+from inventory.model.arithmetic import half_even
+from inventory.model.outputs import Output, PriceOutput, ReorderOutput
+from inventory.model.price_timeline import in_force
+from inventory.model.record import Record
+from inventory.model.state import KeyState, WindowRow
+from inventory.partition import Folded, Partition
+
+GENERATION = 1
+_FIELDS = frozenset({"offset", "table", "op", "key", "before", "after", "lsn", "commit_us"})
+
+
+class HistoryError(ValueError):
+    """A line that is no record of the format; `line_number` counts from 1."""
+
+    def __init__(self, line_number: int, reason: str) -> None:
+        super().__init__(f"line {line_number}: {reason}")
+        self.line_number = line_number
+        self.reason = reason
+
+
+def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[str]:
+    """Fold the history and give the output lines, without newlines.
+
+    `every` also gives the key lines, with "at": offset, after every so many records.
+
+    Raises:
+        HistoryError: a line is not JSON, or not a record of the format.
+    """
+    partition = Partition(GENERATION)
+    records = 0
+    newest: int | None = None
+    for line_number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        record = _record(line_number, line)
+        if newest is not None and record.offset <= newest:
+            reason = f"offsets must rise, got {record.offset} after {newest}"
+            raise HistoryError(line_number, reason)
+        newest = record.offset
+        folded = partition.apply(record)
+        yield _printed(_record_line(record, folded))
+        records += 1
+        if every is not None and records % every == 0:
+            yield from _key_lines(partition, at=record.offset)
+    yield from _key_lines(partition, at=None)
+
+
+def state_document(state: KeyState) -> dict[str, Any]:
+    """The state of one key in the words of the format."""
+    stock, episode = state.stock, state.episode
+    demand = state.demand
+    rate, mad = _rate_and_mad(state)
+    return {
+        "on_hand": stock.on_hand_units,
+        "unavailable": stock.unavailable_units,
+        "on_order": stock.on_order_units,
+        "in_transit": stock.in_transit_units,
+        "allocated": state.allocated_units,
+        "stock_known": stock.known,
+        "sum_movements": stock.sum_movements_units,
+        "sum_variances": stock.sum_variances_units,
+        "shrink": stock.shrink_units,
+        "stream_time_us": state.stream_time_us,
+        "windows": _windows(state),
+        "rate": rate,
+        "mad": mad,
+        "observed_days": demand.observed_days,
+        "quiet_windows": demand.quiet_windows,
+        "rate_at_last_sale": demand.rate_at_last_sale_micro,
+        "B": state.base_position_units,
+        "s": state.reorder_point_units,
+        "S": state.order_up_to_units,
+        "episode": {
+            "state": episode.state,
+            "id": episode.id,
+            "q": episode.quantity_units,
+            "until_us": episode.until_us,
+            "reason": episode.reason,
+        },
+        "price": _price(state),
+    }
+
+
+def _record(line_number: int, line: str) -> Record:
+    parsed = _parsed(line_number, line)
+    if type(parsed) is not dict:
+        raise HistoryError(line_number, "a record must be a JSON object")
+    unknown = sorted(parsed.keys() - _FIELDS)
+    if unknown:
+        raise HistoryError(line_number, "unknown field " + ", ".join(unknown))
+    missing = sorted(_FIELDS - {"before", "after"} - parsed.keys())
+    if missing:
+        raise HistoryError(line_number, "missing field " + ", ".join(missing))
+    for name, wanted in (("table", str), ("op", str), ("key", str)):
+        if type(parsed[name]) is not wanted:
+            raise HistoryError(line_number, f"{name} must be a text, got {parsed[name]!r:.80}")
+    for name in ("offset", "lsn", "commit_us"):
+        if type(parsed[name]) is not int and not (name == "lsn" and parsed[name] is None):
+            raise HistoryError(line_number, f"{name} must be an integer, got {parsed[name]!r:.80}")
+    return Record(
+        offset=parsed["offset"],
+        key=parsed["key"],
+        table=parsed["table"],
+        op=parsed["op"],
+        before=parsed.get("before"),
+        after=parsed.get("after"),
+        lsn=parsed["lsn"],
+        commit_us=parsed["commit_us"],
+    )
+
+
+def _parsed(line_number: int, line: str) -> Any:  # noqa: ANN401 -- JSON has no narrower type
+    def refuse(constant: str) -> NoReturn:
+        raise HistoryError(line_number, f"{constant} is not JSON")
+
+    try:
+        return json.loads(line, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise HistoryError(line_number, f"not JSON: {error}") from error
+
+
+def _record_line(record: Record, folded: Folded) -> dict[str, Any]:
+    late = folded.late
+    return {
+        "offset": record.offset,
+        "verdict": folded.verdict,
+        "late": [] if late is None else [{"units": late.units, "amount_minor": late.amount_minor}],
+        "outputs": [_output(output) for output in folded.outputs],
+    }
+
+
+def _output(output: Output) -> dict[str, Any]:
+    match output:
+        case ReorderOutput():
+            return {
+                "kind": "reorder",
+                "id": output.id,
+                "revision": output.revision,
+                "status": output.status,
+                "q": output.quantity_units,
+                "B": output.base_position_units,
+                "s": output.reorder_point_units,
+                "S": output.order_up_to_units,
+                "flags": sorted(output.flags),
+                "reason": output.reason,
+            }
+        case PriceOutput():
+            return {
+                "kind": "price",
+                "id": output.id,
+                "revision": output.revision,
+                "status": output.status,
+                "old": output.old_minor,
+                "new": output.new_minor,
+                "step": output.step,
+                "signal": output.signal,
+                "clamps": list(output.clamps),
+                "effective_at_us": output.effective_at_us,
+                "prior": output.prior_minor,
+                "reason": output.reason,
+            }
+
+
+def _key_lines(partition: Partition, *, at: int | None) -> Iterator[str]:
+    for key in sorted(partition.states):
+        line: dict[str, Any] = {"key": key, "state": state_document(partition.states[key])}
+        if at is not None:
+            line["at"] = at
+        yield _printed(line)
+
+
+def _windows(state: KeyState) -> dict[str, list[int]]:
+    rows = (state.windows[start] for start in sorted(state.windows))
+    return {str(row.start_us): _counters(row) for row in rows if row.had_line}
+
+
+def _counters(row: WindowRow) -> list[int]:
+    return [
+        row.sold_units,
+        row.returned_units,
+        row.sale_lines,
+        row.return_lines,
+        row.revenue_minor,
+        row.late_lines,
+        row.window_revision,
+    ]
+
+
+def _rate_and_mad(state: KeyState) -> tuple[int | None, int | None]:
+    """The rate, or what stands in for it before the first observation."""
+    demand = state.demand
+    if demand.rate_micro is not None:
+        return demand.rate_micro, demand.mad_micro
+    initial = None if state.policy is None else state.policy.initial_rate_micro
+    return initial, None if initial is None else half_even(initial, 2)
+
+
+def _price(state: KeyState) -> dict[str, Any]:
+    now_us = state.stream_time_us
+    row = None if now_us is None else in_force(state.timeline, now_us)
+    return {
+        "in_force": None if row is None else row.price_minor,
+        "step": 0 if row is None else row.step,
+        "proposal_id": state.price_episode.id,
+        "proposal_price": state.price_episode.proposal_price_minor,
+    }
+
+
+def _printed(document: dict[str, Any]) -> str:
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)

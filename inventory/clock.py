@@ -1,0 +1,44 @@
+"""One clock per key, from the log (domain.md 3.1, 11.3)."""
+
+from inventory.facts import Fact, ItemLocation
+from inventory.folds.effects import business_times
+from inventory.judging import Change
+from inventory.model.state import KeyState
+
+REPLAYED = "replayed"
+
+
+def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, int | None]:
+    """The clock mode and stream time that the record sets; snapshot rows move no time."""
+    after = change.after
+    mode = after.clock_mode if isinstance(after, ItemLocation) else state.clock_mode
+    old_us = state.stream_time_us
+    if change.op == "r":
+        return mode, old_us
+    if mode != REPLAYED:
+        return mode, commit_us if old_us is None or commit_us > old_us else old_us
+    return mode, max(
+        (
+            *(() if old_us is None else (old_us,)),
+            *business_times(change.before),
+            *business_times(after),
+            *_raised_review(change),
+        ),
+        default=None,
+    )
+
+
+def raises_review(before: Fact | None, after: Fact | None) -> bool:
+    """Whether the record raises `reviewed_at`: a first value counts, a row's first one too."""
+    if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
+        return False
+    if not isinstance(before, ItemLocation) or before.reviewed_at_us is None:
+        return True
+    return after.reviewed_at_us > before.reviewed_at_us
+
+
+def _raised_review(change: Change) -> tuple[int, ...]:
+    after = change.after
+    if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
+        return ()
+    return (after.reviewed_at_us,) if raises_review(change.before, after) else ()

@@ -1,0 +1,134 @@
+"""Reading one column of a row image: type, range and list of domain.md 0, 2.6 and 11.8.
+
+What breaks a rule is `Rejected` with reason `limit`; null counts as absent. A row is a mapping as
+decoded: column name to integer, text, truth value, list or None.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NoReturn
+
+from inventory.errors import LIMIT, Rejected
+from inventory.model.arithmetic import SECOND_US
+
+Row = Mapping[str, object]
+
+UNITS_MAX: Final = 1_000_000
+FIRST_BUSINESS_US: Final = 946_684_800_000_000  # 2000-01-01
+
+
+def refuse(column: str, rule: str, seen: object) -> NoReturn:
+    """Reject the record: `column` must follow `rule`, and has `seen`."""
+    detail = f"{column} must be {rule}, got {seen!r:.80}"
+    raise Rejected(LIMIT, detail)
+
+
+def units(row: Row, column: str, default: int | None = None) -> int:
+    """A quantity 0…10^6; without `default` it is required."""
+    found = row.get(column)
+    if found is None:
+        found = default
+    if type(found) is not int or not 0 <= found <= UNITS_MAX:
+        refuse(column, "an integer 0…1000000", found)
+    return found
+
+
+def optional_units(row: Row, column: str) -> int | None:
+    """A quantity 0…10^6, or None."""
+    return None if row.get(column) is None else units(row, column)
+
+
+def at_least(row: Row, column: str, low: int, default: int | None = None) -> int:
+    """An integer ≥ `low` without upper end; without `default` it is required."""
+    found = row.get(column)
+    if found is None:
+        found = default
+    if type(found) is not int or found < low:
+        refuse(column, f"an integer ≥ {low}", found)
+    return found
+
+
+def within(row: Row, column: str, low: int, high: int, default: int | None = None) -> int:
+    """An integer from `low` to `high`; without `default` it is required."""
+    found = row.get(column)
+    if found is None:
+        found = default
+    if type(found) is not int or not low <= found <= high:
+        refuse(column, f"an integer {low}…{high}", found)
+    return found
+
+
+def integer(row: Row, column: str) -> int:
+    """A required integer of any size."""
+    found = row.get(column)
+    if type(found) is not int:
+        refuse(column, "an integer", found)
+    return found
+
+
+def optional_integer(row: Row, column: str) -> int | None:
+    """An integer of any size, or None."""
+    return None if row.get(column) is None else integer(row, column)
+
+
+def text(row: Row, column: str) -> str:
+    """A required text."""
+    found = row.get(column)
+    if type(found) is not str:
+        refuse(column, "a text", found)
+    return found
+
+
+def optional_text(row: Row, column: str) -> str | None:
+    """A text, or None."""
+    return None if row.get(column) is None else text(row, column)
+
+
+def choice(row: Row, column: str, allowed: tuple[str, ...], default: str | None = None) -> str:
+    """One of `allowed`; without `default` it is required."""
+    found = row.get(column)
+    if found is None:
+        found = default
+    if type(found) is not str or found not in allowed:
+        refuse(column, "one of " + ", ".join(allowed), found)
+    return found
+
+
+def truth(row: Row, column: str, *, default: bool) -> bool:
+    """True or false."""
+    found = row.get(column)
+    if found is None:
+        return default
+    if type(found) is not bool:
+        refuse(column, "true or false", found)
+    return found
+
+
+def integers(row: Row, column: str, default: tuple[int, ...], low: int | None) -> tuple[int, ...]:
+    """A list of integers, each ≥ `low` unless that is None."""
+    found = row.get(column)
+    if found is None:
+        return default
+    if type(found) is not list and type(found) is not tuple:
+        refuse(column, "a list of integers", found)
+    for item in found:
+        if type(item) is not int or (low is not None and item < low):
+            refuse(column, f"a list of integers ≥ {low}", found)
+    return tuple(found)
+
+
+def business_us(row: Row, column: str) -> int:
+    """min(what `column` says, recorded), floored to the second (domain.md 2.1)."""
+    said, recorded = row.get(column), row.get("recorded_at")
+    if type(said) is not int:
+        refuse(column, "a time in microseconds", said)
+    if type(recorded) is not int:
+        refuse("recorded_at", "a time in microseconds", recorded)
+    at_us = min(said, recorded) // SECOND_US * SECOND_US
+    if at_us < FIRST_BUSINESS_US:
+        refuse(column, "2000-01-01 or later", at_us)
+    return at_us
+
+
+def optional_business_us(row: Row, column: str) -> int | None:
+    """The business time of `column`, None while it has not happened."""
+    return None if row.get(column) is None else business_us(row, column)

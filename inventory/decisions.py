@@ -1,0 +1,203 @@
+"""From the new stock of a key to its demand, its levels and what it asks for (domain.md 11.1)."""
+
+from dataclasses import replace
+from typing import Final
+
+from inventory.clock import raises_review
+from inventory.facts import (
+    Fact,
+    ItemLocation,
+    PriceChange,
+    PriceDecision,
+    PurchaseOrderLine,
+    ReorderDecision,
+    ShipmentLine,
+)
+from inventory.folds.demand import rules_of, walk_days
+from inventory.folds.effects import business_times
+from inventory.judging import Change
+from inventory.model.arithmetic import DAY_US, WINDOW_US
+from inventory.model.outputs import Output
+from inventory.model.state import Demand, KeyState, WindowRow
+from inventory.policies.pricing import PricingInputs, PricingTrigger, next_proposal
+from inventory.policies.replenishment import (
+    ReplenishmentInputs,
+    ReplenishmentTrigger,
+    base_position_units,
+    levels,
+    next_episode,
+)
+from inventory.policy_parsing import (
+    DEMAND_COLUMNS,
+    PRICE_COLUMNS,
+    QUANTITY_COLUMNS,
+    REPLENISHMENT_COLUMNS,
+)
+from inventory.windows import complete_before_us, evaluation_us, horizon_us
+
+NEED_COLUMNS: Final = ("status", *DEMAND_COLUMNS, *REPLENISHMENT_COLUMNS, *QUANTITY_COLUMNS)
+PROPOSAL_COLUMNS: Final = ("cost_minor", *PRICE_COLUMNS)
+
+_SILENT = PricingTrigger()
+
+
+def demand_after(before: KeyState, after: KeyState, change: Change) -> Demand:
+    """What complete days teach after the record; `after` has its new stock, policy and prices.
+
+    The retained days are gone through again only if a day became complete or final, a fact touched
+    a complete day, or policy or prices changed.
+    """
+    now_us = after.stream_time_us
+    if now_us is None:
+        return before.demand
+    complete_us, horizon_at_us = complete_before_us(now_us), horizon_us(now_us)
+    old_us = before.stream_time_us
+    if (
+        old_us is not None
+        and complete_before_us(old_us) == complete_us
+        and horizon_us(old_us) == horizon_at_us
+        and after.policy is before.policy
+        and after.timeline is before.timeline
+        and _oldest_us(change, complete_us) >= complete_us
+    ):
+        return before.demand
+    rules = rules_of(after.policy, after.timeline)
+    span = (horizon_at_us or 0, complete_us)
+    return walk_days(after.final_demand, after.stock, after.windows, span, rules).demand
+
+
+def decide(before: KeyState, after: KeyState, change: Change) -> tuple[KeyState, tuple[Output, ...]]:
+    """Levels, then replenishment, then pricing; snapshot rows and keys without time only get levels."""
+    after = _levelled(before, after)
+    if change.op == "r" or after.stream_time_us is None:
+        return after, ()
+    episode, reorder = next_episode(
+        after.inv_key,
+        after.position,
+        after.episode,
+        _replenishment_inputs(after, after.stream_time_us),
+        _replenishment_trigger(change),
+    )
+    outputs: tuple[Output, ...] = () if reorder is None else (reorder,)
+    price_episode = after.price_episode
+    trigger = _pricing_trigger(before, after, change)
+    if price_episode.id is not None or trigger is not _SILENT:
+        price_episode, price = next_proposal(
+            after.inv_key,
+            after.position,
+            price_episode,
+            _pricing_inputs(after, after.stream_time_us, trigger),
+            trigger,
+        )
+        outputs = outputs if price is None else (*outputs, price)
+    if episode is after.episode and price_episode is after.price_episode:
+        return after, outputs
+    return replace(after, episode=episode, price_episode=price_episode), outputs
+
+
+def _oldest_us(change: Change, default: int) -> int:
+    return min((*business_times(change.before), *business_times(change.after)), default=default)
+
+
+def _levelled(before: KeyState, after: KeyState) -> KeyState:
+    """The state with B, SS, s and S as they are now; levels depend on policy and demand only."""
+    stock, demand = after.stock, after.demand
+    base = base_position_units(
+        stock.on_hand_units, stock.on_order_units, after.allocated_units
+    )
+    if after.policy is before.policy and demand is before.demand:
+        if base == after.base_position_units:
+            return after
+        return replace(after, base_position_units=base)
+    level = levels(after.policy, demand.rate_micro, demand.mad_micro)
+    return replace(
+        after,
+        base_position_units=base,
+        safety_stock_units=level.safety_stock_units,
+        reorder_point_units=level.reorder_point_units,
+        order_up_to_units=level.order_up_to_units,
+    )
+
+
+def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
+    stock, demand = state.stock, state.demand
+    return ReplenishmentInputs(
+        state.policy,
+        stock.on_hand_units,
+        stock.on_order_units,
+        state.allocated_units,
+        stock.known,
+        demand.rate_micro,
+        demand.mad_micro,
+        now_us,
+    )
+
+
+def _replenishment_trigger(change: Change) -> ReplenishmentTrigger:
+    before, after = change.before, change.after
+    answer = _reorder_id(after)
+    is_first = answer is not None and answer != _reorder_id(before)
+    inserted = change.op == "c"
+    return ReplenishmentTrigger(
+        answered_ids=(answer,) if is_first and answer is not None else (),
+        decision=after if inserted and isinstance(after, ReorderDecision) else None,
+        reviewed=raises_review(before, after),
+        columns_changed=_differ(before, after, NEED_COLUMNS),
+    )
+
+
+def _reorder_id(fact: Fact | None) -> str | None:
+    """The need that a row answers."""
+    if isinstance(fact, PurchaseOrderLine):
+        return fact.reorder_id
+    if isinstance(fact, ShipmentLine) and fact.leg == "transfer_in":
+        return fact.reorder_id
+    return None
+
+
+def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -> bool:
+    """Whether an update changed any of the policy columns."""
+    if not isinstance(before, ItemLocation) or not isinstance(after, ItemLocation):
+        return False
+    return any(getattr(before, column) != getattr(after, column) for column in columns)
+
+
+def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> PricingTrigger:
+    fact = change.after
+    is_evaluated = (
+        evaluation_us(before.stream_time_us) != evaluation_us(after.stream_time_us)
+        or raises_review(change.before, fact)
+        or _differ(change.before, fact, PROPOSAL_COLUMNS)
+    )
+    if change.op == "c" and isinstance(fact, PriceChange | PriceDecision):
+        return PricingTrigger(
+            is_evaluated,
+            fact if isinstance(fact, PriceChange) else None,
+            fact if isinstance(fact, PriceDecision) else None,
+        )
+    return PricingTrigger(evaluate=True) if is_evaluated else _SILENT
+
+
+def _pricing_inputs(state: KeyState, now_us: int, trigger: PricingTrigger) -> PricingInputs:
+    stock, demand, policy = state.stock, state.demand, state.policy
+    is_asked = trigger.evaluate and policy is not None and policy.price_mode != "off"
+    return PricingInputs(
+        policy,
+        state.timeline,
+        stock.on_hand_units,
+        stock.in_transit_units,
+        state.allocated_units,
+        stock.known,
+        demand.observed_days,
+        demand.quiet_windows,
+        demand.rate_micro,
+        _sold_last_24h(state.windows, now_us) if is_asked else 0,
+        now_us,
+    )
+
+
+def _sold_last_24h(windows: dict[int, WindowRow], now_us: int) -> int:
+    """Units sold in the 144 closed windows that end in (E - DAY, E]."""
+    end_us = evaluation_us(now_us) or 0
+    starts = range(end_us - DAY_US, end_us, WINDOW_US)
+    return sum(windows[start].sold_units for start in starts if start in windows)

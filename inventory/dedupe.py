@@ -1,0 +1,163 @@
+"""What makes a re-sent record the same record, and how far back that is known (domain.md 4).
+
+The ring is a function of the log alone: identities of the partition's records whose commit time lies
+within 120 s of the newest commit time so far. While the partition's snapshot lasts it forgets
+nothing. Every replay of the same log gives the same verdicts.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final
+
+from inventory.errors import BrokenInvariant
+from inventory.model.record import Record
+
+HORIZON_US: Final = 120_000_000
+MOST_MEMBERS: Final = 500_000
+
+Identity = tuple[str, int | None, int | None, str]
+Member = tuple[int, Identity]
+
+_STREAMED_OPS = frozenset({"c", "u", "d"})
+
+
+class Admission(Enum):
+    """What the log's history says to a record, before any rule looks into it."""
+
+    NEW = "new"
+    RESENT = "resent"
+    BEFORE_DEDUPE_HORIZON = "before_dedupe_horizon"
+    SNAPSHOT_AFTER_START = "snapshot_after_start"
+    MALFORMED = "malformed"
+
+
+def identity_of(record: Record) -> Identity | None:
+    """(table, primary key, lsn, op), without lsn for a snapshot row; None if there is none."""
+    before, after = record.before, record.after
+    before_id = _row_id(before)
+    after_id = _row_id(after)
+    if (before is not None and before_id is None) or (after is not None and after_id is None):
+        return None
+    # An absent image is judged later, under its own reason; until then the row has no number.
+    primary_key = before_id if after_id is None else after_id
+    if record.op == "r":
+        return record.table, primary_key, None, "r"
+    if record.lsn is None:
+        return None
+    return record.table, primary_key, record.lsn, record.op
+
+
+def _row_id(image: object) -> int | None:
+    if not isinstance(image, dict):
+        return None
+    row_id = image.get("id")
+    return row_id if type(row_id) is int else None
+
+
+class Ring:
+    """The identities of one partition that a connector may still send again."""
+
+    __slots__ = ("_arrived", "_commits", "highest_lsn", "newest_commit_us", "streamed")
+
+    def __init__(self) -> None:
+        self._commits: dict[Identity, int] = {}
+        self._arrived: deque[Member] = deque()
+        self.newest_commit_us: int | None = None
+        self.highest_lsn: int | None = None
+        self.streamed = False  # a c, u or d has been seen: the snapshot is over
+
+    def fresh(self, record: Record) -> Admission:
+        """Judge `record` against all earlier ones of its partition, and remember it.
+
+        Raises:
+            BrokenInvariant: the ring has more than `MOST_MEMBERS` members.
+        """
+        identity = identity_of(record)
+        if identity is None:
+            return Admission.MALFORMED
+        admission = self._judged(record, identity)
+        self._remember(record, identity, is_member=admission is not Admission.RESENT)
+        return admission
+
+    def replay(self, record: Record) -> None:
+        """Remember a record that was judged in an earlier life of this worker."""
+        self.fresh(record)
+
+    def identities(self) -> tuple[Member, ...]:
+        """(commit time, identity) of every member, in the order of arrival."""
+        self._forget()
+        return tuple(member for member in self._arrived if self._remembers(member[0]))
+
+    def resume(
+        self, *, newest_commit_us: int | None, highest_lsn: int | None, streamed: bool
+    ) -> None:
+        """Take over what an earlier life of this worker knew besides the members."""
+        self.newest_commit_us = newest_commit_us
+        self.highest_lsn = highest_lsn
+        self.streamed = streamed
+
+    def restore(self, members: Iterable[Member]) -> None:
+        """Take over members that `identities` gave."""
+        for commit_us, identity in members:
+            self._commits[identity] = commit_us
+            self._arrived.append((commit_us, identity))
+
+    def _judged(self, record: Record, identity: Identity) -> Admission:
+        known_us = self._commits.get(identity)
+        if known_us is not None and self._remembers(known_us):
+            return Admission.RESENT
+        if record.op == "r":
+            return Admission.SNAPSHOT_AFTER_START if self.streamed else Admission.NEW
+        newest_us, highest = self.newest_commit_us, self.highest_lsn
+        if newest_us is None or highest is None or record.lsn is None:
+            return Admission.NEW
+        if record.commit_us < newest_us - HORIZON_US and record.lsn <= highest:
+            return Admission.BEFORE_DEDUPE_HORIZON
+        return Admission.NEW
+
+    def _remember(self, record: Record, identity: Identity, *, is_member: bool) -> None:
+        commit_us, lsn = record.commit_us, record.lsn
+        if self.newest_commit_us is None or commit_us > self.newest_commit_us:
+            self.newest_commit_us = commit_us
+        if lsn is not None and (self.highest_lsn is None or lsn > self.highest_lsn):
+            self.highest_lsn = lsn
+        if record.op in _STREAMED_OPS:
+            self.streamed = True
+        if is_member and self._remembers(commit_us):
+            self._commits[identity] = commit_us
+            self._arrived.append((commit_us, identity))
+        self._forget()
+
+    def _remembers(self, commit_us: int) -> bool:
+        if not self.streamed or self.newest_commit_us is None:
+            return True
+        return commit_us >= self.newest_commit_us - HORIZON_US
+
+    def _forget(self) -> None:
+        arrived = self._arrived
+        while arrived and not self._remembers(arrived[0][0]):
+            self._drop(arrived.popleft())
+        if len(arrived) > MOST_MEMBERS:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Drop what an older member with a later commit time has kept from being dropped."""
+        kept: deque[Member] = deque()
+        for member in self._arrived:
+            if self._remembers(member[0]):
+                kept.append(member)
+            else:
+                self._drop(member)
+        self._arrived = kept
+        if len(kept) > MOST_MEMBERS:
+            problem = (
+                f"dedupe ring: {len(kept)} records within 120 s of commit time "
+                f"{self.newest_commit_us}, at most {MOST_MEMBERS} are allowed"
+            )
+            raise BrokenInvariant(problem)
+
+    def _drop(self, member: Member) -> None:
+        commit_us, identity = member
+        if self._commits.get(identity) == commit_us:
+            del self._commits[identity]

@@ -1,0 +1,54 @@
+"""What can go wrong inside the rules.
+
+    InventoryError
+    ├── Rejected          a record that must have no effect; goes to `stock.rejected`
+    └── BrokenInvariant   the log or the state contradicts itself; whoever folds has to stop
+"""
+
+from typing import Final
+
+MALFORMED: Final = "malformed"
+BEFORE_DEDUPE_HORIZON: Final = "before_dedupe_horizon"
+UNKNOWN_TABLE: Final = "unknown_table"
+UNKNOWN_OP: Final = "unknown_op"
+SNAPSHOT_AFTER_START: Final = "snapshot_after_start"
+NO_BEFORE_IMAGE: Final = "no_before_image"
+NO_AFTER_IMAGE: Final = "no_after_image"
+KEY_MISMATCH: Final = "key_mismatch"
+PRICE_ROW_IMMUTABLE: Final = "price_row_immutable"
+LIMIT: Final = "limit"
+COUNT_BEYOND_HORIZON: Final = "count_beyond_horizon"
+OVERFLOW: Final = "overflow"
+
+# In order of precedence: the first that applies is the verdict (domain.md 11.2).
+REASONS: Final = (
+    MALFORMED,
+    BEFORE_DEDUPE_HORIZON,
+    UNKNOWN_TABLE,
+    UNKNOWN_OP,
+    SNAPSHOT_AFTER_START,
+    NO_BEFORE_IMAGE,
+    NO_AFTER_IMAGE,
+    KEY_MISMATCH,
+    PRICE_ROW_IMMUTABLE,
+    LIMIT,
+    COUNT_BEYOND_HORIZON,
+    OVERFLOW,
+)
+
+
+class InventoryError(Exception):
+    """Base of everything that the rules raise."""
+
+
+class Rejected(InventoryError):
+    """A record without effect: `reason` is one of `REASONS`, `detail` says what was seen."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class BrokenInvariant(InventoryError):
+    """Something that cannot happen has happened; going on would spread it."""

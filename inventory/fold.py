@@ -1,0 +1,196 @@
+"""The fold: state and record in, state and outputs out. All that decides anything is called here.
+
+Order inside a record (domain.md 11.1): idempotence, table, op and images, limits, the stream time
+that the record would set, the count horizon, folding of the days that now pass the horizon (by the
+rules from before the record), lateness, effect, demand, replenishment, pricing, range. A rejected
+record leaves the state as it was, stream time included.
+"""
+
+from dataclasses import replace
+
+from inventory.clock import clock_after
+from inventory.decisions import decide, demand_after
+from inventory.dedupe import Admission
+from inventory.errors import COUNT_BEYOND_HORIZON, LIMIT, Rejected
+from inventory.facts import Heartbeat, ItemLocation, PriceChange
+from inventory.folds.demand import rules_of
+from inventory.folds.effects import approved, effect_of
+from inventory.folds.horizon import Retained, fold_days
+from inventory.folds.sales import record_effect
+from inventory.folds.stock import after_movements, with_count, without_count
+from inventory.judging import Change, judge
+from inventory.model.arithmetic import day_of
+from inventory.model.ids import InvKey, Position
+from inventory.model.outputs import LateSale, Output
+from inventory.model.price_timeline import PriceRow, add_row, prune
+from inventory.model.record import Record
+from inventory.model.state import Demand, KeyState, Stock, WindowRow
+from inventory.model.value import value
+from inventory.ranges import check_ranges
+from inventory.windows import horizon_us
+
+MOST_COUNTS_PER_DAY = 1000
+
+APPLIED = "applied"
+RESENT = "resent"
+REPLAYED = "replayed"
+REJECTED = "rejected:"
+
+
+@value
+class Folded:
+    """What one record does to its key.
+
+    `verdict` is applied, resent, replayed or rejected:<reason>; only `applied` carries outputs,
+    a late sale or changed rows. `detail` says why a record is rejected.
+    """
+
+    state: KeyState | None
+    verdict: str
+    late: LateSale | None = None
+    outputs: tuple[Output, ...] = ()
+    windows_changed: tuple[int, ...] = ()
+    windows_dropped: tuple[int, ...] = ()
+    detail: str = ""
+
+
+@value
+class _Moment:
+    """The clock around one record; `horizon_at_us` is that of the new stream time."""
+
+    mode: str
+    old_us: int | None
+    now_us: int | None
+    old_horizon_us: int | None
+    horizon_at_us: int | None
+
+
+@value
+class _Held:
+    """Stock and rows after the record's effect, and what happened to the rows."""
+
+    stock: Stock
+    windows: dict[int, WindowRow]
+    final_demand: Demand
+    late: LateSale | None
+    changed: tuple[int, ...]
+    dropped: tuple[int, ...]
+
+
+def fold(state: KeyState | None, record: Record, admission: Admission, generation: int) -> Folded:
+    """Fold `record` into the state of its key; `state` is None before the key's first record.
+
+    The caller has made sure that `record` stands behind the state's position.
+    """
+    at = Position(generation, record.offset)
+    if admission is Admission.RESENT:
+        if state is None:
+            return Folded(None, RESENT)
+        return Folded(replace(state, position=at, resent=state.resent + 1), RESENT)
+    try:
+        change = judge(record, admission, is_known_key=state is not None)
+        before = KeyState(InvKey(record.key), at) if state is None else state
+        if isinstance(change.after or change.before, Heartbeat):
+            return Folded(replace(before, position=at), APPLIED)
+        return _applied(before, change, record.commit_us, at)
+    except Rejected as rejection:
+        return Folded(state, REJECTED + rejection.reason, detail=rejection.detail)
+
+
+def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> Folded:
+    mode, now_us = clock_after(before, change, commit_us)
+    old_us = before.stream_time_us
+    moment = _Moment(mode, old_us, now_us, horizon_us(old_us), horizon_us(now_us))
+    _check_counts(before.stock, change, moment.horizon_at_us)
+    held = _effect(before, change, moment)
+    timeline, policy = _reference(before, change, moment)
+    after = KeyState(
+        before.inv_key,
+        at,
+        before.resent,
+        mode,
+        now_us,
+        held.stock,
+        held.windows,
+        held.final_demand,
+        before.demand,
+        timeline,
+        policy,
+        before.base_position_units,
+        before.safety_stock_units,
+        before.reorder_point_units,
+        before.order_up_to_units,
+        before.episode,
+        before.price_episode,
+    )
+    demand = demand_after(before, after, change)
+    if demand is not before.demand:
+        after = replace(after, demand=demand)
+    after, outputs = decide(before, after, change)
+    check_ranges(before, after, held.changed, outputs)
+    return Folded(after, APPLIED, held.late, outputs, held.changed, held.dropped)
+
+
+def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> None:
+    """The limit per day and the horizon; both look at approved images only."""
+    old, new = approved(change.before), approved(change.after)
+    if old is None and new is None:
+        return
+    if new is not None:
+        day = day_of(new.at_us)
+        others = sum(count.id != new.id and day_of(count.at_us) == day for count in stock.counts)
+        if others >= MOST_COUNTS_PER_DAY:
+            detail = f"{others} approved counts on day {day}, at most {MOST_COUNTS_PER_DAY}"
+            raise Rejected(LIMIT, detail)
+    for count in (old, new):
+        if count is not None and horizon_at_us is not None and count.at_us < horizon_at_us:
+            detail = f"count {count.id} of {count.at_us} is before the horizon {horizon_at_us}"
+            raise Rejected(COUNT_BEYOND_HORIZON, detail)
+
+
+def _effect(before: KeyState, change: Change, moment: _Moment) -> _Held:
+    retained = Retained(before.stock, before.windows, before.final_demand, ())
+    if moment.horizon_at_us is not None and moment.horizon_at_us != moment.old_horizon_us:
+        rules = rules_of(before.policy, before.timeline)
+        retained = fold_days(
+            retained, old_us=moment.old_horizon_us, new_us=moment.horizon_at_us, rules=rules
+        )
+    stock, dropped = retained.stock, retained.dropped
+    old, new = approved(change.before), approved(change.after)
+    if old is not None or new is not None:
+        stock = _recounted(stock, retained.windows, change)
+        return _Held(stock, retained.windows, retained.final_demand, None, (), dropped)
+    effect = effect_of(change.before, change.after)
+    stock = after_movements(stock, effect, moment.horizon_at_us)
+    recorded = record_effect(retained.windows, effect, moment.horizon_at_us, moment.now_us)
+    return _Held(
+        stock, recorded.windows, retained.final_demand, recorded.late, recorded.changed, dropped
+    )
+
+
+def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
+    """Counts are assertions of a row, found by its id: the last applied image is in force."""
+    old, new = approved(change.before), approved(change.after)
+    for count in (old, new):
+        if count is not None:
+            stock = without_count(stock, windows, count.id)
+    return stock if new is None else with_count(stock, windows, new)
+
+
+def _reference(
+    before: KeyState, change: Change, moment: _Moment
+) -> tuple[tuple[PriceRow, ...], ItemLocation | None]:
+    """Prices and policy after the record; old prices go when a day ends or a price comes."""
+    after, timeline, policy = change.after, before.timeline, before.policy
+    if isinstance(after, ItemLocation):
+        policy = after
+    elif isinstance(change.before, ItemLocation):
+        policy = None
+    is_price = isinstance(after, PriceChange)
+    if isinstance(after, PriceChange):
+        timeline = add_row(timeline, after)
+    is_new_day = moment.horizon_at_us != moment.old_horizon_us
+    if moment.now_us is not None and timeline and (is_price or is_new_day):
+        pruned = prune(timeline, moment.now_us)
+        timeline = timeline if pruned == timeline else pruned
+    return timeline, policy

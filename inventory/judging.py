@@ -1,0 +1,143 @@
+"""From a record to a change: everything that can be said against it without looking at stock.
+
+The order of the checks is the order of the reason codes (domain.md 11.2).
+"""
+
+from inventory.dedupe import Admission
+from inventory.errors import (
+    BEFORE_DEDUPE_HORIZON,
+    KEY_MISMATCH,
+    MALFORMED,
+    NO_AFTER_IMAGE,
+    NO_BEFORE_IMAGE,
+    PRICE_ROW_IMMUTABLE,
+    SNAPSHOT_AFTER_START,
+    UNKNOWN_OP,
+    UNKNOWN_TABLE,
+    Rejected,
+)
+from inventory.facts import Fact
+from inventory.model.ids import InvKey
+from inventory.model.record import Record
+from inventory.model.value import value
+from inventory.parsing import PARSERS
+
+HEARTBEAT_PREFIX = "~heartbeat|"
+
+_LOCATION_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+_LONGEST_LOCATION = 24
+_LONGEST_SKU = 32
+_OPS = frozenset({"c", "u", "d", "r"})
+
+
+@value
+class Change:
+    """A record whose images follow every rule: what the row was and what it is."""
+
+    op: str
+    before: Fact | None
+    after: Fact | None
+
+
+def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
+    """The change in `record`; `is_known_key` spares the check of a key that passed it before.
+
+    Raises:
+        Rejected: with the first reason that applies.
+    """
+    _check_admission(record, admission)
+    before, after = _images(record)
+    _check_key(record, before, after, is_known_key=is_known_key)
+    if record.table == "price_change" and before is not None:
+        detail = f"price_change {record.op}: prices are added, never changed"
+        raise Rejected(PRICE_ROW_IMMUTABLE, detail)
+    parse = PARSERS[record.table]
+    key = InvKey(record.key)
+    return Change(
+        record.op,
+        None if before is None else parse(key, before),
+        None if after is None else parse(key, after),
+    )
+
+
+def _check_admission(record: Record, admission: Admission) -> None:
+    if admission is Admission.MALFORMED:
+        detail = "no identity: images must be rows with an integer id, and a change needs an lsn"
+        raise Rejected(MALFORMED, detail)
+    if admission is Admission.BEFORE_DEDUPE_HORIZON:
+        detail = f"commit time {record.commit_us} and lsn {record.lsn} are older than the ring"
+        raise Rejected(BEFORE_DEDUPE_HORIZON, detail)
+    if record.table not in PARSERS:
+        detail = f"table {record.table!r:.80} is not captured"
+        raise Rejected(UNKNOWN_TABLE, detail)
+    if record.op not in _OPS:
+        detail = f"op must be c, u, d or r, got {record.op!r:.80}"
+        raise Rejected(UNKNOWN_OP, detail)
+    if admission is Admission.SNAPSHOT_AFTER_START:
+        detail = "a snapshot row after the first change of the partition"
+        raise Rejected(SNAPSHOT_AFTER_START, detail)
+
+
+def _images(record: Record) -> tuple[dict[str, object] | None, dict[str, object] | None]:
+    """The images that the operation speaks of."""
+    before = record.before if record.op in ("u", "d") else None
+    after = record.after if record.op != "d" else None
+    if record.op in ("u", "d") and before is None:
+        detail = f"{record.table} {record.op}: before is missing; is the replica identity FULL?"
+        raise Rejected(NO_BEFORE_IMAGE, detail)
+    if record.op != "d" and after is None:
+        detail = f"{record.table} {record.op}: after is missing"
+        raise Rejected(NO_AFTER_IMAGE, detail)
+    # Admission has made sure that an image is a row.
+    return (
+        before if isinstance(before, dict) else None,
+        after if isinstance(after, dict) else None,
+    )
+
+
+def _check_key(
+    record: Record,
+    before: dict[str, object] | None,
+    after: dict[str, object] | None,
+    *,
+    is_known_key: bool,
+) -> None:
+    key = record.key
+    if not is_known_key and not is_key(key) and not is_heartbeat_key(key):
+        detail = f"key must be LOCATION|SKU, got {key!r:.80}"
+        raise Rejected(KEY_MISMATCH, detail)
+    location, _, sku = key.partition("|")
+    for image in (before, after):
+        if image is not None:
+            _check_image_key(image, (("inv_key", key), ("location", location), ("sku", sku)))
+    if before is not None and after is not None and before["id"] != after["id"]:
+        detail = f"id must not change, got {before['id']} and {after['id']}"
+        raise Rejected(KEY_MISMATCH, detail)
+
+
+def _check_image_key(image: dict[str, object], wanted: tuple[tuple[str, str], ...]) -> None:
+    for column, expected in wanted:
+        found = image.get(column)
+        if found is not None and found != expected:
+            detail = f"{column} must be {expected!r:.80} as in the key, got {found!r:.80}"
+            raise Rejected(KEY_MISMATCH, detail)
+
+
+def is_key(key: str) -> bool:
+    """Whether `key` is LOCATION|SKU by domain.md 0."""
+    location, bar, sku = key.partition("|")
+    return (
+        bar == "|"
+        and 1 <= len(location) <= _LONGEST_LOCATION
+        and _LOCATION_CHARACTERS.issuperset(location)
+        and 1 <= len(sku) <= _LONGEST_SKU
+        and "|" not in sku
+        and sku.isprintable()
+        and sku == sku.strip(" ")
+    )
+
+
+def is_heartbeat_key(key: str) -> bool:
+    """Whether `key` is that of a partition's heartbeat row: ~heartbeat|n."""
+    number = key.removeprefix(HEARTBEAT_PREFIX)
+    return number != key and number.isascii() and number.isdigit()

@@ -1,0 +1,168 @@
+"""Everything that is known of one key. Values: a fold builds a new one, nobody mutates any.
+
+Dictionaries inside count as values too: whoever changes one copies it first.
+"""
+
+from dataclasses import field, replace
+
+from inventory.model.episode import IDLE, NO_PROPOSAL, Episode, PriceEpisode
+from inventory.model.ids import InvKey, Position
+from inventory.model.policy import ItemLocation
+from inventory.model.price_timeline import PriceRow
+from inventory.model.value import value
+
+OPENING_KIND = "opening"
+
+
+@value
+class Count:
+    """An approved count: on-hand was `units` at the end of the second `at_us`."""
+
+    at_us: int
+    id: int
+    units: int
+    kind: str
+
+
+@value
+class Stock:
+    """The buckets of a key and what the count rule needs (domain.md 2.4).
+
+    `counts` are the retained ones in the order (at_us, id). `opening_units` is on-hand by all facts
+    before the horizon, `opening_count` the last count among them.
+    """
+
+    on_hand_units: int = 0
+    unavailable_units: int = 0
+    on_order_units: int = 0
+    in_transit_units: int = 0
+    sum_movements_units: int = 0
+    shrink_units: int = 0
+    opening_units: int = 0
+    opening_count: Count | None = None
+    counts: tuple[Count, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether anybody has ever counted, as far as the facts in force say."""
+        return self.opening_count is not None or bool(self.counts)
+
+    @property
+    def last_count(self) -> Count | None:
+        """The count that re-bases on-hand, None before the first."""
+        return self.counts[-1] if self.counts else self.opening_count
+
+    @property
+    def sum_variances_units(self) -> int:
+        """Σ variances, by the identity on-hand = Σ movements + Σ variances."""
+        return self.on_hand_units - self.sum_movements_units
+
+
+@value
+class WindowRow:
+    """One ten-minute window of a key (domain.md 3.2).
+
+    `moves` holds the net on-hand movement of each second that has one other than 0, keyed by the
+    second in epoch microseconds. `had_line` stays once a sale or return line touched the row.
+    """
+
+    start_us: int
+    sold_units: int = 0
+    returned_units: int = 0
+    sale_lines: int = 0
+    return_lines: int = 0
+    revenue_minor: int = 0
+    late_lines: int = 0
+    window_revision: int = 0
+    had_line: bool = False
+    moves: dict[int, int] = field(default_factory=dict)
+
+
+@value
+class Demand:
+    """What complete days have taught (domain.md 3.3); None is unknown.
+
+    `begun`: a first day has started the record. `tsb_p_micro` and `tsb_z_micro` are known only
+    while the last observation was made by `tsb`.
+    """
+
+    begun: bool = False
+    rate_micro: int | None = None
+    mad_micro: int | None = None
+    tsb_p_micro: int | None = None
+    tsb_z_micro: int | None = None
+    observed_days: int = 0
+    quiet_windows: int = 0
+    rate_at_last_sale_micro: int | None = None
+
+
+NO_STOCK = Stock()
+NO_DEMAND = Demand()
+
+
+@value
+class KeyState:
+    """All that is known of one key, at one position.
+
+    `stock`, `windows` and `final_demand` go together: rows and counts before the horizon of
+    `stream_time_us` are folded into `stock.opening_units` and into `final_demand`. `demand` is
+    `final_demand` and the retained complete days after it.
+    """
+
+    inv_key: InvKey
+    position: Position
+    resent: int = 0
+    clock_mode: str = "live"
+    stream_time_us: int | None = None
+    stock: Stock = field(default_factory=lambda: NO_STOCK)
+    windows: dict[int, WindowRow] = field(default_factory=dict)
+    final_demand: Demand = field(default_factory=lambda: NO_DEMAND)
+    demand: Demand = field(default_factory=lambda: NO_DEMAND)
+    timeline: tuple[PriceRow, ...] = ()
+    policy: ItemLocation | None = None
+    base_position_units: int = 0
+    safety_stock_units: int = 0
+    reorder_point_units: int | None = None
+    order_up_to_units: int | None = None
+    episode: Episode = field(default_factory=lambda: IDLE)
+    price_episode: PriceEpisode = field(default_factory=lambda: NO_PROPOSAL)
+
+    @property
+    def key(self) -> InvKey:
+        """The key, under the name that a position's owner uses for it."""
+        return self.inv_key
+
+    @property
+    def on_hand_units(self) -> int:
+        """On-hand by the count rule."""
+        return self.stock.on_hand_units
+
+    @property
+    def unavailable_units(self) -> int:
+        """At the location, not for sale."""
+        return self.stock.unavailable_units
+
+    @property
+    def on_order_units(self) -> int:
+        """Ordered and not yet received."""
+        return self.stock.on_order_units
+
+    @property
+    def in_transit_units(self) -> int:
+        """The shipped part of what is inbound."""
+        return self.stock.in_transit_units
+
+    @property
+    def allocated_units(self) -> int:
+        """Promised to open customer orders."""
+        return 0 if self.policy is None else self.policy.allocated_units
+
+    @property
+    def stock_known(self) -> bool:
+        """Whether anybody has ever counted."""
+        return self.stock.known
+
+
+def with_windows(state: KeyState, windows: dict[int, WindowRow]) -> KeyState:
+    """The same state with these rows: puts level and rows from two changelogs together."""
+    return replace(state, windows=windows)

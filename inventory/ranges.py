@@ -1,0 +1,108 @@
+"""Stored integers lie within ±(2^53 - 1); a record whose result does not is rejected, whole.
+
+Checked is what the record may have changed; the rest was checked when it changed (domain.md 0).
+"""
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+from inventory.errors import OVERFLOW, Rejected
+from inventory.model.arithmetic import MAX_STORED
+from inventory.model.outputs import Output
+from inventory.model.policy import ItemLocation
+from inventory.model.state import Demand, KeyState, Stock, WindowRow
+
+_POLICY_COLUMNS = tuple(column.name for column in fields(ItemLocation))
+
+
+def check_ranges(
+    before: KeyState, after: KeyState, changed: tuple[int, ...], outputs: tuple[Output, ...]
+) -> None:
+    """Reject the record if any number that it changed leaves the range.
+
+    Raises:
+        Rejected: with reason `overflow`.
+    """
+    _check("stock", _stock_numbers(after.stock))
+    _check(
+        "level",
+        (
+            after.stream_time_us or 0,
+            after.base_position_units,
+            after.safety_stock_units,
+            after.reorder_point_units or 0,
+            after.order_up_to_units or 0,
+            after.episode.until_us or 0,
+            after.price_episode.blocked_until_us or 0,
+        ),
+    )
+    for start_us in changed:
+        _check("window", _row_numbers(after.windows[start_us]))
+    if after.stock.counts is not before.stock.counts and after.stock.counts:
+        _check("count", (after.stock.counts[-1].at_us,))
+    if after.demand is not before.demand:
+        _check("demand", _demand_numbers(after.demand))
+        _check("demand", _demand_numbers(after.final_demand))
+    if after.policy is not before.policy and after.policy is not None:
+        _check("item_location", _policy_numbers(after.policy))
+    if after.timeline is not before.timeline:
+        for row in after.timeline:
+            _check("price", (row.effective_from_us, row.step))
+    for output in outputs:
+        _check("decision", _output_numbers(output))
+
+
+def _check(name: str, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        if not -MAX_STORED <= number <= MAX_STORED:
+            detail = f"{name}: results must lie within ±(2^53 - 1), got {number}"
+            raise Rejected(OVERFLOW, detail)
+
+
+def _stock_numbers(stock: Stock) -> tuple[int, ...]:
+    return (
+        stock.on_hand_units,
+        stock.unavailable_units,
+        stock.on_order_units,
+        stock.in_transit_units,
+        stock.sum_movements_units,
+        stock.sum_variances_units,
+        stock.shrink_units,
+        stock.opening_units,
+    )
+
+
+def _row_numbers(row: WindowRow) -> tuple[int, ...]:
+    return (
+        row.start_us,
+        row.sold_units,
+        row.returned_units,
+        row.sale_lines,
+        row.return_lines,
+        row.revenue_minor,
+        *row.moves.values(),
+    )
+
+
+def _demand_numbers(demand: Demand) -> tuple[int, ...]:
+    return (
+        demand.tsb_p_micro or 0,
+        demand.quiet_windows,
+        demand.observed_days,
+    )
+
+
+def _policy_numbers(policy: ItemLocation) -> Iterable[int]:
+    for column in _POLICY_COLUMNS:
+        found = getattr(policy, column)
+        if isinstance(found, int):
+            yield found
+        elif isinstance(found, tuple):
+            yield from found
+
+
+def _output_numbers(output: Output) -> Iterable[int]:
+    for column in fields(output):
+        found = getattr(output, column.name)
+        if isinstance(found, int):
+            yield found

@@ -1,0 +1,37 @@
+"""Ten-minute windows and the days that are still kept, as functions of a key's stream time.
+
+A window is [start, start + W), aligned to 1970 UTC. Stream time None means that the key has no
+clock yet: nothing is closed, nothing is past the horizon (domain.md 3.1, 3.2).
+"""
+
+from typing import Final
+
+from inventory.model.arithmetic import DAY_US, WINDOW_US
+
+GRACE_US: Final = WINDOW_US
+RETAINED_DAYS_BEFORE_TODAY: Final = 3
+WINDOWS_PER_DAY: Final = 144
+
+
+def horizon_us(stream_time_us: int | None) -> int | None:
+    """Start of the oldest retained day: today and the three UTC days before are retained."""
+    if stream_time_us is None:
+        return None
+    return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
+
+
+def is_closed(start_us: int, stream_time_us: int | None) -> bool:
+    """Whether the grace of the window that starts at `start_us` is over."""
+    return stream_time_us is not None and stream_time_us >= start_us + WINDOW_US + GRACE_US
+
+
+def complete_before_us(stream_time_us: int) -> int:
+    """End of the last complete day: stream time has passed it by the grace (domain.md 3.3)."""
+    return (stream_time_us - GRACE_US) // DAY_US * DAY_US
+
+
+def evaluation_us(stream_time_us: int | None) -> int | None:
+    """E of domain.md 6.1: end of the last closed window; prices are looked at when it moves."""
+    if stream_time_us is None:
+        return None
+    return (stream_time_us - GRACE_US) // WINDOW_US * WINDOW_US
