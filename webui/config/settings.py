@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "csp",
     "webui.ledger",
+    "webui.trading",
     "webui.readmodel",
     *DESKS,
 ]

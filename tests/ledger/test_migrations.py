@@ -1,0 +1,42 @@
+import psycopg
+import pytest
+
+from tests.ledger.postgres import Server
+
+APPS = ("ledger", "readmodel")
+
+
+def objects(server: Server, database: str) -> list[tuple[object, ...]]:
+    """Everything that migrations make in our schemas, with the columns of tables."""
+    with psycopg.connect(server.url("postgres", database)) as connection:
+        return connection.execute(
+            "SELECT n.nspname, c.relname, c.relkind::text, c.relreplident::text,"
+            " c.relacl::text, array_agg(a.attname::text ORDER BY a.attname)"
+            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0"
+            " WHERE n.nspname IN ('retail', 'read_model', 'app') AND c.relname !~ '^(auth|django)_'"
+            " GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2"
+        ).fetchall()
+
+
+@pytest.fixture
+def own_database(server: Server) -> str:
+    name = server.create_database()
+    server.manage(name, "migrate", "--verbosity", "0")
+    return name
+
+
+def test_every_migration_reverses_and_applies_again(server: Server, own_database: str) -> None:
+    before = objects(server, own_database)
+
+    for app in reversed(APPS):
+        server.manage(own_database, "migrate", app, "zero", "--verbosity", "0")
+    between = objects(server, own_database)
+    server.manage(own_database, "migrate", "--verbosity", "0")
+
+    assert between == []
+    assert objects(server, own_database) == before
+
+
+def test_models_and_migrations_agree(server: Server, own_database: str) -> None:
+    assert "No changes" in server.manage(own_database, "makemigrations", "--check", "--dry-run")
