@@ -52,7 +52,6 @@ def _expected() -> tuple[type[Exception], ...]:
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (
         ("webui.ledger.services", "LedgerError"),
-        ("webui.trading.retail_file", "RetailFileError"),
         ("bench.watch", "BenchFailed"),
         ("analytics.backfill.plan", "UnknownRun"),
     ):

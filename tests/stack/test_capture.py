@@ -1,0 +1,24 @@
+"""What the connector puts on the topics today is what the golden messages say."""
+
+import json
+
+from tests.golden import recorder
+from tests.stack.running import RunningStack
+
+
+def shape(value: str) -> dict[str, object]:
+    envelope = json.loads(value)
+    images = {side: envelope[side] and sorted(envelope[side]) for side in ("before", "after")}
+    return images | {"op": envelope["op"], "source": sorted(envelope["source"])}
+
+
+def test_key_partition_and_fields_of_each_message_are_those_of_the_golden_one(
+    stack: RunningStack,
+) -> None:
+    recorded, kept = recorder.record(stack.settings), recorder.kept()
+
+    assert recorded.keys() == kept.keys()
+    for name, now in recorded.items():
+        then = kept[name]
+        assert (now.topic, now.partition, now.key) == (then.topic, then.partition, then.key), name
+        assert shape(now.value) == shape(then.value), name

@@ -1,0 +1,61 @@
+"""`verify` on the running stack: silent where all is right, exact where something is not."""
+
+import json
+
+import psycopg
+
+from analytics.verify import BehindReport, verify
+from tests.analytics.shop import Shop
+from tests.stack.running import RunningStack
+
+
+def a_shop(stack: RunningStack) -> Shop:
+    shop = Shop(stack.settings.owner_database_url.get_secret_value())
+    shop.trade()
+    return shop
+
+
+def test_verify_finds_nothing_where_every_number_follows_from_the_facts(
+    stack: RunningStack,
+) -> None:
+    shop = a_shop(stack)
+
+    report = verify(shop.location, settings=stack.settings)
+
+    found = report.as_json()
+    assert report.ok, json.dumps(found, indent=1)
+    assert found["keys_compared"] == 3
+    assert found["sale_lines_committed"] == 89
+    assert found["sale_lines_counted"] == 89
+    assert found["windows_compared"] > 3
+
+
+def test_verify_names_the_key_whose_shown_number_is_wrong(stack: RunningStack) -> None:
+    shop = a_shop(stack)
+    assert verify(shop.location, settings=stack.settings).ok
+    with psycopg.connect(shop.url, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE read_model.stock SET on_hand_units = on_hand_units + 1 WHERE inv_key = %s",
+            (f"{shop.location}|C",),
+        )
+        connection.execute(
+            "UPDATE read_model.sales_window SET sold_units = sold_units + 2 WHERE inv_key = %s",
+            (f"{shop.location}|B",),
+        )
+
+    report = verify(shop.location, settings=stack.settings)
+
+    assert report.exit_code == 1
+    assert [entry["key"] for entry in report.keys] == [f"{shop.location}|C"]
+    entry = report.keys[0]
+    assert entry["workers"] == entry["facts"]
+    assert entry["read_model"]["on_hand"] == entry["facts"]["on_hand"] + 1
+    assert {entry["key"] for entry in report.windows} == {f"{shop.location}|B"}
+
+
+def test_verify_says_what_is_behind_when_it_may_not_wait(stack: RunningStack) -> None:
+    report = verify(timeout=0.0, settings=stack.settings)
+
+    assert isinstance(report, BehindReport)
+    assert report.exit_code == 2
+    assert report.behind["heartbeats"]
