@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from cdc.contracts.state import encode_level, encode_window, window_key
+
 from cdc.contracts.decisions import (
     Circumstances,
     PriceEvent,
@@ -10,8 +12,7 @@ from cdc.contracts.decisions import (
     encode_price,
     encode_reorder,
 )
-from cdc.contracts.rejects import Origin, encode_late, encode_rejection, Late, Rejection
-from cdc.contracts.state import encode_level, encode_window, window_key
+from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     PRICE_EVENTS,

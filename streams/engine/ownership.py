@@ -79,7 +79,8 @@ class Ownership:
         """Begin to take `partitions` over; returns before that is done."""
         self.assigned = frozenset(partitions)
         self.rebalances += 1
-        self._attempt = asyncio.create_task(self._take_over(self.assigned, self._attempt))
+        self.restored_at = time.monotonic()
+        self._attempt = asyncio.create_task(self._take_over(self.rebalances, self._attempt))
         await self._wake()
 
     async def owned(self, partition: int) -> OwnedPartition | None:
@@ -90,38 +91,41 @@ class Ownership:
             )
         return self.ready.get(partition)
 
-    async def close(self) -> None:
-        """Give all producers back."""
-        await self.revoked()
-        await self._broker.disown(list(self._lost))
-
-    async def _take_over(self, wanted: frozenset[int], before: asyncio.Task[None] | None) -> None:
+    async def _take_over(self, number: int, before: asyncio.Task[None] | None) -> None:
         try:
             if before is not None:
                 await before
-            await self._obtain(wanted)
+            await self._obtain(number)
         except Exception as error:  # noqa: BLE001 -- the edge of a task: whatever it is ends us
             self._on_failure(error)
 
-    async def _obtain(self, wanted: frozenset[int]) -> None:
-        await self._broker.disown([p for p in self._lost if p not in wanted])
-        former = {p: owned for p, owned in self._lost.items() if p in wanted}
-        self._lost = {}
-        if wanted != self.assigned:
-            self._lost = former
-            return
+    async def _obtain(self, number: int) -> None:
+        if number != self.rebalances:
+            return  # a later rebalance does it
+        wanted = self.assigned
+        former, self._lost = self._lost, {}
+        await self._broker.disown([p for p in former if p not in wanted])
         await self._broker.own(wanted)
         places = asyncio.Semaphore(RESTORES_AT_ONCE)
-        await asyncio.gather(*(self._obtain_one(p, former.get(p), places) for p in wanted))
+        await asyncio.gather(
+            *(self._obtain_one(number, p, former.get(p), places) for p in sorted(wanted))
+        )
 
     async def _obtain_one(
-        self, partition: int, former: OwnedPartition | None, places: asyncio.Semaphore
+        self,
+        number: int,
+        partition: int,
+        former: OwnedPartition | None,
+        places: asyncio.Semaphore,
     ) -> None:
         async with places, self._open_log() as reader:
             began = time.monotonic()
             kept = former is not None and await _is_current(former, reader)
-            owned = former if kept else await restore(partition, self._generation, reader)
-        if partition not in self.assigned or owned is None:
+            if former is not None and kept:
+                owned = former
+            else:
+                owned = await restore(partition, self._generation, reader)
+        if number != self.rebalances or partition not in self.assigned:
             return
         self.ready[partition] = owned
         self.restored_at = time.monotonic()

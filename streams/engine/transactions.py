@@ -7,7 +7,6 @@ can't do that: a process that slept through its session writes before it hears o
 
 import asyncio
 from collections.abc import Iterable, Sequence
-
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -95,6 +94,4 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
 
 def _append(batch: Any, send: Send) -> object:  # noqa: ANN401 -- aiokafka has no types
     """None if the batch is full; an empty one takes a record of any size."""
-    return batch.append(
-        timestamp=None, key=send.key, value=send.value, headers=list(send.headers)
-    )
+    return batch.append(timestamp=None, key=send.key, value=send.value, headers=list(send.headers))

@@ -11,16 +11,16 @@ from typing import Protocol
 
 import orjson
 from aiohttp import web
+from cdc.contracts.state import encode_state
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from cdc.contracts.partition import partition_of
-from cdc.contracts.state import encode_state
 from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 from streams.engine.ownership import Ownership
 from streams.engine.store import OwnedPartition
-from streams.settings import WorkerSettings
 from streams.query.metrics import Metrics
+from streams.settings import WorkerSettings
 
 LOOP_LAG_S = 5.0
 RETRY_AFTER_S = "1"

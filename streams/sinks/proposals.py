@@ -107,11 +107,16 @@ def propose(
 ) -> None:
     """Upsert proposals from events, higher revisions only; a key's new id supersedes its older.
 
-    The events may repeat what is known and may skip revisions. A worker's events of one key come
-    in order, so within one call the last of an id counts. Simulated ids must not get here.
+    The events may repeat what is known and may skip revisions. Simulated ids must not get here.
     """
-    needs = {event.output.id: event for event in reorders}
-    offers = {event.output.id: event for event in prices}
+    needs: dict[str, ReorderEvent] = {}
+    for need in reorders:
+        if need.output.id not in needs or is_newer(need, needs[need.output.id]):
+            needs[need.output.id] = need
+    offers: dict[str, PriceEvent] = {}
+    for offer in prices:
+        if offer.output.id not in offers or is_newer(offer, offers[offer.output.id]):
+            offers[offer.output.id] = offer
     upsert(connection, REORDERS, [reorder_row(event) for event in needs.values()])
     upsert(connection, PRICES, [price_row(event) for event in offers.values()])
     _supersede(
@@ -120,6 +125,11 @@ def propose(
     _supersede(
         connection, _SUPERSEDE_PRICES, [(e.at.inv_key, e.output.id) for e in offers.values()]
     )
+
+
+def is_newer(event: ReorderEvent | PriceEvent, known: ReorderEvent | PriceEvent) -> bool:
+    """Whether `event` is a later revision of the same decision."""
+    return event.output.revision > known.output.revision
 
 
 def is_simulated(event: ReorderEvent | PriceEvent) -> bool:

@@ -92,6 +92,10 @@ def _attach_queries(app: faust.App, runtime: Runtime) -> None:
     async def stop(_app: faust.App, **_: object) -> None:
         await server.stop()
 
+    @app.on_shutdown.connect
+    async def close(_app: faust.App, **_: object) -> None:
+        await runtime.close()
+
     @app.task
     async def serve() -> None:
         await server.start()

@@ -21,8 +21,8 @@ from streams.engine.records import SourceRecord
 from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
 from streams.engine.watchdog import Watchdog
-from streams.settings import WorkerSettings
 from streams.query.metrics import Metrics
+from streams.settings import WorkerSettings
 
 RESTORE_STALL_S = 120.0
 
@@ -114,6 +114,11 @@ class Runtime:
             async for batch in reader.read(STOCK_EVENTS, owned.number, owned.next_offset, until):
                 await self._fold([SourceRecord(r.offset, r.key, r.value) for r in batch], owned)
         owned.next_offset = until  # what is still missing is no record, but a hole in the offsets
+
+    async def close(self) -> None:
+        """Close the producers; call it when no chunk is in work any more."""
+        await self.ownership.revoked()
+        await self.producers.close()
 
     async def republish(self) -> None:
         """Send open decisions again, in case a consumer lost them."""

@@ -1,0 +1,125 @@
+"""Taking partitions over, keeping them through a rebalance, giving them up."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+
+from cdc.contracts.topics import STOCK_EVENTS
+from streams.engine.loop import handle_chunk
+from streams.engine.memory import MemoryBroker, MemoryWriter
+from streams.engine.ownership import Ownership
+from streams.engine.records import Stage
+from tests.streams import lives
+from tests.streams.test_engine import sold_history
+
+
+class Producers:
+    """One worker's right to write, on a memory broker."""
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        self.broker = broker
+        self.writers: dict[int, MemoryWriter] = {}
+
+    async def own(self, partitions: Iterable[int]) -> None:
+        for partition in partitions:
+            self.writers[partition] = self.broker.writer(partition)
+
+    async def disown(self, partitions: Iterable[int]) -> None:
+        for partition in partitions:
+            self.writers.pop(partition, None)
+
+    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> None:
+        await self.writers[partition].acknowledged(partition, stages)
+
+
+class Worker:
+    def __init__(self, broker: MemoryBroker) -> None:
+        self.failures: list[BaseException] = []
+        self.failed = asyncio.Event()
+        self.producers = Producers(broker)
+
+        @asynccontextmanager
+        async def open_log() -> AsyncIterator[MemoryBroker]:
+            yield broker
+
+        self.ownership = Ownership(lives.GENERATION, self.producers, open_log, self.fail)
+
+    def fail(self, error: BaseException) -> None:
+        self.failures.append(error)
+        self.failed.set()
+
+
+def test_a_partition_that_comes_back_untouched_keeps_its_state() -> None:
+    broker = sold_history(3)
+    worker = Worker(broker)
+
+    async def rebalance() -> tuple[object, object]:
+        ownership = worker.ownership
+        await ownership.assign([0])
+        first = await ownership.owned(0)
+        assert first is not None
+        await handle_chunk(lives.source_of(broker), first, worker.producers)
+        await ownership.revoked()
+        assert await ownership.owned(0) is None
+        await ownership.assign([0, 1])
+        return first, await ownership.owned(0)
+
+    before, after = asyncio.run(rebalance())
+
+    assert after is before
+    assert worker.failures == []
+
+
+def test_a_partition_that_somebody_else_moved_is_restored() -> None:
+    broker = sold_history(3)
+    worker, other = Worker(broker), Worker(broker)
+
+    async def rebalance() -> tuple[object, object]:
+        await worker.ownership.assign([0])
+        first = await worker.ownership.owned(0)
+        assert first is not None
+        await worker.ownership.revoked()
+        await other.ownership.assign([0])
+        theirs = await other.ownership.owned(0)
+        assert theirs is not None
+        await handle_chunk(lives.source_of(broker), theirs, other.producers)
+        await worker.ownership.assign([0])
+        again = await worker.ownership.owned(0)
+        assert again is not None
+        assert again.published == theirs.published
+        return first, again
+
+    before, after = asyncio.run(rebalance())
+
+    assert after is not before
+
+
+def test_waiting_for_a_partition_ends_when_it_is_taken_away() -> None:
+    worker = Worker(MemoryBroker())
+
+    async def wait() -> object:
+        assert await worker.ownership.owned(4) is None
+        await worker.ownership.assign([4])
+        waiting = asyncio.create_task(worker.ownership.owned(4))
+        await worker.ownership.revoked()
+        return await asyncio.wait_for(waiting, 5)
+
+    assert asyncio.run(wait()) is None
+    assert worker.ownership.settled
+
+
+def test_a_failure_to_take_over_is_reported() -> None:
+    broker = sold_history(3)
+    worker = Worker(broker)
+
+    async def fail() -> None:
+        owned = await lives.live(broker, lives.Crashes(), itertools.repeat(9), iter(()))
+        assert owned.next_offset == 4
+        del broker.topics[STOCK_EVENTS, 0][2:]
+        await worker.ownership.assign([0])
+        await asyncio.wait_for(worker.failed.wait(), 5)
+
+    asyncio.run(fail())
+
+    assert "new generation" in str(worker.failures[0])
