@@ -137,7 +137,10 @@ class World:
                 image = broken.break_shipment(self.rng, image)
             if self.rng.random() < 0.4 and table == "item_location":
                 image = broken.break_policy(self.rng, image)
-        self.live[(table, image["id"])] = (key, image)
+        else:
+            self.live[(table, image["id"])] = (key, image)
+        if self.rng.random() < 0.3:
+            self.live[(table, image["id"])] = (key, image)
         self.emit(key, table, "r" if self.snapshot else "c", None, image)
 
     def update(self, table: str, number: int, changes: Row) -> None:
@@ -145,7 +148,10 @@ class World:
         after = {**before, "recorded_at": self.recorded(), **changes}
         if self.rng.random() < 0.008 and table in broken.LIMITS:
             after = broken.break_limit(self.rng, table, after)
-        self.live[(table, number)] = (key, after)
+            if self.rng.random() < 0.3:
+                self.live[(table, number)] = (key, after)
+        else:
+            self.live[(table, number)] = (key, after)
         self.emit(key, table, "u", before, after)
 
     def delete(self, table: str, number: int) -> None:
@@ -190,6 +196,9 @@ def history(seed: int) -> list[Record]:
             ACTIONS["range"][1](world, key)
             if rng.random() < 0.85:
                 ACTIONS["open stock"][1](world, key)
+    if world.focus == "price" and start < 0.9:
+        ACTIONS["days"][1](world, world.keys[0])
+        length += len(world.records)
     while len(world.records) < length:
         world.tick()
         action: Callable[[World, str], None] = ACTIONS[rng.choices(names, weights)[0]][1]

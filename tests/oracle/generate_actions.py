@@ -135,6 +135,7 @@ def range_item(world: World, key: str) -> None:
         row = rows.policy_row(world.rng, world.commit, priced=world.priced, mode=world.mode[key])
         if world.focus == "price" and world.rng.random() < 0.7:
             row |= {"status": "active", "price_mode": "advise", "regular_minor": 999}
+            row |= {"cost_minor": world.rng.choice((100, 300, 500)), "margin_permille": 100}
         if world.rng.random() < 0.1:
             row["reviewed_at"] = world.now_of(key)
         world.insert(key, "item_location", row)
