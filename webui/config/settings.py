@@ -21,7 +21,14 @@ DEMO = ENVIRONMENT.demo
 # A desk is listed here once and takes part in the project when its package exists.
 DESKS = tuple(
     name
-    for name in ("webui.stock", "webui.reorders", "webui.prices", "webui.system", "webui.live")
+    for name in (
+        "webui.accounts",
+        "webui.stock",
+        "webui.reorders",
+        "webui.prices",
+        "webui.system",
+        "webui.live",
+    )
     if find_spec(name) is not None
 )
 INSTALLED_APPS = [

@@ -21,8 +21,12 @@ GRANT USAGE ON SCHEMA app TO app_rw, app_ro;
 class Command(migrate.Command):
     """Django's `migrate` into schema `app`."""
 
+    # The schema must be there before anything else; a page that does not load is no reason to wait.
+    requires_system_checks = ()
+
     @override
     def handle(self, *args: Any, **options: Any) -> str | None:
         with connections[options["database"]].cursor() as cursor:
             cursor.execute(BEFORE)
+        options["skip_checks"] = True
         return super().handle(*args, **options)

@@ -1,0 +1,27 @@
+"""Runs callables at the same time, each on a database connection of its own."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from django.db import connection
+
+PATIENCE_S = 30.0
+
+
+def at_the_same_time(*calls: Callable[[], object]) -> list[object]:
+    """What each call returned, or the exception that it raised, in the order given."""
+    gate = Barrier(len(calls))
+
+    def run(call: Callable[[], object]) -> object:
+        connection.ensure_connection()
+        gate.wait(PATIENCE_S)
+        try:
+            return call()
+        except Exception as problem:  # noqa: BLE001 -- the outcome is what the test looks at
+            return problem
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls, timeout=PATIENCE_S))

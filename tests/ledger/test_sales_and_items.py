@@ -1,0 +1,188 @@
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.ledger.rows import NOON
+from webui.ledger import services
+from webui.ledger.services import Conflict, RangedItem, SaleRow, ServiceError
+
+
+def sale(number: int, **changes: object) -> SaleRow:
+    return SaleRow("L", "S", "till-1", str(number), 1, 999, NOON)._replace(**changes)
+
+
+def test_a_sale_is_one_row_under_its_key(ledger: psycopg.Connection) -> None:
+    sale_id = services.record_sale(
+        location="L",
+        sku="S",
+        quantity_units=2,
+        amount_minor=1998,
+        source="till-1",
+        source_ref="7",
+        occurred_at=NOON,
+        actor="associate",
+    )
+
+    found = ledger.execute(
+        "SELECT id, inv_key, quantity_units, amount_minor, condition, recorded_by"
+        " FROM retail.sale_line"
+    ).fetchall()
+    assert found == [(sale_id, "L|S", 2, 1998, "resaleable", "associate")]
+
+
+def test_a_sale_that_a_till_sends_twice_is_refused(ledger: psycopg.Connection) -> None:
+    given = {"location": "L", "sku": "S", "quantity_units": 1, "amount_minor": 1}
+    services.record_sale(**given, source="till-1", source_ref="7")
+
+    with pytest.raises(Conflict, match="recorded already"):
+        services.record_sale(**given, source="till-1", source_ref="7")
+
+    assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("quantity_units", 0),
+        ("quantity_units", 1_000_001),
+        ("quantity_units", True),
+        ("amount_minor", 100_000_000_001),
+        ("condition", "lost"),
+        ("location", "l"),
+        ("sku", "a|b"),
+        ("sku", " a"),
+        ("source", ""),
+        ("occurred_at", datetime(1999, 12, 31, tzinfo=UTC)),
+        ("occurred_at", datetime(2026, 1, 1)),  # noqa: DTZ001 -- a time without a zone is the case
+    ],
+)
+def test_a_forbidden_value_is_named_with_its_rule(
+    ledger: psycopg.Connection, field: str, value: object
+) -> None:
+    given: dict[str, object] = {
+        "location": "L",
+        "sku": "S",
+        "quantity_units": 1,
+        "amount_minor": 1,
+        "source": "till-1",
+        "source_ref": "7",
+    }
+
+    with pytest.raises(ServiceError) as refusal:
+        services.record_sale(**given | {field: value})
+
+    assert (refusal.value.field, refusal.value.value) == (field, value)
+    assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (0,)
+
+
+def test_a_batch_keeps_its_order_and_skips_what_is_there(ledger: psycopg.Connection) -> None:
+    first = services.record_sales(rows=[sale(n) for n in range(100)])
+    second = services.record_sales(rows=[sale(n) for n in range(50, 150)])
+
+    assert (first, second) == ((100, 0), (50, 50))
+    refs = ledger.execute("SELECT source_ref FROM retail.sale_line ORDER BY id").fetchall()
+    assert refs == [(str(n),) for n in range(150)]
+
+
+def test_a_batch_with_one_bad_row_writes_nothing_and_names_the_row(
+    ledger: psycopg.Connection,
+) -> None:
+    with pytest.raises(ServiceError, match=r"rows\[1\]\.quantity_units"):
+        services.record_sales(rows=[sale(1), sale(2, quantity_units=0)])
+
+    assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (0,)
+
+
+def test_ranging_an_item_writes_an_opening_count_of_zero(ledger: psycopg.Connection) -> None:
+    services.range_item(location="L", sku="S", policy={"pack_units": 6, "endings": [49, 99]})
+
+    assert ledger.execute("SELECT units, kind, status FROM retail.stock_count").fetchall() == [
+        (0, "opening", "approved")
+    ]
+    assert ledger.execute(
+        "SELECT pack_units, endings, ladder_permille, clock_mode FROM retail.item_location"
+    ).fetchone() == (6, [49, 99], [100, 200, 300, 500], "live")
+
+
+def test_an_item_is_ranged_once_and_counted_once(ledger: psycopg.Connection) -> None:
+    services.range_item(location="L", sku="S", opening_units=7)
+
+    with pytest.raises(Conflict, match="ranged already"):
+        services.range_item(location="L", sku="S", opening_units=9)
+
+    assert services.range_items(items=[RangedItem("L", "S", {}), RangedItem("L", "T", {})]) == 1
+    counts = ledger.execute("SELECT sku, units FROM retail.stock_count ORDER BY sku").fetchall()
+    assert counts == [("S", 7), ("T", 0)]
+
+
+def test_an_item_ranged_uncounted_has_no_count(ledger: psycopg.Connection) -> None:
+    services.range_item(location="L", sku="S", opening_units=None)
+
+    assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (0,)
+
+
+def test_an_unknown_policy_column_is_refused(ledger: psycopg.Connection) -> None:
+    with pytest.raises(ServiceError, match="pack_size"):
+        services.range_item(location="L", sku="S", policy={"pack_size": 6})
+
+
+def test_a_policy_change_reports_and_logs_what_moved(ledger: psycopg.Connection) -> None:
+    services.range_item(location="L", sku="S", policy={"pack_units": 6})
+
+    moved = services.set_policy(
+        location="L", sku="S", changes={"pack_units": 12, "moq_units": 0}, actor="buyer"
+    )
+
+    assert moved == {"pack_units": [6, 12]}
+    logged = ledger.execute(
+        "SELECT actor, detail FROM app.action_log WHERE action = 'policy'"
+    ).fetchall()
+    assert logged == [("buyer", {"pack_units": [6, 12]})]
+
+
+def test_a_policy_that_breaks_a_check_is_a_service_error(ledger: psycopg.Connection) -> None:
+    services.range_item(location="L", sku="S")
+
+    with pytest.raises(ServiceError, match="item_location_fixed_levels"):
+        services.set_policy(location="L", sku="S", changes={"replenish_family": "sS"})
+
+
+def test_a_count_given_twice_with_one_command_is_one_count(ledger: psycopg.Connection) -> None:
+    command = uuid4()
+    first = services.approve_count(location="L", sku="S", units=5, command_id=command)
+    second = services.approve_count(location="L", sku="S", units=5, command_id=command)
+
+    assert first == second
+    assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (1,)
+
+
+def test_a_count_is_voided_once_and_only_while_it_is_young(ledger: psycopg.Connection) -> None:
+    young = services.approve_count(location="L", sku="S", units=5)
+    old = services.approve_count(
+        location="L",
+        sku="S",
+        units=5,
+        occurred_at=datetime.now(UTC) - timedelta(days=3),  # noqa: TID251 -- the rule compares with the clock
+    )
+
+    services.void_count(count_id=young, actor="manager")
+
+    with pytest.raises(Conflict, match="void already"):
+        services.void_count(count_id=young)
+    with pytest.raises(ServiceError, match="48"):
+        services.void_count(count_id=old)
+
+
+def test_an_adjustment_needs_a_known_reason_and_a_quantity(ledger: psycopg.Connection) -> None:
+    services.adjust(location="L", sku="S", reason="theft", quantity_units=2, actor="manager")
+
+    with pytest.raises(ServiceError, match="reason"):
+        services.adjust(location="L", sku="S", reason="because", quantity_units=2)
+    with pytest.raises(ServiceError, match="quantity_units"):
+        services.adjust(location="L", sku="S", reason="theft", quantity_units=0)
+
+    assert ledger.execute(
+        "SELECT reason, quantity_units, recorded_by FROM retail.stock_adjustment"
+    ).fetchall() == [("theft", 2, "manager")]
