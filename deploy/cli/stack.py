@@ -80,7 +80,13 @@ def demo() -> None:
     from deploy.stack import proof  # noqa: PLC0415 -- loads Django
 
     up(detach=True, workers=2, seed_data="demo", only="")
-    proof.prove(_home(), output.console.print)
+    home = _home()
+    output.console.print(f" ✔ {proof.prove(home)}")
+    url = read_runtime(home).services["web"].url
+    output.console.print(f"\n   Pages      {url}")
+    for name, password in proof.logins(home).items():
+        output.console.print(f"   login      {name} · {password}")
+    output.console.print("   Try        .venv/bin/inventory status · doctor · verify · down")
 
 
 def _tell_addresses(home: Home) -> None:

@@ -1,0 +1,150 @@
+"""Proves the whole chain once: a sale written through SQL, seen by an open page.
+
+The proof logs in as a demo associate, opens the stream that the stock page opens, commits one sale
+and waits for the number to change there. It says the seconds from commit to arrival.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+from typing_extensions import override
+
+from deploy.errors import StackError
+from deploy.stack.django import connect_django
+from deploy.stack.home import Home
+from deploy.stack.runtime import read_runtime
+
+_TIMEOUT_S: Final = 60.0
+_ATTEMPTS: Final = 3
+_PERSON: Final = "associate"
+# A shop's item with plenty on the shelf that nobody has sold lately: the demo's shoppers are busy.
+_QUIET_KEY: Final = """
+SELECT inv_key, location, sku, price_minor FROM read_model.stock
+WHERE stock_known AND policy_active AND on_hand_units > 5 AND price_minor IS NOT NULL
+  AND location <> %s
+ORDER BY on_hand_units DESC, inv_key OFFSET %s LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One sale that reached the screen."""
+
+    location: str
+    sku: str
+    before: str
+    after: str
+    seconds: float
+
+    @override
+    def __str__(self) -> str:
+        return (
+            f"sold 1 × {self.sku} in {self.location} by SQL → the page showed "
+            f"{self.before} → {self.after} in {self.seconds:.2f} s"
+        )
+
+
+def logins(home: Home) -> dict[str, str]:
+    """The demo's people and their passwords."""
+    if not home.logins_file.exists():
+        message = f"no demo logins in {home.path}"
+        raise StackError(message, repair="inventory up --detach --seed-data demo")
+    found: dict[str, str] = json.loads(home.logins_file.read_text(encoding="utf-8"))
+    return found
+
+
+def prove(home: Home) -> Proof:
+    """Sell one unit and watch the page's stream.
+
+    Raises:
+        StackError: no number changed in time.
+    """
+    connect_django(home)
+    url = read_runtime(home).services["web"].url or ""
+    with httpx.Client(base_url=url, timeout=_TIMEOUT_S, follow_redirects=True) as browser:
+        _log_in(browser, logins(home)[_PERSON])
+        for attempt in range(_ATTEMPTS):
+            proof = _sell_and_watch(browser, attempt)
+            if proof is not None:
+                return proof
+    message = f"no sale reached {url} in {_TIMEOUT_S:.0f} s"
+    raise StackError(message, repair="inventory doctor")
+
+
+def _log_in(browser: httpx.Client, password: str) -> None:
+    browser.get("/login/")
+    form = {"username": _PERSON, "password": password}
+    form["csrfmiddlewaretoken"] = browser.cookies.get("csrftoken") or ""
+    answer = browser.post("/login/", data=form, headers={"Referer": str(browser.base_url)})
+    if answer.is_error or "sessionid" not in browser.cookies:
+        message = f"login as {_PERSON} at {browser.base_url} gave {answer.status_code}"
+        raise StackError(message, repair="inventory logs web")
+
+
+def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
+    from django.db import connection  # noqa: PLC0415 -- Django is set up by now
+
+    from webui.trading.retailer import WAREHOUSE  # noqa: PLC0415 -- the same
+
+    deadline = time.monotonic() + _TIMEOUT_S
+    while time.monotonic() < deadline:
+        with connection.cursor() as cursor:
+            cursor.execute(_QUIET_KEY, [WAREHOUSE, attempt])
+            row = cursor.fetchone()
+        if row is not None:
+            return row[0], row[1], row[2], row[3]
+        time.sleep(0.2)
+    message = "the read model shows no item of the demo retailer"
+    raise StackError(message, repair="inventory logs projector")
+
+
+def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
+    """One sale; None when somebody else's sale of the same item came between."""
+    from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
+
+    from webui.ledger.services import record_sale  # noqa: PLC0415 -- the same
+    from webui.live.stream import sign_keys  # noqa: PLC0415 -- the same
+
+    key, location, sku, price_minor = _quiet_key(attempt)
+    token = sign_keys(User.objects.get(username=_PERSON).pk, [key])
+    with browser.stream("GET", f"/live/stream?keys={quote(token)}") as stream:
+        changes = _on_hand(stream, key)
+        before = next(changes)
+        record_sale(
+            location=location,
+            sku=sku,
+            source="proof",
+            source_ref=str(time.time_ns()),
+            quantity_units=1,
+            amount_minor=price_minor,
+        )
+        committed = time.monotonic()
+        for after in changes:
+            if after != before:
+                seconds = time.monotonic() - committed
+                expected = _units(after) == _units(before) - 1
+                return Proof(location, sku, before, after, seconds) if expected else None
+    return None
+
+
+def _on_hand(stream: httpx.Response, key: str) -> Iterator[str]:
+    """The texts of the key's on-hand cell, as the page gets them."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    for line in stream.iter_lines():
+        if time.monotonic() > deadline:
+            return
+        if line.startswith("data: "):
+            patch: dict[str, Any] = json.loads(line.removeprefix("data: "))
+            cells = (patch.get(key) or {}).get("cells", {})
+            if "on_hand" in cells:
+                yield cells["on_hand"]
+
+
+def _units(text: str) -> int:
+    digits = "".join(sign for sign in text if sign.isdigit())
+    return -int(digits) if text[:1] in "-−–" else int(digits)
