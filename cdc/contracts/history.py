@@ -223,4 +223,4 @@ def _price(state: KeyState) -> dict[str, Any]:
 
 
 def _printed(document: dict[str, Any]) -> str:
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(document, separators=(",", ":"))

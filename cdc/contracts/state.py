@@ -1,0 +1,245 @@
+"""The state of a key as bytes: canonical JSON, so that equal states are equal byte for byte.
+
+Three records. A *level* is the state of a key without its window rows, plus the rows that the chunk
+changed ("rows") and the starts of those that it dropped ("dropped"): level and rows are one state
+in two topics, and restore lets the level overwrite older rows (docs/domain.md 4). A *window* is one
+row with its key and position. A *state* is everything, for digests, comparisons and queries.
+
+Canonical means sorted names, no blanks, UTF-8; rows, moves and terms are lists in their own order.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from typing import Any, Final
+
+import orjson
+
+from inventory.model.episode import Episode, PriceEpisode
+from inventory.model.ids import InvKey, Position
+from inventory.model.outputs import PriceOutput, ReorderOutput
+from inventory.model.policy import ItemLocation
+from inventory.model.price_timeline import PriceRow
+from inventory.model.state import Count, Demand, KeyState, Stock, WindowRow
+from inventory.revision import LOGIC_REVISION
+
+SCHEMA: Final = 1
+
+Document = dict[str, Any]
+
+
+class UnknownSchema(ValueError):
+    """A record of another schema or logic revision: it belongs to another version of this code."""
+
+
+def window_key(inv_key: InvKey, start_us: int) -> bytes:
+    """Topic key of one window row; lies in the same partition as its level by assignment."""
+    return f"{inv_key}@{start_us}".encode()
+
+
+def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
+    """The level, with the rows of `changed_rows`; those that the state no longer has are dropped."""
+    starts = sorted(set(changed_rows))
+    document = _level(state)
+    document["rows"] = [_row(state.windows[at]) for at in starts if at in state.windows]
+    document["dropped"] = [at for at in starts if at not in state.windows]
+    return _bytes(document)
+
+
+def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
+    """The state with only the carried rows, and the starts of the dropped ones.
+
+    Raises:
+        UnknownSchema: written by another version.
+    """
+    document = _document(content)
+    return _state(document), tuple(document["dropped"])
+
+
+def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
+    """One window row; `position` is that of the state it belongs to."""
+    return _bytes(
+        {**_header(), "inv_key": key, "position": _position(position), "row": _row(row)}
+    )
+
+
+def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
+    """The key, the row and its position.
+
+    Raises:
+        UnknownSchema: written by another version.
+    """
+    document = _document(content)
+    row = _decoded_row(document["row"])
+    return InvKey(document["inv_key"]), row, Position(**document["position"])
+
+
+def encode_state(state: KeyState) -> bytes:
+    """The whole state with all its rows."""
+    document = _level(state)
+    document["rows"] = [_row(state.windows[at]) for at in sorted(state.windows)]
+    return _bytes(document)
+
+
+def decode_state(content: bytes) -> KeyState:
+    """The whole state.
+
+    Raises:
+        UnknownSchema: written by another version.
+    """
+    return _state(_document(content))
+
+
+def _header() -> Document:
+    return {"schema": SCHEMA, "logic_revision": LOGIC_REVISION}
+
+
+def _bytes(document: Document) -> bytes:
+    return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+
+
+def _document(content: bytes) -> Document:
+    document: Document = orjson.loads(content)
+    found = document.get("schema"), document.get("logic_revision")
+    if found != (SCHEMA, LOGIC_REVISION):
+        problem = (
+            f"state record: schema and logic_revision must be {SCHEMA} and {LOGIC_REVISION}, "
+            f"got {found[0]!r} and {found[1]!r}"
+        )
+        raise UnknownSchema(problem)
+    return document
+
+
+def _namer(cls: type) -> Callable[[Any], Document]:
+    """A function from a value of `cls` to its fields by name; nested values are left as they are."""
+    names = tuple(column.name for column in fields(cls))
+
+    def named(instance: Any) -> Document:  # noqa: ANN401 -- any value class of the model
+        return {name: getattr(instance, name) for name in names}
+
+    return named
+
+
+_count = _namer(Count)
+_stock_fields = _namer(Stock)
+_row_fields = _namer(WindowRow)
+_demand = _namer(Demand)
+_price_row = _namer(PriceRow)
+_policy = _namer(ItemLocation)
+_position = _namer(Position)
+_episode_fields = _namer(Episode)
+_price_episode_fields = _namer(PriceEpisode)
+_reorder_output = _namer(ReorderOutput)
+_price_output = _namer(PriceOutput)
+
+
+def _level(state: KeyState) -> Document:
+    policy = state.policy
+    return {
+        **_header(),
+        "inv_key": state.inv_key,
+        "position": _position(state.position),
+        "resent": state.resent,
+        "clock_mode": state.clock_mode,
+        "stream_time_us": state.stream_time_us,
+        "stock": _stock(state.stock),
+        "stock_known": state.stock.known,
+        "sum_variances_units": state.stock.sum_variances_units,
+        "final_demand": _demand(state.final_demand),
+        "demand": _demand(state.demand),
+        "timeline": [_price_row(row) for row in state.timeline],
+        "policy": None if policy is None else _policy(policy),
+        "base_position_units": state.base_position_units,
+        "safety_stock_units": state.safety_stock_units,
+        "reorder_point_units": state.reorder_point_units,
+        "order_up_to_units": state.order_up_to_units,
+        "episode": _episode(state.episode),
+        "price_episode": _price_episode(state.price_episode),
+    }
+
+
+def _stock(stock: Stock) -> Document:
+    document = _stock_fields(stock)
+    opening = stock.opening_count
+    document["opening_count"] = None if opening is None else _count(opening)
+    document["counts"] = [_count(count) for count in stock.counts]
+    return document
+
+
+def _row(row: WindowRow) -> Document:
+    document = _row_fields(row)
+    document["moves"] = sorted(row.moves.items())
+    return document
+
+
+def _episode(episode: Episode) -> Document:
+    document = _episode_fields(episode)
+    last = episode.last_output
+    document["last_output"] = None if last is None else _reorder_output(last)
+    return document
+
+
+def _price_episode(episode: PriceEpisode) -> Document:
+    document = _price_episode_fields(episode)
+    last = episode.last_output
+    document["last_output"] = None if last is None else _price_output(last)
+    return document
+
+
+def _state(document: Document) -> KeyState:
+    rows = (_decoded_row(row) for row in document["rows"])
+    policy = document["policy"]
+    return KeyState(
+        inv_key=InvKey(document["inv_key"]),
+        position=Position(**document["position"]),
+        resent=document["resent"],
+        clock_mode=document["clock_mode"],
+        stream_time_us=document["stream_time_us"],
+        stock=_decoded_stock(document["stock"]),
+        windows={row.start_us: row for row in rows},
+        final_demand=Demand(**document["final_demand"]),
+        demand=Demand(**document["demand"]),
+        timeline=tuple(PriceRow(**row) for row in document["timeline"]),
+        policy=None if policy is None else _decoded_policy(policy),
+        base_position_units=document["base_position_units"],
+        safety_stock_units=document["safety_stock_units"],
+        reorder_point_units=document["reorder_point_units"],
+        order_up_to_units=document["order_up_to_units"],
+        episode=_decoded_episode(document["episode"]),
+        price_episode=_decoded_price_episode(document["price_episode"]),
+    )
+
+
+def _decoded_stock(document: Document) -> Stock:
+    opening = document["opening_count"]
+    counts = tuple(Count(**count) for count in document["counts"])
+    folded = None if opening is None else Count(**opening)
+    return Stock(**{**document, "opening_count": folded, "counts": counts})
+
+
+def _decoded_row(document: Document) -> WindowRow:
+    return WindowRow(**{**document, "moves": dict(document["moves"])})
+
+
+def _decoded_policy(document: Document) -> ItemLocation:
+    lists = ("ladder_permille", "raise_permille", "endings")
+    return ItemLocation(**{**document, **{name: tuple(document[name]) for name in lists}})
+
+
+def _decoded_episode(document: Document) -> Episode:
+    last = document["last_output"]
+    if last is None:
+        return Episode(**document)
+    output = ReorderOutput(**{**last, "flags": tuple(last["flags"]), "terms": _terms(last)})
+    return Episode(**{**document, "last_output": output})
+
+
+def _decoded_price_episode(document: Document) -> PriceEpisode:
+    last = document["last_output"]
+    if last is None:
+        return PriceEpisode(**document)
+    output = PriceOutput(**{**last, "clamps": tuple(last["clamps"]), "terms": _terms(last)})
+    return PriceEpisode(**{**document, "last_output": output})
+
+
+def _terms(document: Document) -> tuple[tuple[str, int | str | None], ...]:
+    return tuple((name, found) for name, found in document["terms"])
