@@ -13,12 +13,12 @@ from typing import Any, Final
 from zlib import crc32
 
 import psycopg
-from cdc.contracts.state import decode_level
 
 from analytics.archive.manifest import Manifest
 from analytics.archive.rows import MALFORMED, read
 from cdc.contracts.decode import decode
 from cdc.contracts.partition import partition_of
+from cdc.contracts.state import decode_level
 from cdc.settings import Connections
 from inventory.policies.explain import Terms, explain_quantity, provenance_terms
 

@@ -1,23 +1,26 @@
 """What the live workers know, rebuilt from their changelogs as a worker would rebuild it.
 
-A key's level and its window rows are one state, in two topics. The windows are read first and the
-levels after them: a level record carries the rows that its chunk changed, so rows that were still
-on their way when the windows were read come with the levels. Every level record counts, not only a
-key's last one, because each carries other rows (docs/domain.md 4).
+A key's level and its window rows are one state, in two topics. Levels are read, then the windows,
+then the levels that came meanwhile. A level record carries the rows that its chunk changed
+(docs/domain.md 4), so rows that were still on their way when the windows were read come with the
+levels read after them: of those every record counts, of the earlier ones a key's last.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-from cdc.contracts.state import decode_level, decode_window
-from inventory.model.state import KeyState, WindowRow, with_windows
-from inventory.windows import horizon_us
+from typing import Any, Final
 
 from analytics import kafka
+from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
 from cdc.settings import Connections
 from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey
+from inventory.model.state import KeyState, WindowRow, with_windows
+from inventory.windows import horizon_us
+
+HEARTBEAT: Final = b"~"
 
 
 @dataclass(slots=True)
@@ -42,13 +45,17 @@ class LiveState:
     def refresh(self, *, timeout_s: float = 300.0) -> None:
         """Take in what the workers have committed since the last refresh."""
         deadline = time.monotonic() + timeout_s
-        for message in self._tail(SALES_WINDOWS_CHANGELOG).read(deadline=deadline):
-            if message.error() is None and message.value() is not None:
+        newest: dict[bytes, tuple[int, bytes]] = {}
+        for message in self._records(ON_HAND_CHANGELOG, deadline):
+            newest[message.key()] = (message.partition(), message.value())
+        for partition, content in newest.values():
+            self._take_level(partition, content)
+        for message in self._records(SALES_WINDOWS_CHANGELOG, deadline):
+            if self._is_retained(message.key()):
                 key, row, position = decode_window(message.value())
                 self._take_row(key, row.start_us, _Row(row, position.offset))
-        for message in self._tail(ON_HAND_CHANGELOG).read(deadline=deadline):
-            if message.error() is None and message.value() is not None:
-                self._take_level(message.partition(), message.value())
+        for message in self._records(ON_HAND_CHANGELOG, deadline):
+            self._take_level(message.partition(), message.value())
 
     def state(self, key: InvKey) -> KeyState:
         """The whole state of one key: its level with every retained window row."""
@@ -85,12 +92,25 @@ class LiveState:
         if known is None or known.offset <= row.offset:
             rows[start_us] = row
 
-    def _tail(self, topic: str) -> kafka.Tail:
+    def _is_retained(self, window_key: bytes) -> bool:
+        """Whether the row can still be part of a state: horizons only move forward."""
+        key, _, start_us = window_key.decode().rpartition("@")
+        level = self.levels.get(InvKey(key))
+        return level is None or int(start_us) + WINDOW_US > horizon_at_us(level)
+
+    def _records(self, topic: str, deadline: float) -> Iterator[Any]:
+        """New records of item-locations; heartbeats and tombstones say nothing about a key."""
         if topic not in self._tails:
             self._tails[topic] = kafka.Tail(
                 self.settings.kafka_bootstrap, topic, self.settings.partitions
             )
-        return self._tails[topic]
+        for message in self._tails[topic].read(deadline=deadline):
+            if (
+                message.error() is None
+                and message.value() is not None
+                and not message.key().startswith(HEARTBEAT)
+            ):
+                yield message
 
 
 def horizon_at_us(state: KeyState) -> int:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from cdc.contracts.state import encode_state
-
 from analytics.archive.follow import archive_until
 from analytics.backfill.plan import make_plan
 from analytics.backfill.run import Progress, RunReport, _silent, execute, runs_dir
@@ -18,6 +16,7 @@ from analytics.digest import add, as_hex, row_hash
 from analytics.engines.results import STATES, read_rows
 from analytics.engines.spark import DEFAULT_MASTER
 from analytics.live_state import LiveState
+from cdc.contracts.state import encode_state
 from cdc.settings import Connections
 from inventory.model.ids import InvKey
 

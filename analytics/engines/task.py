@@ -8,11 +8,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from cdc.contracts.state import encode_state
-from inventory.dedupe import Admission
-from inventory.fold import Folded
-from inventory.partition import Partition
-
 from analytics.archive.rows import MALFORMED, ArchiveRow, read
 from analytics.digest import as_hex
 from analytics.engines.results import LATE, OUTPUTS, REJECTED, STATES, RunSink
@@ -26,9 +21,13 @@ from cdc.contracts.decisions import (
 )
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection
+from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
+from inventory.dedupe import Admission
+from inventory.fold import Folded
 from inventory.model.outputs import Output, ReorderOutput
 from inventory.model.record import Record
+from inventory.partition import Partition
 from inventory.revision import LOGIC_REVISION
 
 _REJECTED = "rejected:"

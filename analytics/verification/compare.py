@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import psycopg
-from inventory.model.state import KeyState, WindowRow
 
 from analytics.live_state import LiveState, horizon_at_us
 from analytics.verification import sums
 from inventory.model.ids import InvKey
+from inventory.model.state import KeyState, WindowRow
 
 QUANTITIES: Final = ("on_hand", "unavailable", "on_order", "in_transit", "stock_known")
 COUNTERS: Final = ("sold", "returned", "sale_lines", "return_lines", "revenue_minor")

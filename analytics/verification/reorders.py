@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import psycopg
-from inventory.model.state import KeyState
 
+from inventory.model.state import KeyState
 from inventory.policies.levels import levels
 from inventory.policies.replenishment import base_position_units
 
