@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,10 @@ def test_a_killed_connect_is_restarted_and_counted(stack: RunningStack) -> None:
 
 
 @pytest.fixture
-def postgres_only(tmp_path: Path) -> RunningStack:
-    return start(tmp_path / "home", "--only", "postgres")
+def postgres_only(tmp_path: Path) -> Iterator[RunningStack]:
+    home = tmp_path / "home"
+    yield start(home, "--only", "postgres")
+    run_inventory("down", home=home)
 
 
 def test_down_leaves_no_process_and_no_port_and_up_takes_the_same_port(
