@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from cdc.contracts.state import encode_level, encode_window, window_key
-
 from cdc.contracts.decisions import (
     Circumstances,
     PriceEvent,
@@ -13,6 +11,7 @@ from cdc.contracts.decisions import (
     encode_reorder,
 )
 from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection
+from cdc.contracts.state import encode_level, encode_window, window_key
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     PRICE_EVENTS,

@@ -76,6 +76,7 @@ async def handle_chunk(
     for key in effects.rows:
         owned.unsent_rows.pop(key, None)
     owned.publish(effects.rows)
+    owned.handled += len(chunk)
     return effects
 
 

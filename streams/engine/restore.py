@@ -6,9 +6,8 @@ or a compacted record stands last. Here a reader goes to the end by position.
 
 from dataclasses import replace
 
-from cdc.contracts.state import decode_level, decode_window
-
 from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from inventory.errors import BrokenInvariant
 from inventory.model.arithmetic import WINDOW_US

@@ -36,6 +36,7 @@ class OwnedPartition:
         self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
         self.open_keys = {key for key, state in partition.states.items() if has_open(state)}
         self.refused_in_a_row = 0
+        self.handled = 0  # records seen in this life, replays included
         self.lock = asyncio.Lock()  # one chunk or republication at a time
 
     def progress(self) -> Progress:

@@ -20,28 +20,28 @@ class Watchdog:
     def problem(
         self,
         now_s: float,
-        next_offsets: Mapping[int, int],
-        ends: Mapping[int, int],
+        handled: Mapping[int, int],
+        lags: Mapping[int, int],
         *,
         restoring_since_s: float | None,
     ) -> str | None:
         """What is stuck, or None.
 
-        `next_offsets` are those of ready partitions, `ends` the source topic's.
+        `handled` counts the records of each ready partition, `lags` those that wait for it.
         `restoring_since_s` is when the last partition became ready while others are awaited.
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
             return f"no partition was restored for {self.restore_stall_s:g} s"
-        for partition in [p for p in self._seen if p not in next_offsets]:
+        for partition in [p for p in self._seen if p not in handled]:
             del self._seen[partition]
-        for partition, offset in next_offsets.items():
-            end = ends.get(partition, offset)
+        for partition, records in handled.items():
+            lag = lags.get(partition, 0)
             seen = self._seen.get(partition)
-            if seen is None or seen[0] != offset or offset >= end:
-                self._seen[partition] = (offset, now_s)
+            if seen is None or seen[0] != records or lag <= 0:
+                self._seen[partition] = (records, now_s)
             elif now_s - seen[1] > self.stall_s:
                 return (
-                    f"partition {partition}: offset {offset} of {end} has not moved "
-                    f"for {self.stall_s:g} s"
+                    f"partition {partition}: {lag} records wait, "
+                    f"none was handled for {self.stall_s:g} s"
                 )
         return None

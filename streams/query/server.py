@@ -11,10 +11,10 @@ from typing import Protocol
 
 import orjson
 from aiohttp import web
-from cdc.contracts.state import encode_state
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from cdc.contracts.partition import partition_of
+from cdc.contracts.state import encode_state
 from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 from streams.engine.ownership import Ownership

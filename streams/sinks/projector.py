@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from time import time_ns
 
 import structlog
-from cdc.contracts.state import decode_level, decode_window
 
 from cdc.contracts.rejects import decode_late, decode_rejection
+from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     SALES_WINDOWS_CHANGELOG,

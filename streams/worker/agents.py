@@ -11,6 +11,7 @@ from cdc.contracts.topics import STOCK_EVENTS
 from streams.app import create_app
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
+from streams.worker.inbox import Inbox
 from streams.worker.runtime import Runtime, die
 
 INSPECT_S = 5.0
@@ -40,13 +41,25 @@ def _attach_agent(app: faust.App, runtime: Runtime) -> None:
         value_serializer="raw",  # the app's default is not enough: bytes would be read as JSON
     )
 
+    inbox: Inbox[faust.EventT] = Inbox(settings.batch_records)
+    streams: list[faust.StreamT] = []
+
     # One agent, one instance: a second would commit past a record that is still in work.
     @app.agent(events, name="fold_stock")
-    async def fold_stock(stream: Any) -> None:  # noqa: ANN401 -- Faust has no types
-        async for batch in stream.take_events(
-            settings.batch_records, within=settings.batch_within_s
-        ):
+    async def fold_stock(stream: faust.StreamT) -> None:
+        manual = stream.noack()
+        streams[:] = [manual]
+        async for event in manual.events():
+            await inbox.put(event)
+
+    @app.task
+    async def pump() -> None:
+        # Not `while not app.should_stop`: a stop waits for the batch in work to be acknowledged.
+        while True:
+            batch = await inbox.take(settings.batch_within_s)
             await runtime.handle(event.message for event in batch)
+            for event in batch:
+                await streams[0].ack(event)
 
 
 def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
@@ -90,10 +103,8 @@ def _attach_queries(app: faust.App, runtime: Runtime) -> None:
 
     @app.on_before_shutdown.connect
     async def stop(_app: faust.App, **_: object) -> None:
+        # Sent after the consumer has stopped and the batch in work was finished.
         await server.stop()
-
-    @app.on_shutdown.connect
-    async def close(_app: faust.App, **_: object) -> None:
         await runtime.close()
 
     @app.task

@@ -141,8 +141,8 @@ class Runtime:
         self.metrics.partitions(ready, self.ends, ownership.rebalances)
         problem = self.watchdog.problem(
             time.monotonic(),
-            {partition: owned.next_offset for partition, owned in ready.items()},
-            self.ends,
+            {partition: owned.handled for partition, owned in ready.items()},
+            {p: self.ends[p] - owned.next_offset for p, owned in ready.items()},
             restoring_since_s=None if ownership.settled else ownership.restored_at,
         )
         if problem is not None:

@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from cdc.contracts.state import encode_state
-
 from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.partition import Partition
 from streams.engine.loop import Gap, handle_chunk

@@ -5,11 +5,11 @@ import itertools
 import json
 
 import pytest
-from cdc.contracts.state import encode_state
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdc.contracts.rejects import decode_late, decode_rejection
+from cdc.contracts.state import encode_state
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     PRICE_EVENTS,

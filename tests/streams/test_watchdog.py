@@ -8,7 +8,7 @@ def watchdog() -> Watchdog:
 
 
 def look(dog: Watchdog, now_s: float, offset: int, end: int) -> str | None:
-    return dog.problem(now_s, {3: offset}, {3: end}, restoring_since_s=None)
+    return dog.problem(now_s, {3: offset}, {3: end - offset}, restoring_since_s=None)
 
 
 def test_work_that_waits_for_longer_than_the_limit_is_a_problem() -> None:
