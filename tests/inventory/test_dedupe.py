@@ -1,0 +1,98 @@
+"""What the log's history says to a record (domain.md 4)."""
+
+from dataclasses import replace
+
+import pytest
+
+from inventory import dedupe
+from inventory.dedupe import HORIZON_US, Admission, Ring
+from inventory.errors import BrokenInvariant
+from inventory.model.record import Record
+
+START_US = 1_700_000_000_000_000
+
+
+def change(row_id: int, commit_us: int, *, lsn: int = 1, op: str = "c") -> Record:
+    return Record(0, "L|S", "sale_line", op, None, {"id": row_id}, lsn, commit_us)
+
+
+def test_the_same_table_key_lsn_and_op_are_the_same_change() -> None:
+    ring, record = Ring(), change(1, START_US)
+
+    assert ring.fresh(record) is Admission.NEW
+    assert ring.fresh(replace(record, offset=9)) is Admission.RESENT
+    assert ring.fresh(replace(record, op="u")) is Admission.NEW
+    assert ring.fresh(replace(record, table="stock_count")) is Admission.NEW
+    assert ring.fresh(replace(record, after={"id": 2})) is Admission.NEW
+
+
+@pytest.mark.parametrize(("age_us", "admission"), [
+    (HORIZON_US, Admission.RESENT), (HORIZON_US + 1, Admission.BEFORE_DEDUPE_HORIZON),
+])  # fmt: skip
+def test_the_ring_remembers_120_seconds_of_commit_time(age_us: int, admission: Admission) -> None:
+    ring, old = Ring(), change(1, START_US)
+    ring.fresh(old)
+
+    ring.fresh(change(2, START_US + age_us))
+
+    assert ring.fresh(old) is admission
+
+
+def test_an_old_record_with_a_new_lsn_is_new() -> None:
+    ring = Ring()
+    ring.fresh(change(1, START_US + HORIZON_US + 1, lsn=7))
+
+    assert ring.fresh(change(2, START_US, lsn=8)) is Admission.NEW
+    assert ring.fresh(change(3, START_US, lsn=8)) is Admission.BEFORE_DEDUPE_HORIZON
+
+
+def test_while_the_snapshot_lasts_nothing_is_forgotten() -> None:
+    ring = Ring()
+    first = change(1, START_US, op="r")
+    ring.fresh(first)
+    ring.fresh(change(2, START_US + 10 * HORIZON_US, op="r"))
+    assert ring.fresh(first) is Admission.RESENT
+
+    ring.fresh(change(3, START_US + 10 * HORIZON_US, op="u"))
+
+    assert ring.fresh(first) is Admission.SNAPSHOT_AFTER_START
+    assert ring.streamed
+
+
+@pytest.mark.parametrize(
+    "image", ["text", 7, [], {"id": None}, {"id": "1"}, {"id": True}, {"id": 1.0}, {}]
+)
+def test_an_image_that_is_no_row_with_an_integer_id_is_malformed(image: object) -> None:
+    ring = Ring()
+
+    assert ring.fresh(replace(change(1, START_US), after=image)) is Admission.MALFORMED
+    assert (ring.newest_commit_us, ring.streamed, ring.identities()) == (None, False, ())
+
+
+def test_a_restored_ring_judges_like_the_first_one() -> None:
+    ring, again = Ring(), Ring()
+    for row_id in range(5):
+        ring.fresh(change(row_id, START_US + row_id * HORIZON_US // 3, lsn=row_id))
+
+    again.resume(
+        newest_commit_us=ring.newest_commit_us, highest_lsn=ring.highest_lsn, streamed=ring.streamed
+    )
+    again.restore(ring.identities())
+
+    probes = [change(row_id, START_US + row_id * HORIZON_US // 3, lsn=row_id) for row_id in (0, 3)]
+    assert [again.fresh(probe) for probe in probes] == [
+        Admission.BEFORE_DEDUPE_HORIZON,
+        Admission.RESENT,
+    ]
+
+
+def test_too_many_members_break_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dedupe, "MOST_MEMBERS", 3)
+    ring = Ring()
+    ring.fresh(change(0, START_US))
+    ring.fresh(change(1, START_US - HORIZON_US // 2))
+    for row_id in (2, 3):  # the first of them makes room: the second record is too old by then
+        ring.fresh(change(row_id, START_US + HORIZON_US * 3 // 4))
+
+    with pytest.raises(BrokenInvariant, match="4 records within 120 s"):
+        ring.fresh(change(4, START_US + HORIZON_US * 3 // 4))

@@ -1,0 +1,137 @@
+"""Demand over complete days, as in the tables of domain.md 3.3."""
+
+from dataclasses import replace
+
+from inventory.folds.demand import Rules, walk_days
+from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
+from inventory.model.state import NO_STOCK, Count, Demand, Stock, WindowRow
+from tests.inventory.builders import MONDAY_US, Log, at, count, policy, price, sale
+
+HALF_DAY = Rules(72, 0, False, 125, None, ())  # noqa: FBT003 -- ewma
+KNOWN = replace(NO_STOCK, opening_count=Count(MONDAY_US - DAY_US, 1, 0, "opening"))
+BEGUN = Demand(begun=True)
+
+
+def day_of_sales(day: int, sold: int, *, window: int = 143) -> WindowRow:
+    return WindowRow(MONDAY_US + day * DAY_US + window * WINDOW_US, sold_units=sold, sale_lines=1)
+
+
+def learnt(sold_and_out: list[tuple[int, int]], rules: Rules) -> list[Demand]:
+    """Demand after each day; the last `out` trading windows of each day are without stock."""
+    found, demand = [], BEGUN
+    for day, (sold, out) in enumerate(sold_and_out):
+        start = MONDAY_US + day * DAY_US
+        stock = Stock(opening_units=1, opening_count=KNOWN.opening_count)
+        rows = {}
+        if out:
+            empties = start + (rules.trading_windows - out - 1) * WINDOW_US
+            rows[empties] = WindowRow(empties, moves={empties: -1})
+        if sold:
+            selling = day_of_sales(day, sold)
+            rows[selling.start_us] = selling
+        walk = walk_days(demand, stock, rows, (start, start + DAY_US), rules)
+        demand = walk.demand
+        found.append(demand)
+    return found
+
+
+def test_the_ewma_follows_the_table() -> None:
+    days = learnt([(8, 0), (12, 0), (3, 36), (0, 60), (0, 0), (0, 0)], HALF_DAY)
+
+    assert [day.rate_micro for day in days] == [
+        8_000_000, 8_500_000, 8_187_500, 8_187_500, 7_164_062, 6_268_554,
+    ]  # fmt: skip
+    assert [day.mad_micro for day in days] == [
+        4_000_000, 4_000_000, 3_812_500, 3_812_500, 4_359_375, 4_709_961,
+    ]  # fmt: skip
+    assert [day.quiet_windows for day in days] == [0, 0, 0, 12, 84, 156]
+    assert [day.observed_days for day in days] == [1, 2, 3, 3, 4, 5]
+    assert days[-1].rate_at_last_sale_micro == 8_187_500
+    sigmas = [half_even((day.mad_micro or 0) * 1_253_314, 10**6) for day in days]
+    assert sigmas == [5_013_256, 5_013_256, 4_778_260, 4_778_260, 5_463_666, 5_903_060]
+
+
+def test_tsb_lets_the_rate_of_an_item_with_gaps_fall() -> None:
+    rules = replace(HALF_DAY, trading_windows=144, is_tsb=True)
+
+    days = learnt([(5, 0), (0, 0), (0, 0), (4, 0)], rules)
+
+    assert [day.rate_micro for day in days] == [5_000_000, 4_375_000, 3_828_125, 3_875_245]
+    assert (days[-1].tsb_p_micro, days[-1].tsb_z_micro) == (794_922, 4_875_000)
+
+
+def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:
+    rules = replace(HALF_DAY, trading_windows=144)
+    first = learnt([(8, 0)], rules)[0]
+    span = (MONDAY_US + DAY_US, MONDAY_US + 2 * DAY_US)
+
+    second = walk_days(first, NO_STOCK, {}, span, replace(rules, is_tsb=True)).demand
+    third = walk_days(second, NO_STOCK, {}, span, rules).demand
+
+    assert (second.tsb_p_micro, second.tsb_z_micro) == (875_000, 8_000_000)
+    assert second.rate_micro == 7_000_000
+    assert (third.tsb_p_micro, third.tsb_z_micro) == (None, None)
+
+
+def test_the_rate_saturates() -> None:
+    rules = replace(HALF_DAY, trading_windows=144)
+    rows = {MONDAY_US: WindowRow(MONDAY_US, sold_units=MAX_STORED)}
+
+    walk = walk_days(BEGUN, NO_STOCK, rows, (MONDAY_US, MONDAY_US + DAY_US), rules)
+
+    assert walk.demand.rate_micro == MAX_STORED
+
+
+def test_trading_windows_wrap_around_midnight() -> None:
+    night = replace(HALF_DAY, trading_windows=10, trading_from_window=140)
+    assert [night.trading_before(window) for window in (0, 3, 6, 7, 140, 141, 144)] == [
+        0, 3, 6, 6, 6, 7, 10,
+    ]  # fmt: skip
+
+
+def test_a_markdown_day_is_not_observed_but_ends_the_quiet() -> None:
+    log = Log(commit_us=at("08:00"))
+    log.insert("sale_line", sale(1, 4, at("07:00")))
+    log.insert("price_change", price(1, 500, at("09:00"), step=1))
+    log.insert("sale_line", sale(2, 4, at("10:00", day=1)), commit=at("10:00", day=1))
+
+    log.insert("sale_line", sale(3, 4, at("00:10", day=2)), commit=at("00:10", day=2))
+
+    demand = log.state.demand
+    assert (demand.begun, demand.observed_days, demand.rate_micro) == (True, 0, None)
+    assert demand.quiet_windows == 0
+
+
+def test_an_initial_rate_stands_until_the_first_observation() -> None:
+    log = Log(commit_us=at("08:00"))
+    log.insert("item_location", policy(initial_rate_micro=3_000_001))
+    log.insert("stock_count", count(1, 5, at("07:00")))
+
+    log.insert("sale_line", sale(1, 1, at("00:10", day=1)), commit=at("00:10", day=1))
+
+    assert (log.state.demand.rate_micro, log.state.demand.mad_micro) == (3_000_001, 1_500_000)
+    assert log.state.demand.observed_days == 0
+
+
+def test_a_late_sale_of_a_retained_day_restates_its_rate() -> None:
+    log = Log(commit_us=at("08:00"))
+    log.insert("sale_line", sale(1, 1, at("07:00")))
+    log.insert("sale_line", sale(2, 8, at("09:00", day=1)), commit=at("09:00", day=1))
+    log.insert("sale_line", sale(3, 1, at("00:10", day=2)), commit=at("00:10", day=2))
+    assert log.state.demand.rate_micro == 8_000_000
+
+    log.insert("sale_line", sale(4, 2, at("23:00", day=1)))
+    assert log.state.demand.rate_micro == 10_000_000
+    log.insert("sale_line", sale(5, 2, at("23:00", day=0)))
+    assert log.state.demand.rate_micro == 10_000_000
+
+
+def test_windows_before_the_first_count_are_never_out() -> None:
+    log = Log(commit_us=at("08:00"))
+    log.insert("sale_line", sale(1, 1, at("07:00")))
+    log.insert("stock_count", count(1, 0, at("12:00", day=1)), commit=at("12:01", day=1))
+
+    log.insert("sale_line", sale(2, 1, at("00:10", day=2)), commit=at("00:10", day=2))
+
+    # 12:10 is the first window that begins after the count: 71 windows are out.
+    assert log.state.demand.quiet_windows == 144 - 71

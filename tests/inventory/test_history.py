@@ -1,0 +1,120 @@
+"""The exchange format, and states as bytes."""
+
+import json
+
+import pytest
+
+from cdc.contracts.history import HistoryError, fold_history
+from cdc.contracts.state import (
+    UnknownSchema,
+    decode_level,
+    decode_state,
+    decode_window,
+    encode_level,
+    encode_state,
+    encode_window,
+    window_key,
+)
+from inventory.model.state import with_windows
+from tests.inventory.builders import KEY, Log, at, count, policy, price, sale
+
+RECORD = {
+    "offset": 3,
+    "table": "sale_line",
+    "op": "c",
+    "key": KEY,
+    "before": None,
+    "after": {**sale(1, 2, at("10:00"), amount=10), "recorded_at": at("10:01")},
+    "lsn": 5,
+    "commit_us": at("10:02"),
+}
+
+
+def test_a_history_gives_a_line_per_record_and_one_per_key() -> None:
+    refused = {**RECORD, "offset": 4, "lsn": 6, "key": "B|1", "op": "x"}
+
+    lines = [json.loads(line) for line in fold_history([json.dumps(RECORD), json.dumps(refused)])]
+
+    assert lines[:2] == [
+        {"offset": 3, "verdict": "applied", "late": [], "outputs": []},
+        {"offset": 4, "verdict": "rejected:unknown_op", "late": [], "outputs": []},
+    ]
+    assert [line["key"] for line in lines[2:]] == [KEY]
+    assert lines[2]["state"]["on_hand"] == -2
+    assert lines[2]["state"]["windows"] == {str(at("10:00")): [2, 0, 1, 0, 10, 0, 0]}
+    assert lines[2]["state"]["episode"]["reason"] == "no_policy"
+
+
+def test_every_so_many_records_the_keys_are_printed_too() -> None:
+    records = [{**RECORD, "offset": place, "lsn": place} for place in range(5)]
+
+    lines = [json.loads(line) for line in fold_history(map(json.dumps, records), every=2)]
+
+    assert [line.get("at") for line in lines if "key" in line] == [1, 3, None]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[]", "must be a JSON object"),
+        ('{"offset": NaN}', "NaN is not JSON"),
+        (json.dumps({**RECORD, "extra": 1}), "unknown field extra"),
+        (json.dumps({"offset": 1}), "missing field commit_us, key, lsn, op, table"),
+        (json.dumps({**RECORD, "offset": "3"}), "offset must be an integer"),
+        (json.dumps({**RECORD, "op": 1}), "op must be a text"),
+        (json.dumps(RECORD), "offsets must rise"),
+    ],
+)
+def test_a_wrong_line_is_named_by_its_number(line: str, reason: str) -> None:
+    with pytest.raises(HistoryError, match=f"line 2: .*{reason}"):
+        list(fold_history([json.dumps(RECORD), line]))
+
+
+def written() -> Log:
+    log = Log(commit_us=at("09:00"))
+    log.insert(
+        "item_location",
+        policy(
+            replenish_family="sS",
+            order_up_to_units=9,
+            price_mode="advise",
+            regular_minor=999,
+            cost_minor=2000,
+        ),
+    )
+    log.insert("stock_count", count(1, 3, at("08:00")))
+    log.insert("price_change", price(1, 999, at("08:00")))
+    log.insert("sale_line", sale(1, 3, at("10:00")), commit=at("10:00:01"))
+    log.insert("sale_line", sale(2, 1, at("10:10")), commit=at("10:30:01"))
+    return log  # fmt: skip
+
+
+def test_a_state_survives_its_bytes() -> None:
+    state = written().state
+
+    again = decode_state(encode_state(state))
+
+    assert state.episode.last_output is not None
+    assert state.price_episode.last_output is not None
+    assert again == state
+    assert encode_state(again) == encode_state(state)
+
+
+def test_level_and_windows_together_are_the_state() -> None:
+    state = written().state
+    starts = sorted(state.windows)
+
+    level, dropped = decode_level(encode_level(state, [starts[-1], 600_000_000]))
+    key, row, position = decode_window(encode_window(KEY, state.windows[starts[0]], state.position))
+
+    assert (list(level.windows), dropped) == ([starts[-1]], (600_000_000,))
+    assert (key, position) == (KEY, state.position)
+    assert with_windows(level, {**level.windows, row.start_us: row}) == state
+    assert window_key(KEY, 600_000_000) == b"LONDON|85123A@600000000"
+
+
+def test_another_revision_is_refused_by_name() -> None:
+    content = encode_state(written().state)
+    with pytest.raises(UnknownSchema, match="logic_revision"):
+        decode_state(content.replace(b'"logic_revision":1', b'"logic_revision":9'))
