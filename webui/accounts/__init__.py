@@ -1,0 +1,1 @@
+"""Login, and what each role may do."""

@@ -1,0 +1,59 @@
+"""What each role may do (docs/security): one table, asked by every view and every template."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+
+P = ParamSpec("P")
+
+SEE: Final = "see"
+DECIDE_REORDERS: Final = "decide_reorders"
+DECIDE_PRICES: Final = "decide_prices"
+STOP_PRICES: Final = "stop_prices"
+SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
+
+# An empty set means every person who is logged in.
+GROUPS_OF: Final[dict[str, frozenset[str]]] = {
+    SEE: frozenset(),
+    DECIDE_REORDERS: frozenset({"buyer"}),
+    DECIDE_PRICES: frozenset({"pricing"}),
+    STOP_PRICES: frozenset({"pricing", "operator"}),
+    SEE_REJECTED_BYTES: frozenset({"operator", "analyst"}),
+}
+
+
+def abilities(user: User | AnonymousUser) -> frozenset[str]:
+    """Everything this person may do, from one query."""
+    if not user.is_authenticated:
+        return frozenset()
+    if user.is_superuser:
+        return frozenset(GROUPS_OF)
+    mine = set(user.groups.values_list("name", flat=True))
+    return frozenset(
+        ability for ability, groups in GROUPS_OF.items() if not groups or groups & mine
+    )
+
+
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def requires(ability: str) -> Callable[[View[P]], View[P]]:
+    """Let a view through to people with this ability; others log in or are refused."""
+
+    def guard(view: View[P]) -> View[P]:
+        @login_required
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if ability not in abilities(request.user):
+                message = f"this needs the ability {ability.replace('_', ' ')}"
+                raise PermissionDenied(message)
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return guard

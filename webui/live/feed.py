@@ -1,0 +1,114 @@
+"""From the workers' changelog to the hub: a consumer without a group.
+
+It reads what the broker has acknowledged, so a screen never shows a number that a crash could take
+back. Every web process reads every partition, hence no group. It begins where the read model is,
+not at the end: a page rendered from the read model misses nothing in between.
+"""
+
+import asyncio
+import json
+from typing import Any, Final
+
+import structlog
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaError
+
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from webui.live.hub import Hub
+
+RETRY_S: Final = 1.0
+POLL_MS: Final = 100
+MOST_RECORDS: Final = 1000
+SILENT_S: Final = 15.0  # heartbeats arrive each second: a longer silence is a lost connection
+PROGRESS_HEADER: Final = "progress"
+
+log = structlog.get_logger(__name__)
+
+
+class Feed:
+    """Reads the changelog for as long as the web server runs, through any broker restart."""
+
+    def __init__(self, hub: Hub, *, bootstrap: str, partitions: int) -> None:
+        self._hub = hub
+        self._bootstrap = bootstrap
+        self._places = [TopicPartition(ON_HAND_CHANGELOG, n) for n in range(partitions)]
+        self._next: dict[TopicPartition, int] = {}
+
+    def begin_at(self, offsets: dict[int, int]) -> None:
+        """Start these partitions at the read model's positions instead of the end."""
+        for partition, offset in offsets.items():
+            self._next[TopicPartition(ON_HAND_CHANGELOG, partition)] = offset
+
+    async def run(self) -> None:
+        """Read until cancelled; a failure is logged and tried again."""
+        while True:
+            try:
+                await self._read()
+            except (KafkaError, OSError, TimeoutError) as failure:
+                log.warning("changelog feed lost", error=repr(failure), retry_s=RETRY_S)
+            finally:
+                self._hub.connected = False
+            await asyncio.sleep(RETRY_S)
+
+    async def _read(self) -> None:
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=self._bootstrap,
+            group_id=None,
+            enable_auto_commit=False,
+            # Workers write in transactions: an aborted chunk never happened.
+            isolation_level="read_committed",
+            auto_offset_reset="latest",
+            request_timeout_ms=10_000,
+            metadata_max_age_ms=30_000,
+        )
+        await consumer.start()
+        try:
+            consumer.assign(self._places)
+            await self._seek(consumer)
+            self._hub.connected = True
+            log.info("changelog feed reads", partitions=len(self._places))
+            await self._pass_on(consumer)
+        finally:
+            await consumer.stop()
+
+    async def _seek(self, consumer: AIOKafkaConsumer) -> None:
+        """Go on where this feed, or else the read model, was; never outside of what is kept."""
+        ends = await consumer.end_offsets(self._places)
+        begins = await consumer.beginning_offsets(self._places)
+        for place in self._places:
+            wanted = self._next.get(place, ends[place])
+            consumer.seek(place, min(max(wanted, begins[place]), ends[place]))
+
+    async def _pass_on(self, consumer: AIOKafkaConsumer) -> None:
+        loop = asyncio.get_running_loop()
+        heard_at = loop.time()
+        while True:
+            batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=MOST_RECORDS)
+            for place, records in batches.items():
+                for record in records:
+                    self._take(record)
+                self._next[place] = records[-1].offset + 1
+                heard_at = loop.time()
+            if loop.time() - heard_at > SILENT_S:
+                message = f"{ON_HAND_CHANGELOG}: nothing for {SILENT_S} s"
+                raise TimeoutError(message)
+            # A long catch-up must not keep pages and streams waiting.
+            await asyncio.sleep(0)
+
+    def _take(self, record: "ConsumerRecord[bytes, bytes]") -> None:
+        newest_us = _newest_commit_us(record.headers)
+        if newest_us is not None:
+            self._hub.heard(record.partition, newest_us)
+        key = record.key
+        if key is None or record.value is None or key.startswith(b"~"):
+            return
+        self._hub.publish(key.decode("utf-8", "replace"), record.value, record.partition)
+
+
+def _newest_commit_us(headers: Any) -> int | None:  # noqa: ANN401 -- aiokafka types them loosely
+    """Commit time in the header that stands on the last level record of a chunk."""
+    for name, payload in headers:
+        if name == PROGRESS_HEADER:
+            newest = json.loads(payload).get("newest_commit_us")
+            return newest if isinstance(newest, int) else None
+    return None

@@ -1,0 +1,110 @@
+"""Latest value per key, and who is looking at it.
+
+A subscriber holds at most one patch per key of its page and one event, so a slow phone costs a
+bounded amount of memory and delays nobody. Everything here runs on the server's event loop; only
+`resume` is called before it, with what the read model knew.
+"""
+
+import asyncio
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cdc.contracts.partition import partition_of
+from webui.live.patches import Patch, Render
+
+# Changes that a page rendered from a read model a moment behind may have missed.
+REMEMBERED_KEYS = 20_000
+
+
+@dataclass(slots=True)
+class Subscriber:
+    """One open stream: what it looks at and what it has not been told yet."""
+
+    keys: frozenset[str]
+    pending: dict[str, Patch] = field(default_factory=dict)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def take(self) -> dict[str, Patch]:
+        """Everything not told yet; nothing is pending afterwards."""
+        taken, self.pending = self.pending, {}
+        self.changed.clear()
+        return taken
+
+    def partitions(self) -> frozenset[int]:
+        """Partitions of the page's keys."""
+        return frozenset(partition_of(key.encode()) for key in self.keys)
+
+
+class Hub:
+    """The one place of a web process where changes and open pages meet."""
+
+    def __init__(self, render: Render) -> None:
+        self._render = render
+        self._latest: OrderedDict[str, tuple[bytes, int]] = OrderedDict()
+        self._watching: dict[str, set[int]] = defaultdict(set)
+        self._subscribers: dict[int, Subscriber] = {}
+        self._as_of_us: dict[int, int] = {}
+        self.connected = False
+        self.closing = False
+        self.records = 0
+
+    @property
+    def streams(self) -> int:
+        """Open streams."""
+        return len(self._subscribers)
+
+    def subscribe(self, keys: Iterable[str]) -> Subscriber:
+        """A subscriber that at once holds what this hub remembers of its keys."""
+        subscriber = Subscriber(frozenset(keys))
+        self._subscribers[id(subscriber)] = subscriber
+        for key in subscriber.keys:
+            self._watching[key].add(id(subscriber))
+            if key in self._latest:
+                subscriber.pending[key] = self._render(*self._latest[key])
+        if subscriber.pending:
+            subscriber.changed.set()
+        return subscriber
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Forget the subscriber."""
+        self._subscribers.pop(id(subscriber), None)
+        for key in subscriber.keys:
+            watching = self._watching.get(key)
+            if watching is not None:
+                watching.discard(id(subscriber))
+                if not watching:
+                    del self._watching[key]
+
+    def publish(self, key: str, content: bytes, partition: int) -> None:
+        """Remember a level record, and tell everybody who looks at its key."""
+        self.records += 1
+        as_of_us = self._as_of_us.get(partition, 0)
+        self._latest[key] = (content, as_of_us)
+        self._latest.move_to_end(key)
+        if len(self._latest) > REMEMBERED_KEYS:
+            self._latest.popitem(last=False)
+        watching = self._watching.get(key)
+        if not watching:
+            return
+        patch = self._render(content, as_of_us)
+        for number in watching:
+            subscriber = self._subscribers[number]
+            subscriber.pending[key] = patch
+            subscriber.changed.set()
+
+    def heard(self, partition: int, commit_us: int) -> None:
+        """The partition is known up to this commit time."""
+        self._as_of_us[partition] = max(commit_us, self._as_of_us.get(partition, 0))
+
+    def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
+        """The oldest as-of of these partitions, of all that were heard without any given."""
+        wanted = list(partitions) or list(self._as_of_us)
+        known = [self._as_of_us[number] for number in wanted if number in self._as_of_us]
+        return min(known) if known and len(known) == len(wanted) else None
+
+    def close(self) -> None:
+        """Let every stream end, so that the server can stop."""
+        self.closing = True
+        for subscriber in self._subscribers.values():
+            subscriber.changed.set()

@@ -1,0 +1,140 @@
+"""`/live/stream`: server-sent events for the keys on one page, and for how fresh they are.
+
+Session, role and first rows are read in ONE synchronous function that also closes its database
+connection: `sync_to_async(connection.close)` would close another thread's, and a stream that pins
+a pooled connection for its life drains the pool with a handful of open pages.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+from asgiref.sync import sync_to_async
+from django.core import signing
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.views.decorators.http import require_GET
+
+from webui.live.hub import Hub, Subscriber
+from webui.live.patches import Patch, patch_of_record, patch_of_row
+from webui.readmodel.figures import time_text
+from webui.readmodel.selectors import stock_rows
+
+SALT: Final = "webui.live.keys"
+MOST_KEYS: Final = 200
+TOKEN_AGE_S: Final = 12 * 3600
+FLUSH_S: Final = 0.1
+AGE_EVERY_S: Final = 1.0
+PING_EVERY_S: Final = 15.0
+CHECK_EVERY_S: Final = 60.0
+
+HUB: Final = Hub(patch_of_record)
+
+
+def sign_keys(user_id: int, keys: list[str]) -> str:
+    """The interest of a page as the stream's address carries it: nobody can widen it."""
+    return signing.dumps({"u": user_id, "k": keys[:MOST_KEYS]}, salt=SALT, compress=True)
+
+
+@require_GET
+async def stream(request: HttpRequest) -> HttpResponseBase:
+    """Patches of the signed keys until the page or the session ends."""
+    token = request.GET.get("keys", "")
+    opened = await sync_to_async(_open)(request, token)
+    if isinstance(opened, HttpResponse):
+        return opened
+    response = StreamingHttpResponse(_events(request, opened), content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
+    """The keys this session may follow, or the refusal. Leaves no connection behind."""
+    try:
+        if not request.user.is_authenticated:
+            return HttpResponse("log in first", status=401, content_type="text/plain")
+        interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)
+        if interest["u"] != request.user.pk:
+            return HttpResponse("keys of another user", status=403, content_type="text/plain")
+        return list(interest["k"])
+    except signing.BadSignature:
+        return HttpResponse("unknown keys: reload the page", status=403, content_type="text/plain")
+    finally:
+        connection.close()
+
+
+def _current(keys: frozenset[str]) -> dict[str, Patch]:
+    """What the read model says of the keys now. Leaves no connection behind."""
+    try:
+        return {row.inv_key: patch_of_row(row) for row in stock_rows(sorted(keys))}
+    finally:
+        connection.close()
+
+
+def _still_logged_in(request: HttpRequest) -> bool:
+    """Whether the session is still there, read afresh."""
+    try:
+        key = request.session.session_key
+        return key is not None and request.session.exists(key)
+    finally:
+        connection.close()
+
+
+async def _events(request: HttpRequest, keys: list[str]) -> AsyncIterator[bytes]:
+    # Subscribed before the read model is read: no change falls between the two.
+    subscriber = HUB.subscribe(keys)
+    try:
+        yield b"retry: 1000\n\n"
+        if subscriber.keys:
+            current = await sync_to_async(_current)(subscriber.keys)
+            yield _event("resync", current)
+        yield _age(subscriber)
+        async for chunk in _follow(request, subscriber):
+            yield chunk
+    finally:
+        HUB.unsubscribe(subscriber)
+
+
+async def _follow(request: HttpRequest, subscriber: Subscriber) -> AsyncIterator[bytes]:
+    """One write at most every 100 ms, the age every second, a sign of life every 15 s."""
+    aged_at = pinged_at = checked_at = time.monotonic()
+    while not HUB.closing:
+        now = time.monotonic()
+        if now - checked_at >= CHECK_EVERY_S:
+            checked_at = now
+            if not await sync_to_async(_still_logged_in)(request):
+                yield _event("bye", {"reason": "logged out"})
+                return
+        if now - pinged_at >= PING_EVERY_S:
+            pinged_at = now
+            yield b": still here\n\n"
+        if now - aged_at >= AGE_EVERY_S:
+            aged_at = now
+            yield _age(subscriber)
+        if await _waited(subscriber, aged_at + AGE_EVERY_S - now) and not HUB.closing:
+            yield _event("patch", subscriber.take())
+            await asyncio.sleep(FLUSH_S)
+
+
+async def _waited(subscriber: Subscriber, seconds: float) -> bool:
+    """Whether something changed before the time was over."""
+    try:
+        await asyncio.wait_for(subscriber.changed.wait(), timeout=max(0.0, seconds))
+    except TimeoutError:
+        return False
+    return True
+
+
+def _age(subscriber: Subscriber) -> bytes:
+    """How old the page's oldest partition is, on the server's clock; null while unknown."""
+    as_of_us = HUB.as_of_us(subscriber.partitions())
+    age_ms = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us) // 1000
+    as_of = "" if as_of_us is None else time_text(as_of_us)[11:]
+    return _event("age", {"age_ms": age_ms, "as_of": as_of, "connected": HUB.connected})
+
+
+def _event(name: str, content: Mapping[str, Any]) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(content)}\n\n".encode()

@@ -1,0 +1,79 @@
+"""What every page carries: navigation, abilities, the signed stream of its keys, its age."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from cdc.contracts.partition import partition_of
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from webui.accounts.roles import abilities
+from webui.live.stream import sign_keys
+from webui.readmodel.selectors import as_of_by_partition
+
+NAVIGATION: Final = (
+    ("stock", "Stock", "s"),
+    ("reorders", "Reorders", "r"),
+    ("prices", "Prices", "p"),
+    ("system", "System", "y"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One entry of the navigation."""
+
+    name: str
+    label: str
+    url: str
+    key: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How old the read model is for a page: the oldest partition of its keys."""
+
+    as_of_us: int | None
+    age_us: int | None
+
+
+def freshness(keys: Sequence[str], partitions: int = 12) -> Freshness:
+    """As-of and age of these keys' partitions on the server's clock; of all without keys."""
+    known = as_of_by_partition(ON_HAND_CHANGELOG)
+    wanted = {partition_of(key.encode(), partitions) for key in keys} or set(range(partitions))
+    if not wanted <= known.keys():
+        return Freshness(None, None)
+    as_of_us = min(known[number] for number in wanted)
+    return Freshness(as_of_us, max(0, time.time_ns() // 1000 - as_of_us))
+
+
+def render_page(
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    live_keys: Sequence[str] = (),
+    status: int = 200,
+) -> HttpResponse:
+    """Render a page of the application for the person who asked for it."""
+    current = template.partition("/")[0]
+    tabs = [
+        Tab(name, label, reverse(name), key, name == current) for name, label, key in NAVIGATION
+    ]
+    keys = list(live_keys)
+    signed = sign_keys(request.user.pk or 0, keys)
+    frame = {
+        "tabs": tabs,
+        "may": dict.fromkeys(abilities(request.user), True),
+        "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed})}",
+        "freshness": freshness(keys),
+    }
+    response = render(request, template, {**frame, **context}, status=status)
+    response["Cache-Control"] = "no-store"
+    return response

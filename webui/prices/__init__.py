@@ -1,0 +1,1 @@
+"""The pricing desk."""

@@ -1,0 +1,12 @@
+"""The pricing desk."""
+
+from django.urls import path
+
+from webui.prices import views
+
+urlpatterns = [
+    path("prices/", views.prices, name="prices"),
+    path("prices/version", views.version, name="prices-version"),
+    path("prices/decide", views.decide, name="prices-decide"),
+    path("prices/stop", views.stop, name="prices-stop"),
+]

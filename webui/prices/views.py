@@ -1,0 +1,116 @@
+"""The pricing desk: proposed prices with signal, clamps and floor, and a person's word on them."""
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
+from webui.desk import VIEWS, Command, Refusal, answer, view_of
+from webui.ledger.services import (
+    ServiceError,
+    approve_price,
+    reject_price,
+    set_price_kill_switch,
+    snooze_price,
+)
+from webui.page import render_page
+from webui.readmodel import selectors
+from webui.readmodel.rows import select_value
+from webui.stock.terms import lines
+
+
+@require_GET
+@requires(SEE)
+def prices(request: HttpRequest) -> HttpResponse:
+    """Open, snoozed or closed price proposals."""
+    return _show(request, None)
+
+
+def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+    view = view_of(request)
+    location = request.GET.get("location", "")[:24]
+    found = selectors.price_proposals(view=view, location=location)
+    cards = [_card(proposal, refusal) for proposal in found]
+    refused_here = refusal and any(card["refusal"] for card in cards)
+    context = {
+        "view": view,
+        "views": VIEWS,
+        "cards": cards,
+        "open_count": selectors.desk_count("price_proposal"),
+        "location": location,
+        "locations": selectors.locations(),
+        "refusal": None if refused_here else refusal,
+        "stopped": select_value("SELECT price_kill_switch FROM app.setting WHERE id = 1"),
+        "version": selectors.desk_version("price_proposal"),
+        "version_url": reverse("prices-version"),
+        "query": urlencode({"view": view, "location": location}),
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "prices/desk.html", context, status=status)
+
+
+def _card(proposal: selectors.PriceProposal, refusal: Refusal | None) -> dict[str, Any]:
+    mine = refusal if refusal and refusal.proposal == proposal.proposal_id else None
+    permille = proposal.change_permille
+    sign = "\N{MINUS SIGN}" if permille < 0 else "+"
+    return {
+        "proposal": proposal,
+        "change": f"{sign}{abs(permille) // 10}.{abs(permille) % 10} %",
+        "terms": lines(proposal.terms),
+        "refusal": mine,
+        "reason": mine.form.get("reason", "") if mine else "",
+        "days": mine.form.get("days", "7") if mine else "7",
+        "command_id": uuid4(),
+    }
+
+
+@require_GET
+@requires(SEE)
+def version(_request: HttpRequest) -> JsonResponse:
+    """Changes when any price proposal changes."""
+    return JsonResponse({"version": selectors.desk_version("price_proposal")})
+
+
+@require_POST
+@requires(DECIDE_PRICES)
+def decide(request: HttpRequest) -> HttpResponse:
+    """Approve, reject or snooze one proposed price."""
+    back = f"{reverse('prices')}?{request.GET.urlencode()}"
+    return answer(request, _say, _show, back.rstrip("?"))
+
+
+def _say(command: Command) -> str:
+    common: dict[str, Any] = {
+        "proposal_id": command.proposal,
+        "shown_revision": command.shown_revision,
+        "actor": command.actor,
+        "command_id": command.command_id,
+    }
+    match command.action:
+        case "approve":
+            done = approve_price(**common)
+            return f"Approved: the price holds from {done['effective_from']} on."
+        case "reject":
+            reject_price(**common, reason=command.form.get("reason", ""))
+            return "Rejected. The item is left alone for one cool-down."
+        case "snooze":
+            snooze_price(**common, until_at=command.until())
+            return f"Snoozed for {command.form['days']} days."
+    field, rule = "action", "approve, reject or snooze"
+    raise ServiceError(field, command.action, rule)
+
+
+@require_POST
+@requires(STOP_PRICES)
+def stop(request: HttpRequest) -> HttpResponse:
+    """Stop every rule-made price, or allow them again."""
+    is_on = request.POST.get("stop") == "1"
+    set_price_kill_switch(is_on=is_on, actor=request.user.get_username())
+    said = "Rule-made prices are stopped." if is_on else "Rule-made prices may be written again."
+    messages.success(request, said)
+    return HttpResponseRedirect(reverse("prices"))

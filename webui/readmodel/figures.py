@@ -1,0 +1,123 @@
+"""The figures of one key as the screens show them, from whichever source: row or changelog record.
+
+The status word lives here once. Lists filter by it in SQL (`STATUS_SQL`), and a test compares both
+forms over every boundary.
+"""
+
+from datetime import UTC, datetime
+from typing import Final
+
+STATUSES: Final = ("negative", "out", "low", "over", "ok")
+LABELS: Final = {
+    "negative": "Negative",
+    "out": "Out",
+    "low": "Low",
+    "over": "Over",
+    "ok": "OK",
+}
+MEANINGS: Final = {
+    "negative": "on-hand is below zero: something was not counted or not received",
+    "out": "nothing available to sell",
+    "low": "available is at or below the reorder point",
+    "over": "on-hand is above the order-up-to level",
+    "ok": "between the reorder point and the order-up-to level",
+}
+STATUS_SQL: Final = """CASE
+    WHEN s.on_hand_units < 0 THEN 'negative'
+    WHEN s.available_to_sell_units <= 0 THEN 'out'
+    WHEN s.available_to_sell_units <= s.reorder_point_units THEN 'low'
+    WHEN s.on_hand_units > s.order_up_to_units THEN 'over'
+    ELSE 'ok' END"""
+_MINUS: Final = "\N{MINUS SIGN}"
+_UNKNOWN: Final = "–"
+
+
+def status_of(
+    *,
+    on_hand_units: int,
+    available_to_sell_units: int,
+    reorder_point_units: int | None,
+    order_up_to_units: int | None,
+) -> str:
+    """One word for the shelf; the first that holds."""
+    if on_hand_units < 0:
+        return "negative"
+    if available_to_sell_units <= 0:
+        return "out"
+    if reorder_point_units is not None and available_to_sell_units <= reorder_point_units:
+        return "low"
+    if order_up_to_units is not None and on_hand_units > order_up_to_units:
+        return "over"
+    return "ok"
+
+
+def units_text(units: int | None) -> str:
+    """`12,345`, `−5`; a dash for what is not known."""
+    if units is None:
+        return _UNKNOWN
+    sign = _MINUS if units < 0 else ""
+    return f"{sign}{abs(units):,}"
+
+
+def signed_units_text(units: int | None) -> str:
+    """A movement: `+12`, `−3`, `0`."""
+    if units is not None and units > 0:
+        return f"+{units:,}"
+    return units_text(units)
+
+
+def money_text(minor: int | None) -> str:
+    """Minor units with two decimals: `1,234.50`."""
+    if minor is None:
+        return _UNKNOWN
+    sign = _MINUS if minor < 0 else ""
+    major, rest = divmod(abs(minor), 100)
+    return f"{sign}{major:,}.{rest:02d}"
+
+
+def micro_text(micro: int | None) -> str:
+    """A rate in millionths of a unit, to a thousandth: `4.375`."""
+    if micro is None:
+        return _UNKNOWN
+    whole, rest = divmod(abs(micro), 1_000_000)
+    sign = _MINUS if micro < 0 else ""
+    return f"{sign}{whole:,}.{rest // 1000:03d}"
+
+
+def centidays_text(centidays: int | None) -> str:
+    """Hundredths of a day: `6.25 d`."""
+    if centidays is None:
+        return _UNKNOWN
+    whole, rest = divmod(centidays, 100)
+    return f"{whole}.{rest:02d} d"
+
+
+def moment_of(at_us: int) -> datetime:
+    """The UTC moment of an epoch microsecond."""
+    seconds, rest = divmod(at_us, 1_000_000)
+    return datetime.fromtimestamp(seconds, tz=UTC).replace(microsecond=rest)
+
+
+def us_of(moment: datetime) -> int:
+    """Epoch microseconds of an aware moment, exactly."""
+    elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+
+
+def time_text(at_us: int | None) -> str:
+    """`2026-11-21 10:42:07`, UTC."""
+    return _UNKNOWN if at_us is None else moment_of(at_us).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def age_text(age_us: int | None) -> str:
+    """`0.3 s`, `12 s`, `4 min`, `3 h`, `2 d`."""
+    if age_us is None:
+        return "unknown"
+    tenths = max(0, age_us) // 100_000
+    seconds = tenths // 10
+    if seconds < 10:  # noqa: PLR2004 -- below ten seconds a tenth still says something
+        return f"{seconds}.{tenths % 10} s"
+    for size, unit in ((86_400, "d"), (3_600, "h"), (120, "min")):
+        if seconds >= size:
+            return f"{seconds // (60 if unit == 'min' else size)} {unit}"
+    return f"{seconds} s"

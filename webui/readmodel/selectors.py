@@ -1,0 +1,318 @@
+"""What the lists and desks read: the read model beside reference data, keyset-paged.
+
+Facts of one key, for the page that explains a number, are in `explain_selectors`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from webui.readmodel.figures import STATUS_SQL, STATUSES
+from webui.readmodel.rows import select, select_one, select_value
+
+PAGE_ROWS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StockRow:
+    """One key on the stock list; `status` is one of `figures.STATUSES`."""
+
+    inv_key: str
+    location: str
+    sku: str
+    name: str
+    supplier: str | None
+    on_hand_units: int
+    available_to_sell_units: int
+    in_transit_units: int
+    on_order_units: int
+    stock_known: bool
+    status: str
+    price_minor: int | None
+    generation: int
+    partition: int
+    offset: int
+    as_of_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a stock list is narrowed to; empty texts narrow nothing."""
+
+    text: str = ""
+    location: str = ""
+    status: str = ""
+    supplier: str = ""
+
+    def as_query(self) -> dict[str, str]:
+        """The filters as they stand in the address."""
+        pairs = {
+            "q": self.text,
+            "location": self.location,
+            "status": self.status,
+            "supplier": self.supplier,
+        }
+        return {name: given for name, given in pairs.items() if given}
+
+
+@dataclass(frozen=True, slots=True)
+class StockPage:
+    """Up to 50 rows in key order, and the keys between which the neighbours lie."""
+
+    rows: list[StockRow]
+    next_after: str | None
+    has_previous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value of a filter with the name that people know it by."""
+
+    code: str
+    name: str
+
+
+_ROW: Final = f"""
+SELECT s.inv_key, s.location, s.sku, coalesce(p.name, s.sku) AS name, il.supplier,
+       s.on_hand_units, s.available_to_sell_units, s.in_transit_units, s.on_order_units,
+       s.stock_known, {STATUS_SQL} AS status, s.price_minor,
+       s.generation, s.partition, s."offset", s.as_of_us
+FROM read_model.stock s
+LEFT JOIN retail.product p ON p.code = s.sku
+LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
+"""  # noqa: S608 -- the status rule is a constant of this project
+
+
+def stock_page(filters: Filters, *, after: str = "", rows: int = PAGE_ROWS) -> StockPage:
+    """The page behind the key `after`; the next page begins behind `next_after`."""
+    where, parameters = _conditions(filters)
+    where.append("s.inv_key > %(after)s")
+    sql = f"{_ROW} WHERE {' AND '.join(where)} ORDER BY s.inv_key LIMIT %(limit)s"
+    found = select(sql, parameters | {"after": after, "limit": rows + 1}, StockRow)
+    shown = found[:rows]
+    more = len(found) > rows
+    return StockPage(shown, shown[-1].inv_key if more else None, has_previous=bool(after))
+
+
+def _conditions(filters: Filters) -> tuple[list[str], dict[str, Any]]:
+    where: list[str] = []
+    parameters: dict[str, Any] = {}
+    for number, word in enumerate(filters.text.split()[:6]):
+        name = f"word{number}"
+        where.append(
+            f"(s.sku ILIKE %({name})s OR p.name ILIKE %({name})s OR s.location ILIKE %({name})s)"
+        )
+        parameters[name] = f"%{_literal(word)}%"
+    if filters.location:
+        where.append("s.location = %(location)s")
+        parameters["location"] = filters.location
+    if filters.supplier:
+        where.append("il.supplier = %(supplier)s")
+        parameters["supplier"] = filters.supplier
+    if filters.status in STATUSES:
+        where.append(f"({STATUS_SQL}) = %(status)s")
+        parameters["status"] = filters.status
+    return where, parameters
+
+
+def _literal(word: str) -> str:
+    """The word with LIKE's own characters taken literally."""
+    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def stock_rows(keys: list[str]) -> list[StockRow]:
+    """The rows of these keys, in key order; unknown keys are left out."""
+    sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) ORDER BY s.inv_key"
+    return select(sql, {"keys": keys}, StockRow)
+
+
+def locations() -> list[Choice]:
+    """Every location that has a name."""
+    return select("SELECT code, name FROM retail.location ORDER BY code", {}, Choice)
+
+
+def suppliers() -> list[Choice]:
+    """Every supplier that has a name."""
+    return select("SELECT code, name FROM retail.supplier ORDER BY name", {}, Choice)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What both desks show of a proposal's life."""
+
+    inv_key: str
+    location: str
+    sku: str
+    name: str
+    revision: int
+    status: str
+    reason: str | None
+    terms: Any
+    logic_revision: int
+    position: Any
+    as_of_us: int
+    opened_at: datetime
+    updated_at: datetime
+    decided_action: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+
+    @property
+    def waits(self) -> bool:
+        """A person has said the last word and the fold has not answered yet."""
+        return self.decided_action in {"approve", "reject"} and self.status in {"open", "snoozed"}
+
+    @property
+    def actionable(self) -> bool:
+        """Whether a person may still decide."""
+        return self.status in {"open", "snoozed"} and not self.waits
+
+
+@dataclass(frozen=True, slots=True)
+class ReorderProposal(Proposal):
+    """One need."""
+
+    reorder_id: str
+    supplier: str
+    supplier_name: str
+    quantity_units: int | None
+    base_position_units: int
+    reorder_point_units: int | None
+    order_up_to_units: int | None
+    flags: list[str]
+    cost_minor: int
+    pack_units: int
+    decided_units: int | None
+    on_hand_units: int | None
+    on_order_units: int | None
+
+    @property
+    def value_minor(self) -> int:
+        """What the order would cost."""
+        return (self.quantity_units or 0) * self.cost_minor
+
+
+_REORDER: Final = """
+SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision, r.status,
+       r.reason, r.terms, r.logic_revision, r.position, r.as_of_us, r.opened_at, r.updated_at,
+       r.decided_action, r.decided_by, r.decided_at, r.reorder_id,
+       coalesce(r.supplier, '') AS supplier,
+       coalesce(su.name, r.supplier, 'No supplier') AS supplier_name,
+       r.quantity_units, r.base_position_units, r.reorder_point_units, r.order_up_to_units,
+       r.flags, r.cost_minor, coalesce(il.pack_units, 1) AS pack_units, r.decided_units,
+       s.on_hand_units, s.on_order_units
+FROM app.reorder_proposal r
+LEFT JOIN retail.product p ON p.code = r.sku
+LEFT JOIN retail.supplier su ON su.code = r.supplier
+LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
+LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceProposal(Proposal):
+    """One proposed price."""
+
+    proposal_id: str
+    old_minor: int
+    new_minor: int
+    regular_minor: int
+    floor_minor: int
+    step: int
+    signal: str
+    clamps: list[str]
+    effective_at_us: int
+    prior_minor: int | None
+    cost_minor: int | None
+
+    @property
+    def change_permille(self) -> int:
+        """New against old, in thousandths, rounded towards zero."""
+        difference = abs(self.new_minor - self.old_minor) * 1000 // max(1, self.old_minor)
+        return difference if self.new_minor >= self.old_minor else -difference
+
+
+_PRICE: Final = """
+SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision, r.status,
+       r.reason, r.terms, r.logic_revision, r.position, r.as_of_us, r.opened_at, r.updated_at,
+       r.decided_action, r.decided_by, r.decided_at, r.proposal_id, r.old_minor, r.new_minor,
+       r.regular_minor, r.floor_minor, r.step, r.signal, r.clamps, r.effective_at_us,
+       r.prior_minor, il.cost_minor
+FROM app.price_proposal r
+LEFT JOIN retail.product p ON p.code = r.sku
+LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
+"""
+DESK_ROWS: Final = 100
+_VIEWS: Final = {
+    "open": "r.status = 'open'",
+    "snoozed": "r.status = 'snoozed'",
+    "closed": "r.status NOT IN ('open', 'snoozed')",
+}
+
+
+def reorder_proposals(
+    *, view: str, location: str = "", supplier: str = ""
+) -> list[ReorderProposal]:
+    """The desk's proposals, at most 100: by supplier, or closed ones newest first."""
+    where = [_VIEWS[view]]
+    if location:
+        where.append("r.location = %(location)s")
+    if supplier:
+        where.append("r.supplier = %(supplier)s")
+    order = "r.updated_at DESC" if view == "closed" else "supplier_name, r.location, r.reorder_id"
+    sql = f"{_REORDER} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT {DESK_ROWS}"
+    return select(sql, {"location": location, "supplier": supplier}, ReorderProposal)
+
+
+def price_proposals(*, view: str, location: str = "") -> list[PriceProposal]:
+    """The desk's price proposals, at most 100."""
+    where = [_VIEWS[view]]
+    if location:
+        where.append("r.location = %(location)s")
+    order = "r.updated_at DESC" if view == "closed" else "r.location, r.sku, r.proposal_id"
+    sql = f"{_PRICE} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT {DESK_ROWS}"
+    return select(sql, {"location": location}, PriceProposal)
+
+
+def open_reorder_of(inv_key: str) -> ReorderProposal | None:
+    """The newest proposal of a key that still waits, if any."""
+    sql = f"""{_REORDER} WHERE r.inv_key = %(key)s AND r.status IN ('open', 'snoozed')
+              ORDER BY r.opened_at DESC LIMIT 1"""
+    return select_one(sql, {"key": inv_key}, ReorderProposal)
+
+
+def open_price_of(inv_key: str) -> PriceProposal | None:
+    """The newest price proposal of a key that still waits, if any."""
+    sql = f"""{_PRICE} WHERE r.inv_key = %(key)s AND r.status IN ('open', 'snoozed')
+              ORDER BY r.opened_at DESC LIMIT 1"""
+    return select_one(sql, {"key": inv_key}, PriceProposal)
+
+
+def desk_count(table: str, *, most: int = 1000) -> int:
+    """Open proposals on a desk, counted no further than `most`."""
+    few = f"SELECT 1 FROM app.{table} r WHERE {_VIEWS['open']} LIMIT {most}"  # noqa: S608 -- callers pass one of two table names
+    return int(select_value(f"SELECT count(*) FROM ({few}) few"))
+
+
+def desk_version(table: str) -> str:
+    """Changes whenever a proposal of the desk changes."""
+    newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"
+    sql = f"SELECT count(*) || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names
+    return str(select_value(sql))
+
+
+def as_of_by_partition(topic: str) -> dict[int, int]:
+    """Commit time up to which the read model includes each partition, heartbeats included."""
+    found = select(
+        """SELECT partition, as_of_us FROM read_model.sink_position
+           WHERE sink = 'projector' AND topic = %(topic)s AND as_of_us IS NOT NULL""",
+        {"topic": topic},
+        _AsOf,
+    )
+    return {place.partition: place.as_of_us for place in found}
+
+
+@dataclass(frozen=True, slots=True)
+class _AsOf:
+    partition: int
+    as_of_us: int

@@ -1,0 +1,11 @@
+"""The reorders desk."""
+
+from django.urls import path
+
+from webui.reorders import views
+
+urlpatterns = [
+    path("reorders/", views.reorders, name="reorders"),
+    path("reorders/version", views.version, name="reorders-version"),
+    path("reorders/decide", views.decide, name="reorders-decide"),
+]

@@ -1,0 +1,12 @@
+// Entry of every page. Each module finds its own elements and does nothing without them.
+import { startDesk } from "./desk.js";
+import { startForms } from "./forms.js";
+import { startKeys } from "./keys.js";
+import { startLive } from "./live.js";
+import { startSearch } from "./search.js";
+
+const live = startLive();
+startSearch(live);
+startDesk();
+startForms();
+startKeys();

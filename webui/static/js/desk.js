@@ -1,0 +1,68 @@
+// Desks and the system page look for news. Nothing moves under a person's hands: while somebody
+// works in the list, news waits behind a button.
+import { say, swap } from "./swap.js";
+
+const EVERY_MS = 2_000;
+
+export function startDesk() {
+  startReload();
+  startVersion();
+  startPoll();
+}
+
+function startReload() {
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-reload]")) location.reload();
+  });
+  for (const form of document.querySelectorAll("form[data-autosubmit]")) {
+    form.addEventListener("change", () => form.requestSubmit());
+  }
+}
+
+function startVersion() {
+  if (!document.getElementById("desk")) return;
+  const button = document.getElementById("desk-changed");
+  every(EVERY_MS, async () => {
+    const desk = document.getElementById("desk");
+    const answer = await fetch(desk.dataset.versionUrl, { credentials: "same-origin" });
+    if (!answer.ok || answer.redirected) return;
+    const { version } = await answer.json();
+    if (version === desk.dataset.version) return;
+    if (isBusy(desk)) {
+      button.hidden = false;
+    } else if (await swap(location.href, "#desk")) {
+      button.hidden = true;
+      say("Proposals have changed");
+    }
+  });
+}
+
+/** Whether somebody has opened, focused or changed anything in the list. */
+function isBusy(desk) {
+  if (desk.contains(document.activeElement)) return true;
+  if (desk.querySelector("details[open], [role=alert], [aria-busy=true]")) return true;
+  return [...desk.querySelectorAll("input")].some((input) => input.value !== input.defaultValue);
+}
+
+function startPoll() {
+  const part = document.querySelector("[data-poll]");
+  if (!part) return;
+  every(Number(part.dataset.poll), async () => {
+    const here = document.getElementById(part.id);
+    if (!here.contains(document.activeElement)) await swap(location.href, `#${part.id}`);
+  });
+}
+
+function every(pauseMs, work) {
+  const turn = async () => {
+    if (!document.hidden) {
+      try {
+        await work();
+      } catch {
+        // Offline: the pill says so, and the next turn tries again.
+      }
+    }
+    setTimeout(turn, pauseMs);
+  };
+  setTimeout(turn, pauseMs);
+}

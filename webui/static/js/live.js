@@ -1,0 +1,161 @@
+// Live cells and the freshness pill.
+// Age is the server's: it sends how old its newest heartbeat is, and this page only adds monotonic
+// time. The phone's clock is never asked.
+
+const LIVE_MS = 3_000;
+const OFFLINE_MS = 60_000;
+const SILENT_MS = 4_000; // an age arrives each second: a longer silence is a lost stream
+const RETRY_MOST_MS = 5_000;
+
+const state = {
+  source: null,
+  url: "",
+  ageMs: null,
+  heardAt: -Infinity,
+  checking: true,
+  openedAt: 0,
+  lastAsOf: "",
+  paused: false,
+  held: new Map(),
+  retryMs: 500,
+  retry: 0,
+};
+
+export function startLive() {
+  const pill = document.getElementById("pill");
+  if (!pill) return { reconnect() {} };
+  connect();
+  setInterval(showAge, 250);
+  document.addEventListener("visibilitychange", () => {
+    // Time asleep is not on the monotonic clock of every browser: ask before claiming an age.
+    state.checking = true;
+    if (document.hidden) disconnect();
+    else connect();
+  });
+  addEventListener("pagehide", disconnect);
+  addEventListener("pageshow", (event) => event.persisted && connect());
+  startPause();
+  return { reconnect: connect };
+}
+
+function wantedUrl() {
+  return document.querySelector("main [data-live]")?.dataset.live ?? document.body.dataset.live;
+}
+
+function disconnect() {
+  clearTimeout(state.retry);
+  state.source?.close();
+  state.source = null;
+}
+
+function connect() {
+  disconnect();
+  state.url = wantedUrl();
+  if (!state.url || document.hidden) return;
+  state.openedAt = performance.now();
+  const source = new EventSource(state.url);
+  state.source = source;
+  source.addEventListener("age", (event) => heard(JSON.parse(event.data)));
+  source.addEventListener("resync", (event) => take(JSON.parse(event.data)));
+  source.addEventListener("patch", (event) => take(JSON.parse(event.data)));
+  source.addEventListener("bye", () => location.reload());
+  source.addEventListener("error", () => {
+    // The browser itself retries a broken stream; one that was refused it gives up on.
+    if (source.readyState !== EventSource.CLOSED || source !== state.source) return;
+    state.retryMs = Math.min(RETRY_MOST_MS, state.retryMs * 2);
+    state.retry = setTimeout(connect, state.retryMs * (0.5 + Math.random() / 2));
+  });
+}
+
+function heard({ age_ms: ageMs, as_of: asOf }) {
+  state.ageMs = ageMs;
+  state.lastAsOf = asOf;
+  state.heardAt = performance.now();
+  state.checking = false;
+  state.retryMs = 500;
+}
+
+function showAge() {
+  const pill = document.getElementById("pill");
+  const silentMs = performance.now() - state.heardAt;
+  const [name, text] = pillOf(silentMs);
+  if (pill.dataset.state !== name) pill.dataset.state = name;
+  if (pill.textContent !== text) pill.textContent = text;
+}
+
+function pillOf(silentMs) {
+  const waitingMs = performance.now() - state.openedAt;
+  if (state.checking && waitingMs < SILENT_MS) return ["checking", "Checking…"];
+  const ageMs = state.ageMs === null ? Infinity : state.ageMs + silentMs;
+  const lost = state.checking || silentMs > SILENT_MS;
+  if (lost || ageMs > OFFLINE_MS) {
+    return ["offline", state.lastAsOf ? `Offline · showing ${state.lastAsOf}` : "Offline"];
+  }
+  if (ageMs > LIVE_MS) return ["delayed", `Delayed ${Math.round(ageMs / 1000)} s`];
+  return ["live", `Live · ${(ageMs / 1000).toFixed(1)} s`];
+}
+
+function startPause() {
+  const button = document.getElementById("pause");
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    state.paused = !state.paused;
+    button.setAttribute("aria-pressed", String(state.paused));
+    button.textContent = state.paused ? "Resume" : "Pause";
+    if (state.paused) return;
+    for (const [key, patch] of state.held) apply(key, patch);
+    state.held.clear();
+  });
+}
+
+function take(patches) {
+  for (const [key, patch] of Object.entries(patches)) {
+    if (state.paused) state.held.set(key, patch);
+    else apply(key, patch);
+  }
+}
+
+function apply(key, patch) {
+  const [generation, offset] = patch.position;
+  for (const row of document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)) {
+    const seen = [Number(row.dataset.generation), Number(row.dataset.offset)];
+    // An older position than the one on screen would be a step back in time.
+    if (generation < seen[0] || (generation === seen[0] && offset <= seen[1])) continue;
+    row.dataset.generation = generation;
+    row.dataset.offset = offset;
+    const changed = writeCells(row, patch);
+    if (changed && "detail" in row.dataset) showFactsChanged();
+  }
+}
+
+function writeCells(row, { cells, status }) {
+  let changed = false;
+  for (const [name, text] of Object.entries(cells)) {
+    for (const cell of row.querySelectorAll(`[data-f="${name}"]`)) {
+      if (cell.textContent === text) continue;
+      cell.textContent = text;
+      if (name === "as_of" || name === "offset") continue;
+      highlight(cell);
+      changed = true;
+    }
+  }
+  const [code, word, meaning] = status;
+  for (const cell of row.querySelectorAll('[data-f="status"]')) {
+    cell.className = `status ${code}`;
+    cell.title = meaning;
+    cell.querySelector("[data-word]").textContent = word;
+  }
+  return changed;
+}
+
+function highlight(cell) {
+  cell.classList.remove("fresh");
+  requestAnimationFrame(() => cell.classList.add("fresh"));
+  setTimeout(() => cell.classList.remove("fresh"), 1_000);
+}
+
+function showFactsChanged() {
+  const line = document.getElementById("facts-changed");
+  if (!line || !line.hidden) return;
+  line.hidden = false;
+}

@@ -1,0 +1,1 @@
+"""The stock list, and the page that explains one number."""

@@ -1,0 +1,41 @@
+"""Filters that print the figures of `webui.readmodel.figures` in templates."""
+
+from datetime import datetime
+
+from django import template
+
+from webui.readmodel import figures
+
+register = template.Library()
+
+register.filter("units", figures.units_text)
+register.filter("signed_units", figures.signed_units_text)
+register.filter("money", figures.money_text)
+register.filter("micro", figures.micro_text)
+register.filter("centidays", figures.centidays_text)
+register.filter("at_us", figures.time_text)
+register.filter("age", figures.age_text)
+
+
+@register.filter
+def utc(moment: datetime | None) -> str:
+    """An aware moment as UTC text to the second."""
+    return "–" if moment is None else figures.time_text(figures.us_of(moment))
+
+
+@register.filter
+def status_label(status: str) -> str:
+    """The word that a person reads for a status."""
+    return figures.LABELS.get(status, status)
+
+
+@register.filter
+def status_meaning(status: str) -> str:
+    """One line that says when the status holds."""
+    return figures.MEANINGS.get(status, "")
+
+
+@register.filter
+def words(code: str | None) -> str:
+    """`cover_over_guard` as `cover over guard`."""
+    return (code or "").replace("_", " ")

@@ -1,0 +1,205 @@
+"""The stock list, and the page that explains one number."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from cdc.contracts.state import decode_level
+from inventory.policies.explain import explain_quantity
+from webui.accounts.roles import SEE, requires
+from webui.page import render_page
+from webui.readmodel import explain_selectors as explain
+from webui.readmodel import selectors
+from webui.readmodel.figures import LABELS, STATUSES
+from webui.readmodel.live_key import live_key
+from webui.stock.spark import bars
+from webui.stock.terms import Line, lines
+
+MOST_FACTS: Final = 5000
+MOST_EXPORTED: Final = 100_000
+_EXPORTED: Final = [
+    "location",
+    "sku",
+    "name",
+    "supplier",
+    "on_hand_units",
+    "available_to_sell_units",
+    "in_transit_units",
+    "on_order_units",
+    "status",
+    "price_minor",
+    "as_of_us",
+]
+_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One filter in force, and the address without it."""
+
+    label: str
+    without: str
+
+
+@require_GET
+@requires(SEE)
+def stock(request: HttpRequest) -> HttpResponse:
+    """The list: search, filters as chips, 50 rows in key order."""
+    filters = _filters(request)
+    page = selectors.stock_page(filters, after=request.GET.get("after", ""))
+    base = reverse("stock")
+    query = filters.as_query()
+    context = {
+        "filters": filters,
+        "page": page,
+        "chips": _chips(query, base),
+        "first_url": _address(base, query),
+        "next_url": _address(base, query | {"after": page.next_after}) if page.next_after else "",
+        "export_url": _address(reverse("stock-export"), query),
+        "locations": selectors.locations(),
+        "suppliers": selectors.suppliers(),
+        "statuses": [(status, LABELS[status]) for status in STATUSES],
+    }
+    keys = [row.inv_key for row in page.rows]
+    return render_page(request, "stock/list.html", context, live_keys=keys)
+
+
+def _filters(request: HttpRequest) -> selectors.Filters:
+    given = request.GET
+    return selectors.Filters(
+        text=given.get("q", "").replace("\x00", "").strip()[:100],
+        location=given.get("location", "")[:24],
+        status=given.get("status", "")[:16],
+        supplier=given.get("supplier", "")[:64],
+    )
+
+
+def _address(base: str, query: dict[str, Any]) -> str:
+    return f"{base}?{urlencode(query)}" if query else base
+
+
+def _chips(query: dict[str, str], base: str) -> list[Chip]:
+    names = {"q": "Search", "location": "Location", "status": "Status", "supplier": "Supplier"}
+    return [
+        Chip(
+            f"{names[name]}: {LABELS.get(given, given) if name == 'status' else given}",
+            _address(base, {other: text for other, text in query.items() if other != name}),
+        )
+        for name, given in query.items()
+    ]
+
+
+@require_GET
+@requires(SEE)
+def export(request: HttpRequest) -> StreamingHttpResponse:
+    """The rows of exactly this filter as CSV."""
+    filters = _filters(request)
+    response = StreamingHttpResponse(_csv_lines(filters), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="stock.csv"'
+    return response
+
+
+def _csv_lines(filters: selectors.Filters) -> Iterator[str]:
+    yield _csv_line(_EXPORTED)
+    after, written = "", 0
+    while written < MOST_EXPORTED:
+        page = selectors.stock_page(filters, after=after, rows=1000)
+        for row in page.rows:
+            yield _csv_line([getattr(row, name) for name in _EXPORTED])
+        written += len(page.rows)
+        if page.next_after is None:
+            return
+        after = page.next_after
+
+
+def _csv_line(cells: list[Any]) -> str:
+    """One line; text that a spreadsheet would run as a formula gets a quote in front."""
+    safe = [
+        f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) else cell
+        for cell in cells
+    ]
+    buffer = io.StringIO()
+    csv.writer(buffer).writerow(safe)
+    return buffer.getvalue()
+
+
+@require_GET
+@requires(SEE)
+def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
+    """Why is it this number: every fact with the sum after it, and what the rules make of it."""
+    inv_key = f"{location}|{sku}"
+    level = explain.item(inv_key)
+    shown = _shown(request)
+    found = explain.facts(inv_key, limit=shown + 1)
+    policy = explain.policy(inv_key)
+    if level is None and not found and policy is None:
+        return render_page(
+            request, "stock/unknown.html", {"location": location, "sku": sku}, status=404
+        )
+    windows = explain.windows(inv_key)
+    context = {
+        "inv_key": inv_key,
+        "location": location,
+        "sku": sku,
+        "item": level,
+        "status": _status_of(inv_key),
+        "policy": policy,
+        "windows": windows,
+        "bars": bars(windows),
+        "prices": explain.prices(inv_key),
+        "inbound": explain.inbound(inv_key),
+        "reorder": selectors.open_reorder_of(inv_key),
+        "price_proposal": selectors.open_price_of(inv_key),
+        "terms": [] if level is None else _terms(level),
+        "worker": live_key(inv_key),
+        **_facts_context(found, shown, level),
+    }
+    return render_page(request, "stock/item.html", context, live_keys=[inv_key])
+
+
+def _shown(request: HttpRequest) -> int:
+    given = request.GET.get("facts", "")
+    wanted = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0  # noqa: PLR2004 -- more digits than any limit here
+    return min(max(wanted, explain.FACTS_SHOWN), MOST_FACTS)
+
+
+def _status_of(inv_key: str) -> str:
+    rows = selectors.stock_rows([inv_key])
+    return rows[0].status if rows else "out"
+
+
+def _facts_context(
+    found: list[explain.Fact], shown: int, level: explain.Item | None
+) -> dict[str, Any]:
+    facts = found[-shown:]
+    total = facts[-1].running_units if facts else 0
+    on_hand = 0 if level is None else level.on_hand_units
+    return {
+        "facts": facts,
+        "opening_units": facts[0].running_units - facts[0].delta_units if facts else 0,
+        "has_earlier": len(found) > shown,
+        "more_facts": min(shown * 5, MOST_FACTS),
+        "facts_total": total,
+        "adds_up": total == on_hand,
+    }
+
+
+def _terms(level: explain.Item) -> list[Line]:
+    """The rule with its values, by the rules' own functions from the state of the read model."""
+    content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    state, _dropped = decode_level(content.encode())
+    terms = explain_quantity(
+        state.policy,
+        (state.on_hand_units, state.on_order_units, state.allocated_units),
+        (state.demand.rate_micro, state.demand.mad_micro),
+        state.episode,
+    )
+    return lines(terms)

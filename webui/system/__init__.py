@@ -1,0 +1,1 @@
+"""The system page, and health for machines."""

@@ -1,0 +1,251 @@
+"""The chain from Postgres to the screen: one probe a link, each with a time limit of its own.
+
+A link that does not answer is shown as down, with what it said; it never takes the page with it.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+from django.conf import settings
+from django.db import connection
+
+from cdc.capture.client import CONNECTOR
+from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
+from webui.live.stream import HUB
+from webui.readmodel.figures import age_text, units_text
+from webui.readmodel.live_key import worker_urls
+from webui.readmodel.rows import select, select_one, select_value
+
+OK, SLOW, DOWN = "ok", "slow", "down"
+PROBE_S: Final = 3.0
+FRESH_US: Final = 3_000_000
+OFFLINE_US: Final = 60_000_000
+LAG_MOST: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link of the chain: a word for its state, how old, how far behind, and details."""
+
+    name: str
+    state: str
+    summary: str
+    age_us: int | None = None
+    lag: str = ""
+    details: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    slot_name: str
+    active: bool
+    retained_bytes: int | None
+    wal_status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    service: str
+    pid: int
+    age_us: int
+
+
+def chain() -> list[Link]:
+    """All links, probed at the same time."""
+    # Workers and topics are asked first: the others only wait for the database.
+    with ThreadPoolExecutor(max_workers=len(_PROBES), thread_name_prefix="probe") as pool:
+        asked = [(name, pool.submit(_closing(probe))) for name, probe in _PROBES]
+        return [_answer(name, future) for name, future in asked]
+
+
+def _closing(probe: Callable[[], Link]) -> Callable[[], Link]:
+    """The probe, leaving no database connection behind in its thread."""
+
+    def run() -> Link:
+        try:
+            return probe()
+        finally:
+            connection.close()
+
+    return run
+
+
+def _answer(name: str, future: "Future[Link]") -> Link:
+    try:
+        return future.result(timeout=PROBE_S * 2)
+    except Exception as failure:  # noqa: BLE001 -- whatever a link says when it is ill belongs on the page
+        return Link(name, DOWN, f"{type(failure).__name__}: {str(failure)[:200] or 'no answer'}")
+
+
+def state_of_age(age_us: int | None) -> str:
+    """The same edges as the freshness pill: 3 s and 60 s."""
+    if age_us is None or age_us > OFFLINE_US:
+        return DOWN
+    return OK if age_us <= FRESH_US else SLOW
+
+
+def postgres() -> Link:
+    """The ledger, its newest heartbeat and the slot that Debezium reads."""
+    beat_us = select_value(
+        "SELECT (extract(epoch FROM clock_timestamp() - max(recorded_at)) * 1000000)::bigint"
+        " FROM retail.pipeline_heartbeat"
+    )
+    slot = select_one(
+        """SELECT slot_name, active, wal_status,
+                  pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn)::bigint
+                      AS retained_bytes
+           FROM pg_replication_slots WHERE slot_name = 'retail_cdc'""",
+        {},
+        _Slot,
+    )
+    if slot is None:
+        return Link("Postgres", DOWN, "the replication slot retail_cdc does not exist", beat_us)
+    state = state_of_age(beat_us) if slot.active else DOWN
+    summary = "a heartbeat each second" if state == OK else "no reader on the slot"
+    return Link(
+        "Postgres",
+        state,
+        summary if slot.active else "nobody reads the slot",
+        beat_us,
+        f"{units_text((slot.retained_bytes or 0) // 1024)} KiB not confirmed",
+        [("slot", slot.slot_name), ("WAL", slot.wal_status or "unknown")],
+    )
+
+
+def debezium() -> Link:
+    """The connector and its one task, as Connect reports them."""
+    url = str(settings.CONNECTIONS.connect_url).rstrip("/")
+    answer = httpx.get(f"{url}/connectors/{CONNECTOR}/status", timeout=PROBE_S)
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        return Link("Debezium", DOWN, "no connector is registered")
+    body = answer.json()
+    connector = body["connector"]["state"]
+    tasks = [task["state"] for task in body.get("tasks", [])]
+    running = connector == "RUNNING" and tasks == ["RUNNING"]
+    errors = [task["trace"].splitlines()[0] for task in body.get("tasks", []) if task.get("trace")]
+    return Link(
+        "Debezium",
+        OK if running else DOWN,
+        errors[0][:200] if errors else f"connector {connector.lower()}",
+        details=[("task", ", ".join(tasks).lower() or "none")],
+    )
+
+
+def kafka() -> Link:
+    """The broker and how much is in the log."""
+    admin = _admin()
+    cluster = admin.list_topics(timeout=PROBE_S)
+    ends = _ends(admin, STOCK_EVENTS)
+    return Link(
+        "Kafka",
+        OK,
+        f"{units_text(sum(ends.values()))} records in {STOCK_EVENTS}",
+        details=[("brokers", str(len(cluster.brokers))), ("partitions", str(len(ends)))],
+    )
+
+
+def workers() -> Link:
+    """How far the workers' group is behind the log, and who holds how many partitions."""
+    admin = _admin()
+    ends = _ends(admin, STOCK_EVENTS)
+    places = [TopicPartition(STOCK_EVENTS, number) for number in ends]
+    request = [ConsumerGroupTopicPartitions(APP_ID, places)]
+    found = admin.list_consumer_group_offsets(request, request_timeout=PROBE_S)
+    offsets = found[APP_ID].result(timeout=PROBE_S).topic_partitions or []
+    lag = sum(ends[place.partition] - max(0, place.offset) for place in offsets)
+    details = [_worker_detail(url) for url in worker_urls()]
+    restoring = [text for _, text in details if "ready" not in text]
+    state = DOWN if restoring and len(restoring) == len(details) else OK
+    if state == OK and (restoring or lag > LAG_MOST):
+        state = SLOW
+    return Link("Workers", state, f"group {APP_ID}", None, f"{units_text(lag)} records", details)
+
+
+def _worker_detail(url: str) -> tuple[str, str]:
+    name = url.rpartition("/")[2]
+    try:
+        answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3)
+    except httpx.HTTPError as failure:
+        return name, f"no answer ({type(failure).__name__})"
+    return name, "ready" if answer.status_code == httpx.codes.OK else "restoring"
+
+
+def read_model() -> Link:
+    """How far the projector is behind the changelog, and how old its newest heartbeat is."""
+    age_us = select_value(
+        """SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(as_of_us)
+           FROM read_model.sink_position WHERE sink = 'projector' AND topic = %(topic)s""",
+        {"topic": ON_HAND_CHANGELOG},
+    )
+    services = select(
+        """SELECT service, pid,
+                  (extract(epoch FROM clock_timestamp() - at) * 1000000)::bigint AS age_us
+           FROM read_model.service_heartbeat ORDER BY service""",
+        {},
+        _Service,
+    )
+    details = [(s.service, f"pid {s.pid}, {age_text(s.age_us)} ago") for s in services]
+    summary = "projector has written nothing yet" if age_us is None else "rows and positions"
+    return Link("Read model", state_of_age(age_us), summary, age_us, _sink_lag(), details)
+
+
+def _sink_lag() -> str:
+    positions = select_value(
+        "SELECT sum(next_offset) FROM read_model.sink_position"
+        " WHERE sink = 'projector' AND topic = %(topic)s",
+        {"topic": ON_HAND_CHANGELOG},
+    )
+    if positions is None:
+        return ""
+    behind = sum(_ends(_admin(), ON_HAND_CHANGELOG).values()) - int(positions)
+    return f"{units_text(max(0, behind))} records"
+
+
+def screen() -> Link:
+    """The live feed of this web process."""
+    as_of_us = HUB.as_of_us()
+    age_us = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us)
+    connected = HUB.connected
+    return Link(
+        "Screen",
+        state_of_age(age_us) if connected else DOWN,
+        "live feed follows the changelog" if connected else "live feed is not connected",
+        age_us,
+        details=[("open pages", str(HUB.streams)), ("changes seen", units_text(HUB.records))],
+    )
+
+
+def _admin() -> AdminClient:
+    servers = settings.CONNECTIONS.kafka_bootstrap
+    timeout_ms = int(PROBE_S * 1000)
+    # Errors come back from the calls; the client's own log would repeat them each second.
+    return AdminClient(
+        {"bootstrap.servers": servers, "socket.timeout.ms": timeout_ms, "log_level": 0}
+    )
+
+
+def _ends(admin: AdminClient, topic: str) -> dict[int, int]:
+    described = admin.list_topics(topic, timeout=PROBE_S).topics[topic]
+    places: dict[Any, Any] = {
+        TopicPartition(topic, number): OffsetSpec.latest() for number in described.partitions
+    }
+    answers = admin.list_offsets(places, request_timeout=PROBE_S)
+    return {
+        place.partition: answer.result(timeout=PROBE_S).offset for place, answer in answers.items()
+    }
+
+
+_PROBES: Final[tuple[tuple[str, Callable[[], Link]], ...]] = (
+    ("Postgres", postgres),
+    ("Debezium", debezium),
+    ("Kafka", kafka),
+    ("Workers", workers),
+    ("Read model", read_model),
+    ("Screen", screen),
+)
