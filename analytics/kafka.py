@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.25
 _BATCH: Final = 5000
+_WARNINGS: Final = 4  # syslog's number; the client's notices would mix with a command's answer
 _END_OF_PARTITION: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 -- public in spite of its name
 
 
@@ -40,6 +41,7 @@ def consumer(bootstrap: str) -> Consumer:
             "auto.offset.reset": "error",  # a missing offset is a loss, never a new start
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
+            "log_level": _WARNINGS,
             "fetch.wait.max.ms": 50,
             "queued.max.messages.kbytes": 65_536,  # default 1 GB would be this process's memory
         }
@@ -57,7 +59,7 @@ def start_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]
 
 
 def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> dict[int, int]:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": _WARNINGS})
     request = {TopicPartition(topic, number): spec for number in range(partitions)}
     answers = admin.list_offsets(
         request,

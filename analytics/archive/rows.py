@@ -89,7 +89,7 @@ def read(path: Path, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRo
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=[*_FIELDS, "key_crc32"]):
             chosen = batch
             if buckets > 1:
-                crc = batch.column("key_crc32").to_numpy()
+                crc = batch.column("key_crc32").to_numpy().astype("int64")
                 chosen = batch.filter(pa.array(crc % buckets == bucket))
             columns = [chosen.column(name).to_pylist() for name in _FIELDS]
             for values in zip(*columns, strict=True):

@@ -25,6 +25,7 @@ from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.dedupe import Admission
 from inventory.fold import Folded
+from inventory.judging import is_heartbeat_key
 from inventory.model.outputs import Output, ReorderOutput
 from inventory.model.record import Record
 from inventory.partition import Partition
@@ -120,9 +121,15 @@ def _reject(
 
 
 def _write_states(partition: Partition, sink: RunSink) -> int:
-    """Write every key's final state, sorted by key; gives the number of open reorders."""
+    """Write every key's final state, sorted by key; gives the number of open reorders.
+
+    A heartbeat's state is the partition's watermark, not an item: at rest it alone goes on, and
+    two recomputations of the same trade would differ by it.
+    """
     open_reorders = 0
     for key in sorted(partition.states):
+        if is_heartbeat_key(key):
+            continue
         state = partition.states[key]
         open_reorders += state.episode.state == "open"
         sink.files[STATES].write(key.encode(), state.position.offset, encode_state(state))
