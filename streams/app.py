@@ -36,7 +36,9 @@ def create_app(settings: WorkerSettings) -> faust.App:
         broker_commit_interval=1.0,
         broker_session_timeout=settings.session_timeout_s,
         broker_heartbeat_interval=settings.session_timeout_s / 3,
-        broker_max_poll_records=20_000,  # unbounded by default: one batch took 800 MB
+        # Unbounded by default. A poll is worked off before the next, so it also bounds how long
+        # one partition waits for the others.
+        broker_max_poll_records=5_000,
         broker_request_timeout=30,
         broker_rebalance_timeout=60,
         consumer_group_instance_id=settings.worker_id,

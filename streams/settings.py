@@ -25,7 +25,8 @@ class WorkerSettings(StreamSettings):
     worker_host: str = "127.0.0.1"  # state is readable here: loopback unless a container says else
     worker_port: int = Field(default=6066, ge=1, le=65_535)
     batch_records: int = Field(default=5_000, ge=1, le=100_000)
-    batch_within_s: float = Field(default=0.005, ge=0, le=5)
+    batch_pause_s: float = Field(default=0.005, ge=0, le=5)
+    batch_within_s: float = Field(default=0.05, ge=0, le=5)
     session_timeout_s: float = Field(default=6.0, ge=1, le=300)
     republish_s: float = Field(default=60.0, ge=1, le=3_600)
     stall_s: float = Field(default=30.0, ge=5, le=600)

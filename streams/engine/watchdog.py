@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+# One partition may wait for a long poll of the others; it is stuck after this many times `stall_s`.
+ONE_PARTITION = 4
+
 
 @dataclass(slots=True)
 class Watchdog:
@@ -39,9 +42,14 @@ class Watchdog:
             seen = self._seen.get(partition)
             if seen is None or seen[0] != records or lag <= 0:
                 self._seen[partition] = (records, now_s)
-            elif now_s - seen[1] > self.stall_s:
+        waiting = [p for p in handled if lags.get(p, 0) > 0]
+        if waiting and all(now_s - self._seen[p][1] > self.stall_s for p in waiting):
+            return f"records of partitions {waiting} wait, none was handled for {self.stall_s:g} s"
+        for partition in waiting:
+            silent_s = now_s - self._seen[partition][1]
+            if silent_s > self.stall_s * ONE_PARTITION:
                 return (
-                    f"partition {partition}: {lag} records wait, "
-                    f"none was handled for {self.stall_s:g} s"
+                    f"partition {partition}: {lags[partition]} records wait, "
+                    f"none was handled for {silent_s:.0f} s"
                 )
         return None

@@ -56,7 +56,7 @@ def _attach_agent(app: faust.App, runtime: Runtime) -> None:
     async def pump() -> None:
         # Not `while not app.should_stop`: a stop waits for the batch in work to be acknowledged.
         while True:
-            batch = await inbox.take(settings.batch_within_s)
+            batch = await inbox.take(settings.batch_pause_s, settings.batch_within_s)
             await runtime.handle(event.message for event in batch)
             for event in batch:
                 await streams[0].ack(event)

@@ -29,11 +29,20 @@ class Inbox(Generic[Event]):
         if len(self._events) >= self._limit:
             self._room.clear()
 
-    async def take(self, within_s: float) -> list[Event]:
-        """All events, at least one, after giving others `within_s` to arrive beside the first."""
+    async def take(self, pause_s: float, within_s: float) -> list[Event]:
+        """All events, at least one.
+
+        Waits until nothing has arrived for `pause_s`, at most for `within_s`: a trickle is handed
+        on at once, a flood in large chunks, which share the cost of a transaction.
+        """
         await self._filled.wait()
-        if len(self._events) < self._limit:
-            await asyncio.sleep(within_s)
+        until_s = asyncio.get_running_loop().time() + within_s
+        seen = 0
+        while seen < len(self._events) < self._limit:
+            seen = len(self._events)
+            if asyncio.get_running_loop().time() >= until_s:
+                break
+            await asyncio.sleep(pause_s)
         taken, self._events = self._events, []
         self._filled.clear()
         self._room.set()

@@ -19,7 +19,7 @@ def test_work_that_waits_for_longer_than_the_limit_is_a_problem() -> None:
     problem = look(dog, 31, 10, 20)
 
     assert problem is not None
-    assert "partition 3" in problem
+    assert "[3]" in problem
 
 
 def test_a_partition_that_moves_or_has_nothing_to_do_is_no_problem() -> None:
@@ -31,6 +31,20 @@ def test_a_partition_that_moves_or_has_nothing_to_do_is_no_problem() -> None:
     assert look(dog, 1_000, 20, 20) is None
     assert look(dog, 1_001, 20, 21) is None
     assert look(dog, 1_030, 20, 21) is None
+
+
+def test_one_partition_may_wait_for_the_others_but_not_for_ever() -> None:
+    dog = watchdog()
+
+    def look_at_both(now_s: float, busy: int) -> str | None:
+        return dog.problem(now_s, {3: 0, 4: busy}, {3: 5, 4: 5}, restoring_since_s=None)
+
+    answers = [look_at_both(now_s, now_s) for now_s in range(0, 121, 10)]
+    problem = look_at_both(130, 130)
+
+    assert answers == [None] * 13
+    assert problem is not None
+    assert problem.startswith("partition 3: 5 records wait")
 
 
 def test_a_partition_that_went_away_starts_anew_when_it_comes_back() -> None:
