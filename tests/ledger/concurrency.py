@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 from django.db import connection
 
 PATIENCE_S = 30.0
 
 
-def at_the_same_time(*calls: Callable[[], object]) -> list[object]:
+def at_the_same_time(*calls: Callable[[], object]) -> list[Any]:
     """What each call returned, or the exception that it raised, in the order given."""
     gate = Barrier(len(calls))
 

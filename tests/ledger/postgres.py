@@ -93,7 +93,7 @@ def running_server() -> Iterator[Server]:
             stderr=log,
         )
     try:
-        _create_roles(server, process)
+        _create_roles(server)
         yield server
     finally:
         process.send_signal(signal.SIGINT)
@@ -121,19 +121,22 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _create_roles(server: Server, process: subprocess.Popen[bytes]) -> None:
+def _create_roles(server: Server) -> None:
+    with _answering(server) as connection:
+        connection.execute("CREATE ROLE retail_owner LOGIN")
+        connection.execute("CREATE ROLE app_rw LOGIN")
+        connection.execute("CREATE ROLE app_ro LOGIN")
+        connection.execute("CREATE ROLE cdc LOGIN REPLICATION")
+
+
+def _answering(server: Server) -> psycopg.Connection:
+    """The first connection that the starting server accepts."""
     deadline = time.monotonic() + DEADLINE_S
     while True:
         try:
-            connection = psycopg.connect(server.url("postgres", "postgres"), autocommit=True)
-            break
+            return psycopg.connect(server.url("postgres", "postgres"), autocommit=True)
         except psycopg.OperationalError as seen:
             if time.monotonic() > deadline:
                 message = f"no answer in {DEADLINE_S} s"
                 raise TimeoutError(message) from seen
             time.sleep(0.02)
-    with connection:
-        connection.execute("CREATE ROLE retail_owner LOGIN")
-        connection.execute("CREATE ROLE app_rw LOGIN")
-        connection.execute("CREATE ROLE app_ro LOGIN")
-        connection.execute("CREATE ROLE cdc LOGIN REPLICATION")

@@ -1,13 +1,14 @@
 """Builders: one valid row per captured table, changed by name."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import psycopg
 from psycopg import sql
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
-VALID: dict[str, dict[str, object]] = {
+VALID: dict[str, dict[str, Any]] = {
     "sale_line": {
         "source": "till-1",
         "source_ref": "1",
@@ -109,7 +110,7 @@ def price_proposal(connection: psycopg.Connection, **changes: object) -> str:
     return str(row["proposal_id"])
 
 
-def _insert(connection: psycopg.Connection, table: str, row: dict[str, object]) -> None:
+def _insert(connection: psycopg.Connection, table: str, row: dict[str, Any]) -> None:
     statement = sql.SQL("INSERT INTO app.{} ({}) VALUES ({})").format(
         sql.Identifier(table),
         sql.SQL(", ").join(map(sql.Identifier, row)),

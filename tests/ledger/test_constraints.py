@@ -1,4 +1,6 @@
 # ruff: noqa: S608 -- the names of tables are literals of this file
+from typing import Any
+
 import psycopg
 import pytest
 
@@ -124,14 +126,14 @@ def test_a_valid_row_is_accepted_and_stamped(till: psycopg.Connection, table: st
 
 @pytest.mark.parametrize(("table", "changes"), ACCEPTED)
 def test_the_last_value_inside_a_limit_is_accepted(
-    till: psycopg.Connection, table: str, changes: dict[str, object]
+    till: psycopg.Connection, table: str, changes: dict[str, Any]
 ) -> None:
     assert write(till, table, **changes) > 0
 
 
 @pytest.mark.parametrize(("table", "changes"), REFUSED)
 def test_the_first_value_outside_a_limit_is_refused(
-    till: psycopg.Connection, table: str, changes: dict[str, object]
+    till: psycopg.Connection, table: str, changes: dict[str, Any]
 ) -> None:
     with pytest.raises(psycopg.errors.CheckViolation):
         write(till, table, **changes)
@@ -163,7 +165,7 @@ def test_a_key_is_required_everywhere(till: psycopg.Connection, table: str) -> N
     ],
 )
 def test_what_may_exist_once_is_refused_the_second_time(
-    till: psycopg.Connection, table: str, first: dict[str, object], second: dict[str, object]
+    till: psycopg.Connection, table: str, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     write(till, table, **first)
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import psycopg
 import pytest
 
@@ -6,7 +8,7 @@ from tests.ledger.postgres import Server
 APPS = ("ledger", "readmodel")
 
 
-def objects(server: Server, database: str) -> list[tuple[object, ...]]:
+def objects(server: Server, database: str) -> list[tuple[Any, ...]]:
     """Everything that migrations make in our schemas, with the columns of tables."""
     with psycopg.connect(server.url("postgres", database)) as connection:
         return connection.execute(

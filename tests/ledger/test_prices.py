@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -31,7 +32,7 @@ def proposal(ledger: psycopg.Connection, item: str) -> str:
     return price_proposal(ledger)
 
 
-def prices(ledger: psycopg.Connection) -> list[tuple[object, ...]]:
+def prices(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     return ledger.execute(
         "SELECT price_minor, floor_minor, kind, step, proposal_id FROM retail.price_change"
         " ORDER BY id"

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -18,14 +19,14 @@ def proposal(ledger: psycopg.Connection) -> str:
     return reorder_proposal(ledger)
 
 
-def lines(ledger: psycopg.Connection) -> list[tuple[object, ...]]:
+def lines(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     return ledger.execute(
         "SELECT reorder_id, ordered_units, supplier, status, recorded_by"
         " FROM retail.purchase_order_line"
     ).fetchall()
 
 
-def words(ledger: psycopg.Connection) -> list[tuple[object, ...]]:
+def words(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     return ledger.execute(
         "SELECT action, need_revision, reason, recorded_by FROM retail.reorder_decision ORDER BY id"
     ).fetchall()
@@ -46,7 +47,12 @@ def test_approving_writes_the_decision_and_the_line(
 
 def test_the_same_command_twice_orders_once(ledger: psycopg.Connection, proposal: str) -> None:
     command = uuid4()
-    given = {"reorder_id": proposal, "shown_revision": 1, "actor": "buyer", "command_id": command}
+    given: dict[str, Any] = {
+        "reorder_id": proposal,
+        "shown_revision": 1,
+        "actor": "buyer",
+        "command_id": command,
+    }
 
     first, second = services.approve_reorder(**given), services.approve_reorder(**given)
 
@@ -163,7 +169,7 @@ def test_a_snooze_lasts_at_most_90_days_and_is_not_final(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     now = datetime.now(UTC)  # noqa: TID251 -- the rule compares with the clock
-    given = {"reorder_id": proposal, "shown_revision": 1}
+    given: dict[str, Any] = {"reorder_id": proposal, "shown_revision": 1}
     with pytest.raises(ServiceError, match="90 days"):
         services.snooze_reorder(**given, until_at=now + timedelta(days=90, minutes=5))
     with pytest.raises(ServiceError, match="90 days"):

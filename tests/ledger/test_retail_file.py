@@ -2,17 +2,18 @@ import gzip
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 from webui.ledger.services import ServiceError
-from webui.trading.importer import import_sales
+from webui.trading.importer import Stores, import_sales
 from webui.trading.retail_file import BadRow, Line, open_retail_file
 
 HEADER = "InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID,Country"
 AT = datetime(2010, 12, 1, 8, 26, tzinfo=UTC)
-FILE_VARIABLE = "INVENTORY_RETAIL_FILE"
+FILE_VARIABLE = "INVENTORY_TEST_RETAIL_FILE"
 
 
 def row(**changes: str) -> str:
@@ -245,17 +246,18 @@ def test_a_rate_is_kept_and_progress_is_told(ledger: psycopg.Connection, tmp_pat
 
 
 @pytest.mark.parametrize("wrong", [{"stores": "many"}, {"rate": 0}, {"rate": -1.0}, {"limit": -1}])
-def test_a_wrong_argument_is_named(tmp_path: Path, wrong: dict[str, object]) -> None:
+def test_a_wrong_argument_is_named(tmp_path: Path, wrong: dict[str, Any]) -> None:
     (name,) = wrong
 
     with pytest.raises(ServiceError, match=name):
         import_sales(written(tmp_path, row()), **wrong)
 
 
+@pytest.mark.dataset
 @pytest.mark.skipif(FILE_VARIABLE not in os.environ, reason=f"{FILE_VARIABLE} names no file")
 @pytest.mark.parametrize(("stores", "keys"), [("single", 4070), ("country", 19_839)])
 def test_the_real_file_gives_the_totals_that_stand_beside_it(
-    ledger: psycopg.Connection, stores: str, keys: int
+    ledger: psycopg.Connection, stores: Stores, keys: int
 ) -> None:
     report = import_sales(os.environ[FILE_VARIABLE], stores=stores)
 

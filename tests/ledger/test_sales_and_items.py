@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -9,7 +10,7 @@ from webui.ledger import services
 from webui.ledger.services import Conflict, RangedItem, SaleRow, ServiceError
 
 
-def sale(number: int, **changes: object) -> SaleRow:
+def sale(number: int, **changes: Any) -> SaleRow:
     return SaleRow("L", "S", "till-1", str(number), 1, 999, NOON)._replace(**changes)
 
 
@@ -33,7 +34,7 @@ def test_a_sale_is_one_row_under_its_key(ledger: psycopg.Connection) -> None:
 
 
 def test_a_sale_that_a_till_sends_twice_is_refused(ledger: psycopg.Connection) -> None:
-    given = {"location": "L", "sku": "S", "quantity_units": 1, "amount_minor": 1}
+    given: dict[str, Any] = {"location": "L", "sku": "S", "quantity_units": 1, "amount_minor": 1}
     services.record_sale(**given, source="till-1", source_ref="7")
 
     with pytest.raises(Conflict, match="recorded already"):
@@ -61,7 +62,7 @@ def test_a_sale_that_a_till_sends_twice_is_refused(ledger: psycopg.Connection) -
 def test_a_forbidden_value_is_named_with_its_rule(
     ledger: psycopg.Connection, field: str, value: object
 ) -> None:
-    given: dict[str, object] = {
+    given: dict[str, Any] = {
         "location": "L",
         "sku": "S",
         "quantity_units": 1,

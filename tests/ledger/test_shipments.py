@@ -1,3 +1,5 @@
+from typing import Any
+
 import psycopg
 import pytest
 
@@ -8,11 +10,11 @@ from webui.ledger.services import Conflict, Delivered, ServiceError
 
 
 def order(units: int = 10, **changes: object) -> int:
-    given = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "PO-1"}
+    given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "PO-1"}
     return services.place_order_line(**given | {"ordered_units": units} | changes)
 
 
-def received(ledger: psycopg.Connection) -> list[tuple[object, ...]]:
+def received(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     return ledger.execute(
         "SELECT received_units, damaged_units, order_units FROM retail.shipment_line"
         " WHERE status = 'received' ORDER BY id"

@@ -131,7 +131,8 @@ def test_half_of_a_flash_sale_is_one_key() -> None:
 
 
 def test_a_late_sender_catches_up_instead_of_skipping() -> None:
-    now, slept = [0.0], []
+    now = [0.0]
+    slept: list[float] = []
     pace = Pace(per_second=10, clock=lambda: now[0], sleep=slept.append)
 
     pace.wait_for(10)
