@@ -66,8 +66,10 @@ def demand_after(before: KeyState, after: KeyState, change: Change) -> Demand:
     return walk_days(after.final_demand, after.stock, after.windows, span, rules).demand
 
 
-def decide(before: KeyState, after: KeyState, change: Change) -> tuple[KeyState, tuple[Output, ...]]:
-    """Levels, then replenishment, then pricing; snapshot rows and keys without time only get levels."""
+def decide(
+    before: KeyState, after: KeyState, change: Change
+) -> tuple[KeyState, tuple[Output, ...]]:
+    """Levels, then replenishment, then pricing; snapshots and keys without time only get levels."""
     after = _levelled(before, after)
     if change.op == "r" or after.stream_time_us is None:
         return after, ()
@@ -102,9 +104,7 @@ def _oldest_us(change: Change, default: int) -> int:
 def _levelled(before: KeyState, after: KeyState) -> KeyState:
     """The state with B, SS, s and S as they are now; levels depend on policy and demand only."""
     stock, demand = after.stock, after.demand
-    base = base_position_units(
-        stock.on_hand_units, stock.on_order_units, after.allocated_units
-    )
+    base = base_position_units(stock.on_hand_units, stock.on_order_units, after.allocated_units)
     if after.policy is before.policy and demand is before.demand:
         if base == after.base_position_units:
             return after

@@ -1,7 +1,7 @@
 """What makes a re-sent record the same record, and how far back that is known (domain.md 4).
 
-The ring is a function of the log alone: identities of the partition's records whose commit time lies
-within 120 s of the newest commit time so far. While the partition's snapshot lasts it forgets
+The ring is a function of the log alone: identities of the partition's records whose commit time
+lies within 120 s of the newest commit time so far. While the partition's snapshot lasts it forgets
 nothing. Every replay of the same log gives the same verdicts.
 """
 

@@ -1,6 +1,7 @@
 """One partition of the log as its only reader sees it: a state per key and the dedupe ring.
 
-Worker, recomputation, tests and `inventory fold` all go through here, so they agree by construction.
+Worker, recomputation, tests and `inventory fold` all go through here, so they agree by
+construction.
 """
 
 from inventory.dedupe import Admission, Ring

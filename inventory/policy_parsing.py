@@ -1,6 +1,6 @@
 """From an `item_location` row to its fact: sixty columns, each with a default and a limit."""
 
-from typing import Final
+from typing import Any, Final
 
 from inventory.columns import (
     Row,
@@ -122,7 +122,7 @@ def item_location(key: InvKey, row: Row) -> ItemLocation:
     return policy
 
 
-def _quantity_columns(row: Row) -> dict[str, object]:
+def _quantity_columns(row: Row) -> dict[str, Any]:
     return {
         "supplier": optional_text(row, "supplier"),
         "cost_minor": within(row, "cost_minor", 0, COST_MAX, 0),
@@ -139,7 +139,7 @@ def _quantity_columns(row: Row) -> dict[str, object]:
     }
 
 
-def _price_columns(row: Row) -> dict[str, object]:
+def _price_columns(row: Row) -> dict[str, Any]:
     regular = row.get("regular_minor")
     return {
         "price_mode": choice(row, "price_mode", ("off", "advise", "auto"), "off"),

@@ -37,7 +37,7 @@ def window_key(inv_key: InvKey, start_us: int) -> bytes:
 
 
 def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
-    """The level, with the rows of `changed_rows`; those that the state no longer has are dropped."""
+    """The level, with the rows of `changed_rows`; those that the state has lost are "dropped"."""
     starts = sorted(set(changed_rows))
     document = _level(state)
     document["rows"] = [_row(state.windows[at]) for at in starts if at in state.windows]
@@ -57,9 +57,7 @@ def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
 
 def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
     """One window row; `position` is that of the state it belongs to."""
-    return _bytes(
-        {**_header(), "inv_key": key, "position": _position(position), "row": _row(row)}
-    )
+    return _bytes({**_header(), "inv_key": key, "position": _position(position), "row": _row(row)})
 
 
 def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
@@ -110,7 +108,7 @@ def _document(content: bytes) -> Document:
 
 
 def _namer(cls: type) -> Callable[[Any], Document]:
-    """A function from a value of `cls` to its fields by name; nested values are left as they are."""
+    """A function from a value of `cls` to its fields by name; nested values stay as they are."""
     names = tuple(column.name for column in fields(cls))
 
     def named(instance: Any) -> Document:  # noqa: ANN401 -- any value class of the model

@@ -94,10 +94,8 @@ def walk_days(
     return walk
 
 
-def _first_fact_day(
-    rows: list[WindowRow], counts: list[Count], from_us: int, end_us: int
-) -> int:
-    """The next day with a row or a count: days without any teach nothing before the record begins."""
+def _first_fact_day(rows: list[WindowRow], counts: list[Count], from_us: int, end_us: int) -> int:
+    """The next day with a row or a count; before the record begins, others teach nothing."""
     oldest_us = min(
         rows[0].start_us if rows else end_us,
         counts[0].at_us if counts else end_us,
@@ -160,9 +158,7 @@ def _is_live(row: WindowRow) -> bool:
     return row.sale_lines > 0 or row.return_lines > 0 or bool(row.moves)
 
 
-def _level_after(
-    level: int, row: WindowRow | None, counts: list[Count] | tuple[Count, ...]
-) -> int:
+def _level_after(level: int, row: WindowRow | None, counts: list[Count] | tuple[Count, ...]) -> int:
     """On-hand at the end of a window; its last count names the end of its second."""
     moves = {} if row is None else row.moves
     if not counts:
@@ -208,7 +204,7 @@ def _observe(demand: Demand, observed: int, rules: Rules) -> Demand:
 def _smoothed(
     demand: Demand, rate: int, observed: int, rules: Rules
 ) -> tuple[int | None, int | None, int]:
-    """p and z (None with `ewma`), and the new rate."""
+    """The parts p and z (None with `ewma`), and the new rate."""
     alpha = rules.alpha_permille
     if not rules.is_tsb:
         return None, None, rate + half_even((observed - rate) * alpha, PERMILLE)

@@ -21,9 +21,7 @@ class Retained:
     dropped: tuple[int, ...]
 
 
-def fold_days(
-    retained: Retained, *, old_us: int | None, new_us: int, rules: Rules
-) -> Retained:
+def fold_days(retained: Retained, *, old_us: int | None, new_us: int, rules: Rules) -> Retained:
     """Fold the days from the horizon `old_us` to the horizon `new_us`, oldest first.
 
     `rules` are those from before the record that moves the horizon. `old_us` is None while the key

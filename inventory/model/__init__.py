@@ -1,0 +1,1 @@
+"""The values that the rules are about."""

@@ -103,7 +103,6 @@ def test_heartbeats_are_applied_under_their_own_key() -> None:
 
 RECEIVED = shipment(1, "supplier_in", "received", received_units=5, received_at=NOON)
 SHIPPED = shipment(1, "transfer_out", "shipped", shipped_units=5, shipped_at=NOON)
-SQ = {"replenish_family": "sQ"}
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ SQ = {"replenish_family": "sQ"}
         ("item_location", policy(scarce_enabled=1)),
         ("item_location", policy(endings=99)),
         ("item_location", policy(ladder_permille=[100, -1])),
-        ("item_location", policy(**SQ, levels="computed")),
+        ("item_location", policy(replenish_family="sQ", levels="computed")),
         ("item_location", policy(replenish_family="sS", reorder_point_units=5,
                                  order_up_to_units=5)),
         ("item_location", policy(replenish_family="par", levels="computed")),
@@ -166,7 +165,7 @@ def test_rows_that_a_check_refuses_break_a_limit(table: str, row: Row) -> None:
         ("shipment_line", RECEIVED | {"order_units": 5}),
         ("shipment_line", SHIPPED),
         ("price_change", price(1, 1, -5)),
-        ("item_location", policy(**SQ, order_quantity_units=1)),
+        ("item_location", policy(replenish_family="sQ", order_quantity_units=1)),
         ("item_location", policy(replenish_family="RS", levels="computed")),
         ("item_location", policy(replenish_family="sS", order_up_to_units=1)),
         ("item_location", policy(order_up_to_units=0, reorder_point_units=9)),
