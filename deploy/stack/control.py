@@ -17,7 +17,7 @@ from deploy.stack.runtime import Runtime, read_runtime, write_runtime
 Say = Callable[[dict[str, Any]], None]
 
 _POLL_S: Final = 0.1
-_START_S: Final = 300.0
+_START_S: Final = 900.0
 _STOP_S: Final = 60.0
 
 

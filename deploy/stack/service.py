@@ -24,5 +24,5 @@ class Service:
     port: int | None = None
     url: str | None = None
     stop_signal: signal.Signals = signal.SIGTERM
-    ready_within_s: float = 60.0
+    ready_within_s: float = 120.0
     privileges: Sequence[str] = field(default_factory=tuple)

@@ -17,13 +17,15 @@ CLASSES: tuple[type[BaseSettings], ...] = (
     SinkSettings,
     WebEnvironment,
 )
-# Read by the command line and the supervisor themselves, before any settings class.
-BY_THE_COMMAND = {"INVENTORY_CACHE", "INVENTORY_POSTGRES_BIN", "INVENTORY_WEB_PORT"}
+# Read by the command line and the supervisor themselves, before any settings class, and by the
+# web server, whose module cannot be imported without a configured Django.
+BY_THE_COMMAND = {"INVENTORY_CACHE", "INVENTORY_POSTGRES_BIN"}
+BY_THE_WEB_SERVER = {"INVENTORY_WEB_HOST", "INVENTORY_WEB_PORT"}
 
 
 def known() -> set[str]:
     fields = {f"INVENTORY_{name.upper()}" for c in CLASSES for name in c.model_fields}
-    return fields | BY_THE_COMMAND
+    return fields | BY_THE_COMMAND | BY_THE_WEB_SERVER
 
 
 def test_the_example_names_every_variable_and_invents_none() -> None:

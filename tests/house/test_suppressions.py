@@ -11,7 +11,7 @@ from tests.house.sources import PACKAGES, name, python_files
 MARK = re.compile(r"#\s*(noqa|type:\s*ignore|pragma:\s*no cover)")
 EXPLAINED = re.compile(
     r"#\s*(noqa: [A-Z]+[0-9]+(, ?[A-Z]+[0-9]+)*|type: ignore\[[a-z-]+(, ?[a-z-]+)*\]"
-    r"|pragma: no cover) -- \S.{5,}"
+    r"|pragma: no cover) -- \S.{3,}"
 )
 
 

@@ -29,7 +29,6 @@ def worker(context: Context, name: str) -> Service:
         stop_rank=1,
         port=port,
         url=url,
-        ready_within_s=120.0,
     )
 
 
