@@ -106,7 +106,8 @@ def _as_person() -> list[str]:
     if person is None:
         return []
     identity = ["--reuid", str(person.pw_uid), "--regid", str(person.pw_gid), "--clear-groups"]
-    return ["setpriv", *identity]
+    # The server ends with the tests even when they are killed.
+    return ["setpriv", *identity, "--pdeathsig", "INT"]
 
 
 def _run_as_person(program: str, *arguments: str) -> None:
