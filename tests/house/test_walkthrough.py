@@ -1,0 +1,24 @@
+"""The walkthrough names functions; a name that no longer exists would send readers astray."""
+
+import re
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "walkthrough.md"
+NAMES = re.findall(r"`([a-z_.]+):([A-Za-z_.]+)`", PAGE.read_text(encoding="utf-8"))
+
+
+def test_the_walkthrough_names_the_whole_way() -> None:
+    modules = {module.split(".")[0] for module, _ in NAMES}
+
+    assert modules == {"inventory", "cdc", "streams", "webui", "analytics"}
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda part: str(part))
+def test_every_named_function_exists(module: str, name: str) -> None:
+    found = reduce(getattr, name.split("."), import_module(module))
+
+    assert callable(found)
