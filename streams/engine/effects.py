@@ -48,6 +48,7 @@ class Effects:
     lates: list[Late] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     beats: dict[InvKey, Beat] = field(default_factory=dict)
+    expired: dict[tuple[InvKey, int], bytes] = field(default_factory=dict)
     applied: int = 0
     resent: int = 0
     replayed: int = 0
@@ -60,6 +61,17 @@ class Effects:
             self.rows[key] = set(rows)
         else:
             known.update(rows)
+
+    def dropped(self, before: KeyState, rows: Iterable[int]) -> None:
+        """Keep the last content of rows that this chunk has changed and that now expire.
+
+        The state forgets them before the chunk is written, but the read model shows them for ever.
+        """
+        changed = self.rows.get(before.key, ())
+        for start in rows:
+            if start in changed and start in before.windows:
+                content = encode_window(before.key, before.windows[start], before.position)
+                self.expired[before.key, start] = content
 
     def decided(self, outputs: Iterable[Output], state: KeyState) -> None:
         """Remember the outputs of one record, the last revision of each id only."""
@@ -131,6 +143,8 @@ class Writer:
             yield Send(ON_HAND_CHANGELOG, key.encode(), encode_level(state, kept), headers)
 
     def _windows(self, effects: Effects, states: dict[InvKey, KeyState]) -> Iterator[Send]:
+        for (key, start), content in effects.expired.items():
+            yield Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
         for key, rows in effects.rows.items():
             state = states[key]
             for start in sorted(rows):

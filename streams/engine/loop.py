@@ -112,7 +112,11 @@ def _handle_record(source: SourceRecord, owned: OwnedPartition, effects: Effects
             _rejection(source, owned, "malformed", "decode", refused.detail, None)
         )
         return
-    _collect(source, record, owned.partition.apply(record), owned, effects)
+    before = owned.partition.states.get(InvKey(record.key))
+    folded = owned.partition.apply(record)
+    if before is not None and folded.windows_dropped:
+        effects.dropped(before, folded.windows_dropped)
+    _collect(source, record, folded, owned, effects)
 
 
 def _collect(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdc.contracts.rejects import decode_late, decode_rejection
-from cdc.contracts.state import encode_state
+from cdc.contracts.state import decode_window, encode_state
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     PRICE_EVENTS,
@@ -19,6 +19,7 @@ from cdc.contracts.topics import (
     STOCK_LATE,
     STOCK_REJECTED,
 )
+from inventory.model.arithmetic import window_start
 from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
 from streams.engine.memory import MemoryBroker
 from streams.engine.records import Fenced, SourceRecord
@@ -188,6 +189,20 @@ def test_compacted_changelogs_restore_the_same_state_and_the_same_ring(
         was, now = owned.partition.ring, again.partition.ring
         assert set(now.identities()) == set(was.identities())
         assert (now.newest_commit_us, now.highest_lsn) == (was.newest_commit_us, was.highest_lsn)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_a_window_that_expires_in_the_chunk_that_filled_it_is_still_shown(size: int) -> None:
+    till = Till()
+    starts = set()
+    for gap_us in (HOUR_US, HOUR_US, 120 * HOUR_US):
+        till.play(("sale", 0, 2, gap_us))
+        starts.add(window_start(till.now_us - 1_000_000))
+
+    asyncio.run(live(till.broker, Crashes(), itertools.repeat(size), iter(())))
+
+    rows = [decode_window(v)[1] for v in till.broker.values(SALES_WINDOWS_CHANGELOG, PARTITION)]
+    assert {(row.start_us, row.sold_units) for row in rows} == {(start, 2) for start in starts}
 
 
 def sold_history(sales: int) -> MemoryBroker:
