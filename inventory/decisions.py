@@ -18,7 +18,7 @@ from inventory.folds.effects import business_times
 from inventory.judging import Change
 from inventory.model.arithmetic import DAY_US, WINDOW_US
 from inventory.model.outputs import Output
-from inventory.model.state import Demand, KeyState, WindowRow
+from inventory.model.state import Demand, KeyState, Stock, WindowRow
 from inventory.policies.pricing import PricingInputs, PricingTrigger, next_proposal
 from inventory.policies.replenishment import (
     ReplenishmentInputs,
@@ -97,22 +97,24 @@ def decide(
     return replace(after, episode=episode, price_episode=price_episode), outputs
 
 
+def base_position(stock: Stock, policy: ItemLocation | None) -> int:
+    """B: what triggers and quantities use (domain.md 1)."""
+    allocated = 0 if policy is None else policy.allocated_units
+    return base_position_units(stock.on_hand_units, stock.on_order_units, allocated)
+
+
 def _oldest_us(change: Change, default: int) -> int:
     return min((*business_times(change.before), *business_times(change.after)), default=default)
 
 
 def _levelled(before: KeyState, after: KeyState) -> KeyState:
-    """The state with B, SS, s and S as they are now; levels depend on policy and demand only."""
-    stock, demand = after.stock, after.demand
-    base = base_position_units(stock.on_hand_units, stock.on_order_units, after.allocated_units)
+    """The state with SS, s and S as they are now; they depend on policy and demand only."""
+    demand = after.demand
     if after.policy is before.policy and demand is before.demand:
-        if base == after.base_position_units:
-            return after
-        return replace(after, base_position_units=base)
+        return after
     level = levels(after.policy, demand.rate_micro, demand.mad_micro)
     return replace(
         after,
-        base_position_units=base,
         safety_stock_units=level.safety_stock_units,
         reorder_point_units=level.reorder_point_units,
         order_up_to_units=level.order_up_to_units,

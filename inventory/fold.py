@@ -9,7 +9,7 @@ record leaves the state as it was, stream time included.
 from dataclasses import replace
 
 from inventory.clock import clock_after
-from inventory.decisions import decide, demand_after
+from inventory.decisions import base_position, decide, demand_after
 from inventory.dedupe import Admission
 from inventory.errors import COUNT_BEYOND_HORIZON, LIMIT, Rejected
 from inventory.facts import Heartbeat, ItemLocation, PriceChange
@@ -116,7 +116,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
         before.demand,
         timeline,
         policy,
-        before.base_position_units,
+        base_position(held.stock, policy),
         before.safety_stock_units,
         before.reorder_point_units,
         before.order_up_to_units,
