@@ -2,13 +2,20 @@
 
 import asyncio
 import contextlib
+from types import FrameType
 
 import structlog
 import uvicorn
+from django.conf import settings as django_settings
+from django.db import DatabaseError, connection
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from typing_extensions import override
 
-from webui.config.asgi import application  # sets Django up, so it stands before everything of ours
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from webui.config.asgi import application
+from webui.live.feed import Feed
+from webui.live.stream import HUB
 
 log = structlog.get_logger(__name__)
 
@@ -25,11 +32,10 @@ class ServerSettings(BaseSettings):
 
 def read_model_offsets() -> dict[int, int]:
     """Where the projector is in the changelog; nothing while the database cannot say."""
-    from django.db import DatabaseError, connection  # noqa: PLC0415 -- needs Django set up
-
-    from cdc.contracts.topics import ON_HAND_CHANGELOG  # noqa: PLC0415 -- needs Django set up
-
-    sql = "SELECT partition, next_offset FROM read_model.sink_position WHERE sink = 'projector' AND topic = %s"
+    sql = (
+        "SELECT partition, next_offset FROM read_model.sink_position"
+        " WHERE sink = 'projector' AND topic = %s"
+    )
     try:
         with connection.cursor() as cursor:
             cursor.execute(sql, [ON_HAND_CHANGELOG])
@@ -44,21 +50,15 @@ def read_model_offsets() -> dict[int, int]:
 class Server(uvicorn.Server):
     """Ends open streams first, so that stopping does not wait for the pages that people look at."""
 
-    def handle_exit(self, sig: int, frame: object) -> None:
+    @override
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """SIGTERM or SIGINT: let the streams end, then stop."""
-        from webui.live.stream import HUB  # noqa: PLC0415 -- needs Django set up
-
         HUB.close()
-        super().handle_exit(sig, frame)  # type: ignore[arg-type] -- frame is only passed on
+        super().handle_exit(sig, frame)
 
 
 async def serve(settings: ServerSettings) -> None:
     """Serve pages and streams until a signal arrives."""
-    from django.conf import settings as django_settings  # noqa: PLC0415 -- needs Django set up
-
-    from webui.live.feed import Feed  # noqa: PLC0415 -- needs Django set up
-    from webui.live.stream import HUB  # noqa: PLC0415 -- needs Django set up
-
     connections = django_settings.CONNECTIONS
     feed = Feed(HUB, bootstrap=connections.kafka_bootstrap, partitions=connections.partitions)
     feed.begin_at(await asyncio.to_thread(read_model_offsets))

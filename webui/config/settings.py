@@ -125,3 +125,14 @@ SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = ENVIRONMENT.https
 SECURE_HSTS_PRELOAD = ENVIRONMENT.https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENVIRONMENT.https else None
+
+# Errors of requests go to standard error with their traceback; a mail to nobody would lose them.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"stderr": {"class": "logging.StreamHandler"}},
+    "loggers": {
+        "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
+    },
+}

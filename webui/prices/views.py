@@ -101,8 +101,9 @@ def _say(command: Command) -> str:
         case "snooze":
             snooze_price(**common, until_at=command.until())
             return f"Snoozed for {command.form['days']} days."
-    field, rule = "action", "approve, reject or snooze"
-    raise ServiceError(field, command.action, rule)
+        case unknown:
+            field, rule = "action", "approve, reject or snooze"
+            raise ServiceError(field, unknown, rule)
 
 
 @require_POST

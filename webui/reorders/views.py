@@ -113,5 +113,6 @@ def _say(command: Command) -> str:
         case "resume":
             resume_reorder(**common)
             return "Resumed: the need is weighed again."
-    field, rule = "action", "approve, reject, snooze or resume"
-    raise ServiceError(field, command.action, rule)
+        case unknown:
+            field, rule = "action", "approve, reject, snooze or resume"
+            raise ServiceError(field, unknown, rule)
