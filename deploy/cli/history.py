@@ -209,4 +209,4 @@ def fold(
             print(line)
     except HistoryError as error:
         print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(1) from error
+        raise typer.Exit(2) from error

@@ -1,0 +1,52 @@
+"""`inventory fold`: the rules on a history file, as a program would call them."""
+
+import json
+
+from typer.testing import CliRunner
+
+from deploy.cli.main import app
+
+SALE = {
+    "offset": 0,
+    "table": "sale_line",
+    "op": "c",
+    "key": "LEEDS|SKU-1",
+    "before": None,
+    "after": {
+        "id": 1,
+        "inv_key": "LEEDS|SKU-1",
+        "location": "LEEDS",
+        "sku": "SKU-1",
+        "recorded_at": 1_760_000_000_000_000,
+        "source": "till",
+        "source_ref": "1",
+        "quantity_units": 2,
+        "amount_minor": 1998,
+        "occurred_at": 1_760_000_000_000_000,
+    },
+    "lsn": 1,
+    "commit_us": 1_760_000_000_000_000,
+}
+
+
+def test_a_history_gives_a_verdict_a_record_and_a_state_a_key() -> None:
+    result = CliRunner().invoke(app, ["fold"], input=json.dumps(SALE) + "\n")
+
+    verdict, state = (json.loads(line) for line in result.stdout.splitlines())
+    assert result.exit_code == 0
+    assert verdict == {"offset": 0, "verdict": "applied", "late": [], "outputs": []}
+    assert state["state"]["on_hand"] == -2
+
+
+def test_bad_json_ends_with_its_line_number_and_exit_code_two() -> None:
+    result = CliRunner().invoke(app, ["fold"], input=json.dumps(SALE) + "\n{oops\n")
+
+    assert result.exit_code == 2
+    assert "line 2" in result.stderr
+
+
+def test_an_unknown_field_ends_with_its_name_and_exit_code_two() -> None:
+    result = CliRunner().invoke(app, ["fold"], input=json.dumps({**SALE, "colour": 1}) + "\n")
+
+    assert result.exit_code == 2
+    assert "colour" in result.stderr
