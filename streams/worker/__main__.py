@@ -17,7 +17,9 @@ def main() -> None:
     uvloop.install()
     app = build_worker(settings)
     sys.argv = sys.argv[:1]  # everything comes from the environment; Faust would read arguments
-    faust.Worker(app, loglevel="WARNING", redirect_stdouts=False).execute_from_commandline()
+    worker = faust.Worker(app, loglevel="WARNING", redirect_stdouts=False, quiet=True)
+    worker.spinner = None  # it would draw into the log
+    worker.execute_from_commandline()
 
 
 if __name__ == "__main__":

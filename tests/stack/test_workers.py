@@ -1,0 +1,172 @@
+"""Two real workers: shared partitions, garbage, kill -9, and a zombie that wakes up too late."""
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import httpx
+import psycopg
+import pytest
+from confluent_kafka import Producer
+
+from tests.stack.running import RunningStack
+from tests.streams import facts
+
+WORKERS = ("worker-1", "worker-2")
+INSERT = """
+INSERT INTO retail.sale_line
+    (inv_key, location, sku, source, source_ref, quantity_units, amount_minor, occurred_at)
+SELECT 'WRK|K' || n %% %(keys)s, 'WRK', 'K' || n %% %(keys)s, 'test', %(run)s || '-' || n, 2, 250,
+       clock_timestamp()
+FROM generate_series(1, %(lines)s) AS n
+"""
+
+
+def sell(stack: RunningStack, *, run: str, lines: int, keys: int = 50) -> None:
+    """Commit `lines` sales of two units in batches of 500."""
+    url = stack.settings.database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection:
+        for batch in range(0, lines, 500):
+            values = {"keys": keys, "run": f"{run}-{batch}", "lines": min(500, lines - batch)}
+            connection.execute(INSERT, values)
+
+
+def totals(stack: RunningStack) -> tuple[int, int, int]:
+    """Units, lines and revenue of the test's location in the read model, late sales included."""
+    url = stack.settings.read_database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection:
+        row = connection.execute(
+            "SELECT coalesce(sum(sold_units), 0), coalesce(sum(sale_lines), 0),"
+            " coalesce(sum(revenue_minor), 0) FROM read_model.sales_window"
+            " WHERE inv_key LIKE 'WRK|%'"
+        ).fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1]), int(row[2])
+
+
+def written(stack: RunningStack) -> tuple[int, int, int]:
+    """The same sums over the facts."""
+    url = stack.settings.read_database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection:
+        row = connection.execute(
+            "SELECT coalesce(sum(quantity_units), 0), count(*), coalesce(sum(amount_minor), 0)"
+            " FROM retail.sale_line WHERE location = 'WRK'"
+        ).fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1]), int(row[2])
+
+
+def get(stack: RunningStack, worker: str, path: str, *, token: str | None = None) -> httpx.Response:
+    """Ask one worker; the stack's token unless another is given."""
+    url = stack.runtime.services[worker].url
+    secret = stack.settings.query_token.get_secret_value() if token is None else token
+    return httpx.get(f"{url}{path}", headers={"Authorization": f"Bearer {secret}"}, timeout=10)
+
+
+def held(stack: RunningStack, worker: str) -> list[int]:
+    """Partitions that a worker has ready; none while it can't be asked."""
+    try:
+        answer = get(stack, worker, "/iq/v1/partitions").json()
+    except httpx.HTTPError:
+        return []
+    return [row["partition"] for row in answer["partitions"] if row["status"] == "RUNNING"]
+
+
+def shared(stack: RunningStack) -> bool:
+    """Whether all partitions are ready, each at one worker, and both have some."""
+    parts = [held(stack, worker) for worker in WORKERS]
+    return all(parts) and sorted(parts[0] + parts[1]) == list(range(12))
+
+
+def wait_for_equal_sums(stack: RunningStack) -> None:
+    stack.wait_until(
+        lambda: totals(stack) == written(stack),
+        240,
+        lambda: f"read model {totals(stack)}, facts {written(stack)}",
+    )
+
+
+def test_two_workers_share_the_partitions_and_answer_for_their_own(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    sell(stack, run="share", lines=100)
+    wait_for_equal_sums(stack)
+
+    answers = [get(stack, worker, f"/iq/v1/keys/{quote('WRK|K1')}") for worker in WORKERS]
+
+    assert sorted(answer.status_code for answer in answers) == [200, 421]
+    mine = next(answer.json() for answer in answers if answer.status_code == 200)
+    assert mine["status"] == "RUNNING"
+    assert mine["state"]["stock"]["on_hand_units"] < 0
+    assert mine["position"]["partition"] == mine["partition"]
+    assert get(stack, WORKERS[0], "/iq/v1/partitions", token="wrong").status_code == 401  # noqa: S106 -- the wrong one
+    assert get(stack, WORKERS[0], "/metrics", token="").status_code == 200
+
+
+def test_garbage_is_rejected_with_its_bytes_and_changes_nothing(stack: RunningStack) -> None:
+    wait_for_equal_sums(stack)
+    before = totals(stack)
+    key, image = "WRK|K1", facts.sale(id_=1 << 40, key="WRK|K1", at_us=facts.DAY_0_US)
+    now_us = 2_000_000_000_000_000
+    sale = facts.change("sale_line", lsn=1 << 50, commit_us=now_us, after=image)
+    snapshot = facts.change("sale_line", op="r", lsn=1 << 50, commit_us=now_us, after=image)
+    bad: Sequence[tuple[str, bytes, str]] = (
+        (key, b"\x00\xffgarbage", "malformed"),
+        (key, sale[:-30], "malformed"),
+        ("WRK|OTHER", sale.replace(b"2000000000000000", b"1"), "key_mismatch"),
+        (key, snapshot.replace(b"2000000000000000", b"1"), "snapshot_after_start"),
+    )
+    producer = Producer(
+        {"bootstrap.servers": stack.settings.kafka_bootstrap, "partitioner": "murmur2_random"}
+    )
+
+    for message_key, value, _ in bad:
+        producer.produce("stock.events", value, message_key.encode())
+    assert producer.flush(30) == 0
+
+    url = stack.settings.read_database_url.get_secret_value()
+
+    def rejected() -> list[tuple[str, bytes, str]]:
+        with psycopg.connect(url, autocommit=True) as connection:
+            rows = connection.execute(
+                "SELECT convert_from(key, 'UTF8'), value, reason FROM read_model.rejected"
+                " WHERE convert_from(key, 'UTF8') LIKE 'WRK|%'"
+            ).fetchall()
+        return sorted((str(k), bytes(v), str(r)) for k, v, r in rows)
+
+    stack.wait_until(lambda: len(rejected()) >= 4, 60, rejected)
+    assert rejected() == sorted(bad)
+    assert totals(stack) == before
+
+
+@pytest.mark.parametrize("worker", WORKERS)
+def test_a_killed_worker_loses_and_doubles_nothing(stack: RunningStack, worker: str) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    service = stack.runtime.services[worker]
+    assert service.pid is not None
+
+    sell(stack, run=f"kill-{worker}-a", lines=2_000)
+    os.kill(service.pid, signal.SIGKILL)
+    sell(stack, run=f"kill-{worker}-b", lines=2_000)
+
+    wait_for_equal_sums(stack)
+    stack.wait_until(lambda: stack.runtime.services[worker].restarts > service.restarts, 60)
+
+
+def test_a_worker_that_slept_through_its_session_is_fenced(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    service = stack.runtime.services["worker-2"]
+    assert service.pid is not None
+
+    os.kill(service.pid, signal.SIGSTOP)
+    try:
+        sell(stack, run="zombie-a", lines=1_000)
+        stack.wait_until(lambda: len(held(stack, "worker-1")) == 12, 120)
+        wait_for_equal_sums(stack)
+    finally:
+        os.kill(service.pid, signal.SIGCONT)
+    sell(stack, run="zombie-b", lines=1_000)
+
+    wait_for_equal_sums(stack)
+    stack.wait_until(lambda: shared(stack), 120, lambda: json.dumps(stack.runtime.env))
