@@ -102,7 +102,7 @@ class Feed:
         key = record.key
         if key is None or record.value is None or key.startswith(b"~"):
             return
-        self._hub.publish(key.decode("utf-8", "replace"), record.value, record.partition)
+        self._hub.publish(key.decode("utf-8", "replace"), record.value)
 
 
 def _newest_commit_us(headers: Any) -> int | None:  # noqa: ANN401 -- aiokafka types them loosely

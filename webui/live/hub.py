@@ -41,7 +41,7 @@ class Hub:
 
     def __init__(self, render: Render) -> None:
         self._render = render
-        self._latest: OrderedDict[str, tuple[bytes, int]] = OrderedDict()
+        self._latest: OrderedDict[str, bytes] = OrderedDict()
         self._watching: dict[str, set[int]] = defaultdict(set)
         self._subscribers: dict[int, Subscriber] = {}
         self._as_of_us: dict[int, int] = {}
@@ -61,7 +61,7 @@ class Hub:
         for key in subscriber.keys:
             self._watching[key].add(id(subscriber))
             if key in self._latest:
-                subscriber.pending[key] = self._render(*self._latest[key])
+                subscriber.pending[key] = self._render(self._latest[key])
         if subscriber.pending:
             subscriber.changed.set()
         return subscriber
@@ -76,18 +76,17 @@ class Hub:
                 if not watching:
                     del self._watching[key]
 
-    def publish(self, key: str, content: bytes, partition: int) -> None:
+    def publish(self, key: str, content: bytes) -> None:
         """Remember a level record, and tell everybody who looks at its key."""
         self.records += 1
-        as_of_us = self._as_of_us.get(partition, 0)
-        self._latest[key] = (content, as_of_us)
+        self._latest[key] = content
         self._latest.move_to_end(key)
         if len(self._latest) > REMEMBERED_KEYS:
             self._latest.popitem(last=False)
         watching = self._watching.get(key)
         if not watching:
             return
-        patch = self._render(content, as_of_us)
+        patch = self._render(content)
         for number in watching:
             subscriber = self._subscribers[number]
             subscriber.pending[key] = patch
@@ -96,6 +95,10 @@ class Hub:
     def heard(self, partition: int, commit_us: int) -> None:
         """The partition is known up to this commit time."""
         self._as_of_us[partition] = max(commit_us, self._as_of_us.get(partition, 0))
+
+    def as_of_by_partition(self, partitions: Iterable[int]) -> dict[int, int]:
+        """As-of of those of these partitions that were heard."""
+        return {n: self._as_of_us[n] for n in partitions if n in self._as_of_us}
 
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
         """The oldest as-of of these partitions, of all that were heard without any given."""

@@ -15,16 +15,15 @@ from webui.readmodel.figures import (
     money_text,
     signed_units_text,
     status_of,
-    time_text,
     units_text,
 )
 from webui.readmodel.selectors import StockRow
 
 Patch = dict[str, Any]
-Render = Callable[[bytes, int], Patch]
+Render = Callable[[bytes], Patch]
 
 
-def patch_of_record(content: bytes, as_of_us: int) -> Patch:
+def patch_of_record(content: bytes) -> Patch:
     """The patch for a level record of the changelog."""
     state, _dropped = decode_level(content)
     priced = (
@@ -46,7 +45,7 @@ def patch_of_record(content: bytes, as_of_us: int) -> Patch:
         order_up_to_units=state.order_up_to_units,
     )
     position = [state.position.generation, state.position.offset]
-    return _patch(position, cells, status, as_of_us)
+    return _patch(position, cells, status)
 
 
 def patch_of_row(row: StockRow) -> Patch:
@@ -58,7 +57,7 @@ def patch_of_row(row: StockRow) -> Patch:
         "on_order": units_text(row.on_order_units),
         "price": money_text(row.price_minor),
     }
-    return _patch([row.generation, row.offset], cells, row.status, row.as_of_us)
+    return _patch([row.generation, row.offset], cells, row.status)
 
 
 def _detail_cells(state: KeyState) -> Mapping[str, str]:
@@ -71,9 +70,9 @@ def _detail_cells(state: KeyState) -> Mapping[str, str]:
     }
 
 
-def _patch(position: list[int], cells: Mapping[str, str], status: str, as_of_us: int) -> Patch:
+def _patch(position: list[int], cells: Mapping[str, str], status: str) -> Patch:
     return {
         "position": position,
-        "cells": {**cells, "as_of": time_text(as_of_us)},
+        "cells": dict(cells),
         "status": [status, LABELS[status], MEANINGS[status]],
     }

@@ -132,8 +132,13 @@ def _age(subscriber: Subscriber) -> bytes:
     """How old the page's oldest partition is, on the server's clock; null while unknown."""
     as_of_us = HUB.as_of_us(subscriber.partitions())
     age_ms = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us) // 1000
-    as_of = "" if as_of_us is None else time_text(as_of_us)[11:]
-    return _event("age", {"age_ms": age_ms, "as_of": as_of, "connected": HUB.connected})
+    known = HUB.as_of_by_partition(subscriber.partitions())
+    content = {
+        "age_ms": age_ms,
+        "as_of": "" if as_of_us is None else time_text(as_of_us)[11:],
+        "partitions": {number: time_text(at_us) for number, at_us in known.items()},
+    }
+    return _event("age", content)
 
 
 def _event(name: str, content: Mapping[str, Any]) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
+from cdc.contracts.topics import ON_HAND_CHANGELOG
 from webui.readmodel.rows import select, select_one
 
 FACTS_SHOWN: Final = 100
@@ -66,7 +67,8 @@ SELECT kind || ' count', id, least(occurred_at, recorded_at), recorded_at, recor
 FROM retail.stock_count WHERE inv_key = %(key)s AND status = 'approved'
 """
 
-# A window of ten minutes is closed ten minutes after its end: facts written later are late.
+# A window of ten minutes is closed ten minutes after its end. A sale written later is late if its
+# window says so, or if no window has it at all; history that was replayed is late nowhere.
 _RUNNING: Final = f"""
 WITH raw AS ({_MOVEMENTS}), fact AS (
     SELECT *, date_trunc('second', raw_at) AS business_at FROM raw
@@ -87,9 +89,14 @@ WITH raw AS ({_MOVEMENTS}), fact AS (
 )
 SELECT kind, id, business_at, recorded_at, recorded_by, document, counted_units,
        delta_units, running_units, is_before_count,
-       has_window AND recorded_at >= date_bin('10 minutes', business_at, 'epoch'::timestamptz)
-                                     + interval '20 minutes' AS is_late
-FROM explained ORDER BY place DESC LIMIT %(limit)s
+       has_window AND recorded_at >= to_timestamp(w.from_s) + interval '20 minutes'
+           AND NOT EXISTS (
+               SELECT FROM read_model.sales_window t
+               WHERE t.inv_key = %(key)s AND t.start_us = w.from_s * 1000000 AND t.late_lines = 0
+           ) AS is_late
+FROM explained
+CROSS JOIN LATERAL (SELECT extract(epoch FROM business_at)::bigint / 600 * 600 AS from_s) w
+ORDER BY place DESC LIMIT %(limit)s
 """  # noqa: S608 -- both parts are constants of this module
 
 
@@ -142,13 +149,16 @@ def item(inv_key: str) -> Item | None:
                s.allocated_units, s.available_to_sell_units, s.stock_known, s.base_position_units,
                s.requested_units, s.reorder_point_units, s.order_up_to_units, s.demand_rate_micro,
                s.price_minor, s.episode_state, s.reorder_id, s.policy_active, s.stream_time_us,
-               s.generation, s.partition, s."offset", s.logic_revision, s.as_of_us, s.state
+               s.generation, s.partition, s."offset", s.logic_revision,
+               greatest(at.as_of_us, s.as_of_us) AS as_of_us, s.state
         FROM read_model.stock s
         LEFT JOIN retail.product p ON p.code = s.sku
         LEFT JOIN retail.location l ON l.code = s.location
+        LEFT JOIN read_model.sink_position at
+            ON at.sink = 'projector' AND at.topic = %(topic)s AND at.partition = s.partition
         WHERE s.inv_key = %(key)s
         """,
-        {"key": inv_key},
+        {"key": inv_key, "topic": ON_HAND_CHANGELOG},
         Item,
     )
 

@@ -37,32 +37,33 @@ class LiveKey:
     problem: str = ""
 
 
-def worker_urls() -> list[str]:
-    """Addresses of all workers that may be running."""
+def worker_urls() -> dict[str, str]:
+    """Name and address of all workers that may be running."""
     given = WorkerAddresses().worker_urls
     if given:
-        return [url.strip().rstrip("/") for url in given.split(",") if url.strip()]
-    return sorted(_urls_of_runtime(Path(settings.CONNECTIONS.home) / "runtime.json"))
+        urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]
+        return {url.rpartition("/")[2]: url for url in urls}
+    return _urls_of_runtime(Path(settings.CONNECTIONS.home) / "runtime.json")
 
 
-def _urls_of_runtime(path: Path) -> list[str]:
+def _urls_of_runtime(path: Path) -> dict[str, str]:
     try:
         services = json.loads(path.read_text("utf-8")).get("services", {})
     except (OSError, ValueError):
-        return []
-    ports = {name: about.get("port") for name, about in services.items()}
-    return [
-        f"http://127.0.0.1:{port}"
+        return {}
+    ports = {name: about.get("port") for name, about in sorted(services.items())}
+    return {
+        name: f"http://127.0.0.1:{port}"
         for name, port in ports.items()
         if name.startswith("worker-") and port
-    ]
+    }
 
 
 def live_key(inv_key: str) -> LiveKey:
     """The key's level in the worker that holds it."""
     token = settings.CONNECTIONS.query_token.get_secret_value()
     problem = "no worker is known"
-    for url in worker_urls():
+    for url in worker_urls().values():
         try:
             answer = httpx.get(
                 f"{url}/iq/v1/keys/{quote(inv_key, safe='')}",

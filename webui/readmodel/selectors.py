@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from cdc.contracts.topics import ON_HAND_CHANGELOG
 from webui.readmodel.figures import STATUS_SQL, STATUSES
 from webui.readmodel.rows import select, select_one, select_value
 
@@ -15,7 +16,10 @@ PAGE_ROWS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class StockRow:
-    """One key on the stock list; `status` is one of `figures.STATUSES`."""
+    """One key on the stock list; `status` is one of `figures.STATUSES`.
+
+    `as_of_us` is the commit time up to which the key's partition is known, heartbeats included.
+    """
 
     inv_key: str
     location: str
@@ -76,8 +80,10 @@ _ROW: Final = f"""
 SELECT s.inv_key, s.location, s.sku, coalesce(p.name, s.sku) AS name, il.supplier,
        s.on_hand_units, s.available_to_sell_units, s.in_transit_units, s.on_order_units,
        s.stock_known, {STATUS_SQL} AS status, s.price_minor,
-       s.generation, s.partition, s."offset", s.as_of_us
+       s.generation, s.partition, s."offset", greatest(at.as_of_us, s.as_of_us) AS as_of_us
 FROM read_model.stock s
+LEFT JOIN read_model.sink_position at
+    ON at.sink = 'projector' AND at.topic = '{ON_HAND_CHANGELOG}' AND at.partition = s.partition
 LEFT JOIN retail.product p ON p.code = s.sku
 LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
 """  # noqa: S608 -- the status rule is a constant of this project

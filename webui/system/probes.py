@@ -107,7 +107,7 @@ def postgres() -> Link:
     if slot is None:
         return Link("Postgres", DOWN, "the replication slot retail_cdc does not exist", beat_us)
     state = state_of_age(beat_us) if slot.active else DOWN
-    summary = "a heartbeat each second" if state == OK else "no reader on the slot"
+    summary = "a heartbeat each second" if state == OK else "heartbeats are late"
     return Link(
         "Postgres",
         state,
@@ -159,21 +159,20 @@ def workers() -> Link:
     found = admin.list_consumer_group_offsets(request, request_timeout=PROBE_S)
     offsets = found[APP_ID].result(timeout=PROBE_S).topic_partitions or []
     lag = sum(ends[place.partition] - max(0, place.offset) for place in offsets)
-    details = [_worker_detail(url) for url in worker_urls()]
-    restoring = [text for _, text in details if "ready" not in text]
+    details = [(name, _worker_says(url)) for name, url in worker_urls().items()]
+    restoring = [text for _, text in details if text != "ready"]
     state = DOWN if restoring and len(restoring) == len(details) else OK
     if state == OK and (restoring or lag > LAG_MOST):
         state = SLOW
     return Link("Workers", state, f"group {APP_ID}", None, f"{units_text(lag)} records", details)
 
 
-def _worker_detail(url: str) -> tuple[str, str]:
-    name = url.rpartition("/")[2]
+def _worker_says(url: str) -> str:
     try:
         answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3)
     except httpx.HTTPError as failure:
-        return name, f"no answer ({type(failure).__name__})"
-    return name, "ready" if answer.status_code == httpx.codes.OK else "restoring"
+        return f"no answer ({type(failure).__name__})"
+    return "ready" if answer.status_code == httpx.codes.OK else "restoring"
 
 
 def read_model() -> Link:
@@ -190,7 +189,7 @@ def read_model() -> Link:
         {},
         _Service,
     )
-    details = [(s.service, f"pid {s.pid}, {age_text(s.age_us)} ago") for s in services]
+    details = [(s.service, f"{age_text(s.age_us)} ago") for s in services]
     summary = "projector has written nothing yet" if age_us is None else "rows and positions"
     return Link("Read model", state_of_age(age_us), summary, age_us, _sink_lag(), details)
 

@@ -67,12 +67,22 @@ function connect() {
   });
 }
 
-function heard({ age_ms: ageMs, as_of: asOf }) {
+function heard({ age_ms: ageMs, as_of: asOf, partitions }) {
+  if (!state.paused) showAsOf(partitions);
   state.ageMs = ageMs;
   state.lastAsOf = asOf;
   state.heardAt = performance.now();
   state.checking = false;
   state.retryMs = 500;
+}
+
+/** Heartbeats move the as-of of every row, sold or not. */
+function showAsOf(partitions) {
+  for (const [number, text] of Object.entries(partitions)) {
+    for (const cell of document.querySelectorAll(`[data-partition="${number}"] [data-f="as_of"]`)) {
+      if (cell.textContent < text) cell.textContent = text;
+    }
+  }
 }
 
 function showAge() {
@@ -134,7 +144,7 @@ function writeCells(row, { cells, status }) {
     for (const cell of row.querySelectorAll(`[data-f="${name}"]`)) {
       if (cell.textContent === text) continue;
       cell.textContent = text;
-      if (name === "as_of" || name === "offset") continue;
+      if (name === "offset") continue;
       highlight(cell);
       changed = true;
     }
