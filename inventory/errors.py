@@ -1,8 +1,8 @@
 """What can go wrong inside the rules.
 
-    InventoryError
-    ├── Rejected          a record that must have no effect; goes to `stock.rejected`
-    └── BrokenInvariant   the log or the state contradicts itself; whoever folds has to stop
+InventoryError
+├── Rejected          a record that must have no effect; goes to `stock.rejected`
+└── BrokenInvariant   the log or the state contradicts itself; whoever folds has to stop
 """
 
 from typing import Final
