@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from cdc.contracts.history import fold_history
-
 from tests.oracle.generate import Record, history, lines
 from tests.oracle.partition import fold_lines
 

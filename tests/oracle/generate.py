@@ -54,7 +54,7 @@ class World:
         small = rng.choice((0, 0, 1, 400_000, SECOND, 7 * SECOND, MINUTE))
         middle = rng.choice((MINUTE, 10 * MINUTE, HOUR, rng.randrange(5 * HOUR)))
         days = rng.choice((6 * HOUR, DAY, DAY, DAY, 2 * DAY))
-        weeks = rng.choice((3 * DAY, 4 * DAY, 7 * DAY, 20 * DAY, 60 * DAY))
+        weeks = rng.choice((3 * DAY, 4 * DAY, 7 * DAY, 20 * DAY, 60 * DAY, 60 * DAY + W, 300 * DAY))
         edge = rng.choice((W - now % W, DAY - now % DAY, DAY - now % DAY + W, 2 * W - now % W))
         edge += rng.choice((0, 0, -1, 1, -SECOND))
         weights = {

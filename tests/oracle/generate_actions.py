@@ -148,6 +148,8 @@ def change_policy(world: World, key: str) -> None:
         return
     _, before = world.live[("item_location", number)]
     changed = rows.policy_change(world.rng, before, world.now_of(key))
+    if world.rng.random() < 0.02:
+        changed = broken.overflow_policy(world.rng, changed)
     world.update("item_location", number, {**changed, "recorded_at": world.recorded()})
 
 

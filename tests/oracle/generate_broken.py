@@ -124,6 +124,28 @@ def break_policy(rng: Random, row: Row) -> Row:
     return {**row, **rng.choice(combinations)}
 
 
+def overflow_policy(rng: Random, row: Row) -> Row:
+    """A policy within its limits that makes a result leave the range, or nearly so."""
+    big = rng.choice((2**53 - 1, 2**53, 2**60, 10**14))
+    computed = {"replenish_family": "RS", "levels": "computed", "safety_method": "service"}
+    combinations: tuple[Row, ...] = (
+        {"initial_rate_micro": big},
+        {"lead_time_centidays": big},
+        {**computed, "initial_rate_micro": 10**9, "review_centidays": 10**14},
+        {
+            **computed,
+            "initial_rate_micro": 10**9,
+            "service_z_micro": 10**15,
+            "lead_time_centidays": 9,
+        },
+        {"cooldown_hours": big},
+        {"lead_minutes": big},
+        {"reviewed_at": max(big, 2**53)},
+        {"ladder_permille": [big]},
+    )
+    return {**row, **rng.choice(combinations)}
+
+
 def break_record(rng: Random, record: Record, other_key: str) -> Record:
     """A record that is refused for its form."""
     record = dict(record)

@@ -141,7 +141,7 @@ class Key:
         after.demand = demand_rules.now(after.final, after.known(), after.stream, first)
         if change.op != "r" and after.stream is not None and after.name[0] != "~":
             after.decide(self, change, told)
-        after.check_range()
+        after.check_range(told)
         return after, told
 
     def move_clock(self, change: Change) -> None:
@@ -272,12 +272,27 @@ class Key:
             stream=stream,
         )
 
-    def check_range(self) -> None:
-        """Stored integers keep the range of section 0."""
-        numbers = [self.unavailable, self.on_order, self.in_transit, self.ledger.on_hand()]
+    def check_range(self, told: Told) -> None:
+        """Stored integers keep the range of section 0; those of outputs too."""
+        numbers: list[Any] = [
+            self.unavailable,
+            self.on_order,
+            self.in_transit,
+            self.ledger.on_hand(),
+        ]
         numbers += [self.ledger.sum_movements(), self.ledger.sum_variances(), self.ledger.shrink()]
         numbers += [number for row in self.windows.values() for number in row]
-        if any(abs(number) > EDGE for number in numbers):
+        numbers += [self.stream or 0, self.episode.until or 0, self.proposal.blocked_until or 0]
+        numbers += [number for row in self.timeline for number in (row.at, row.price, row.step)]
+        levels = self.levels
+        if levels is not None:
+            numbers += [levels.safety, levels.s, levels.upto or 0]
+        for value in (self.policy or {}).values():
+            numbers += value if isinstance(value, list) else [value]
+        if told.price is not None:
+            shown = told.price.candidate
+            numbers += [shown.old, shown.new, shown.effective_at]
+        if any(isinstance(number, int) and abs(number) > EDGE for number in numbers):
             reason = "overflow"
             raise Refused(reason)
 
