@@ -1,0 +1,1 @@
+"""The wire: what Postgres, Debezium and Kafka agree on."""

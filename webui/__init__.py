@@ -1,0 +1,1 @@
+"""The Django side: ledger, read model, pages and traffic."""

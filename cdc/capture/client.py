@@ -158,7 +158,7 @@ def wait_streaming(
     Only then does a committed row certainly reach the topic without a snapshot.
     """
     return _until(
-        lambda: client.state(),
+        client.state,
         lambda state: state.running and slot_active(database_url),
         timeout_s=timeout_s,
     )

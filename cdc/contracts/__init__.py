@@ -1,0 +1,1 @@
+"""Records on the wire: topics, decoding, state, decisions, rejections."""

@@ -1,7 +1,7 @@
 """Which partition a key belongs to: the Java client's murmur2, over the key's bytes.
 
-Connect, aiokafka and librdkafka (`murmur2_random`) agree on this function for every key. librdkafka's
-own default is CRC32 and does not agree, hence every confluent-kafka producer sets `partitioner`.
+Connect, aiokafka and librdkafka (`murmur2_random`) agree on this function for every key.
+librdkafka's own default is CRC32, hence every confluent-kafka producer sets `partitioner`.
 """
 
 from typing import Final

@@ -28,15 +28,11 @@ def test_murmur2_gives_the_values_of_the_java_client(data: bytes, signed: int) -
         ("S001|POST", 6),
     ],
 )
-def test_a_key_lands_on_the_partition_that_connect_chose_for_it(
-    key: str, partition: int
-) -> None:
+def test_a_key_lands_on_the_partition_that_connect_chose_for_it(key: str, partition: int) -> None:
     assert partition_of(key.encode()) == partition
 
 
 def test_the_heartbeat_numbers_cover_each_partition_once() -> None:
     numbers = (1, 18, 4, 9, 6, 5, 13, 22, 3, 0, 34, 2)
 
-    assert [partition_of(f"~heartbeat|{n}".encode()) for n in numbers] == list(
-        range(12)
-    )
+    assert [partition_of(f"~heartbeat|{n}".encode()) for n in numbers] == list(range(12))

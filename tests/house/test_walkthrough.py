@@ -17,7 +17,7 @@ def test_the_walkthrough_names_the_whole_way() -> None:
     assert modules == {"inventory", "cdc", "streams", "webui", "analytics"}
 
 
-@pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda part: str(part))
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=str)
 def test_every_named_function_exists(module: str, name: str) -> None:
     found = reduce(getattr, name.split("."), import_module(module))
 
