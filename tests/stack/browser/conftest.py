@@ -1,0 +1,139 @@
+"""A real browser against the running stack; what the console or the network complains of fails."""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    sync_playwright,
+)
+
+from deploy.stack.home import PROJECT
+from tests.stack.browser.shop import Shop
+from tests.stack.running import RunningStack
+
+DEADLINE_MS = 30_000
+
+
+# No slots: playwright keeps its wrappers of bound handlers on the object.
+@dataclass
+class Visitor:
+    """One person's browser window, and everything that went wrong in it."""
+
+    base: str
+    page: Page
+    context: BrowserContext
+    expected: tuple[str, ...] = ()
+    problems: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Page:
+        """Go to a page of ours."""
+        self.page.goto(self.base + path)
+        return self.page
+
+    def watch(self) -> None:
+        """Collect complaints of the console, lost requests, and requests to others."""
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
+        self.page.on("request", self._request)
+        self.page.on("requestfailed", self._failed)
+
+    def complaints(self) -> list[str]:
+        """Everything that the test did not announce."""
+        return [p for p in self.problems if not any(word in p for word in self.expected)]
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.problems.append(f"console {message.type}: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        if urlsplit(request.url).netloc != urlsplit(self.base).netloc:
+            self.problems.append(f"foreign request: {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        # Leaving a page ends its stream and its polls: that is their normal end.
+        if "ERR_ABORTED" not in (request.failure or ""):
+            self.problems.append(f"failed request: {request.url} {request.failure}")
+
+
+@pytest.fixture(scope="session")
+def people(stack: RunningStack) -> str:
+    """The password of one person per role."""
+    password = secrets.token_urlsafe(12)
+    subprocess.run(  # noqa: S603 -- our own command
+        [sys.executable, "-m", "webui.manage", "seed_demo_users", "--password", password],
+        cwd=PROJECT,
+        env={**os.environ, **stack.environment},
+        check=True,
+        capture_output=True,
+    )
+    return password
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("no chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+class Doors:
+    """Opens windows for people, each logged in once per session."""
+
+    def __init__(self, stack: RunningStack, browser: Browser, password: str) -> None:
+        self.base = str(stack.runtime.services["web"].url)
+        self._browser = browser
+        self._password = password
+        self._open: list[Visitor] = []
+
+    def log_in(self, role: str, **options: object) -> Visitor:
+        """A window of this role's person."""
+        context = self._browser.new_context(**options)  # type: ignore[arg-type] -- options are playwright's own
+        context.set_default_timeout(DEADLINE_MS)
+        visitor = Visitor(self.base, context.new_page(), context)
+        visitor.watch()
+        self._open.append(visitor)
+        page = visitor.open("/login/")
+        page.fill("[name=username]", role)
+        page.fill("[name=password]", self._password)
+        page.click("main button")
+        page.wait_for_url(lambda url: "/login" not in url)
+        return visitor
+
+    def close(self) -> list[str]:
+        """Close all windows; what went wrong in them."""
+        complaints = [text for visitor in self._open for text in visitor.complaints()]
+        for visitor in self._open:
+            visitor.context.close()
+        return complaints
+
+
+@pytest.fixture
+def doors(stack: RunningStack, chromium: Browser, people: str) -> Iterator[Doors]:
+    opened = Doors(stack, chromium, people)
+    yield opened
+    complaints = opened.close()
+    assert complaints == [], json.dumps(complaints, indent=1)
+
+
+@pytest.fixture
+def shop(stack: RunningStack) -> Shop:
+    return Shop(stack.settings.owner_database_url.get_secret_value())

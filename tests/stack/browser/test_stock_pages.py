@@ -1,0 +1,162 @@
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from playwright.sync_api import Locator, Page, expect
+
+from deploy.stack.home import PROJECT
+from tests.stack.browser.conftest import DEADLINE_MS, Doors
+from tests.stack.browser.shop import Shop
+from tests.stack.running import RunningStack
+
+PICTURE = PROJECT / "docs" / "images" / "stock.png"
+
+
+def cell(page: Page, key: str, name: str) -> Locator:
+    return page.locator(f'[data-key="{key}"] [data-f="{name}"]')
+
+
+def units(text: str) -> int:
+    return int(text.replace("−", "-").replace("+", "").replace(",", "").split()[0])
+
+
+def test_a_sale_by_sql_changes_the_open_page_without_a_reload(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    key = shop.range("MUG", 42)
+    stack.wait_until(lambda: shop.shown(["MUG"]))
+    page = doors.log_in("associate").open(f"/?location={shop.location}")
+    expect(page.locator("#pill")).to_have_attribute("data-state", "live", timeout=DEADLINE_MS)
+    expect(cell(page, key, "on_hand")).to_have_text("42")
+    page.evaluate("() => { window.neverReloaded = true; }")
+
+    shop.sell("MUG", 23)
+
+    expect(cell(page, key, "on_hand")).to_have_text("19", timeout=DEADLINE_MS)
+    expect(cell(page, key, "available")).to_have_text("19")
+    expect(cell(page, key, "status")).to_have_text("Low")
+    assert page.evaluate("() => window.neverReloaded") is True
+
+
+def test_paused_updates_wait_until_they_are_resumed(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    key = shop.range("MUG", 42)
+    stack.wait_until(lambda: shop.shown(["MUG"]))
+    page = doors.log_in("associate").open(f"/?location={shop.location}")
+    watching = doors.log_in("associate").open(f"/?location={shop.location}")
+    expect(page.locator("#pill")).to_have_attribute("data-state", "live", timeout=DEADLINE_MS)
+    page.get_by_role("button", name="Pause").click()
+
+    shop.sell("MUG", 2)
+    expect(cell(watching, key, "on_hand")).to_have_text("40", timeout=DEADLINE_MS)
+
+    expect(cell(page, key, "on_hand")).to_have_text("42")
+    page.get_by_role("button", name="Resume").click()
+    expect(cell(page, key, "on_hand")).to_have_text("40", timeout=DEADLINE_MS)
+
+
+def test_the_item_page_explains_the_number_fact_by_fact(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    key = shop.range("LAMP", 30)
+    shop.sell("LAMP", 4, minutes_ago=90)
+    shop.sell("LAMP", 3, minutes_ago=5)
+    shop.sell("LAMP", 6, minutes_ago=180)  # before the count: it changes the variance alone
+    stack.wait_until(
+        lambda: shop.sql(
+            "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 23"
+            " AND (state->'stock'->>'sum_movements_units')::int = -13",
+            key,
+        )
+    )
+
+    page = doors.log_in("associate").open(f"/items/{shop.location}/LAMP")
+
+    rows = page.locator("table.facts tbody tr:not(.opening)")
+    running = [units(text) for text in rows.locator("td.sum").all_inner_texts()]
+    deltas = [units(text) for text in rows.locator("td.n:not(.sum)").all_inner_texts()]
+    assert running == [-6, 30, 26, 23]
+    assert deltas == [-6, 36, -4, -3]
+    expect(page.locator("#facts-total")).to_have_text("23")
+    expect(cell(page, key, "on_hand")).to_have_text("23")
+    expect(page.get_by_text("equals the number above")).to_be_visible()
+    expect(page.get_by_text(f"inventory explain LAMP --location {shop.location}")).to_be_visible()
+    expect(page.get_by_text("the worker says 23")).to_be_visible()
+
+
+def test_an_item_that_nobody_knows_is_zero_with_a_next_step(doors: Doors, shop: Shop) -> None:
+    visitor = doors.log_in("associate")
+    visitor.expected = ("404",)
+
+    page = visitor.open(f"/items/{shop.location}/NOTHING")
+
+    expect(page.get_by_role("heading", name="On hand 0")).to_be_visible()
+    expect(page.get_by_role("link", name="Search for it elsewhere")).to_be_visible()
+
+
+def test_search_answers_while_typing_and_its_filters_stand_in_the_address(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    for sku, name in (("A-1", "Blue Kettle"), ("A-2", "Red Kettle"), ("B-1", "Red Chair")):
+        shop.range(f"{sku}-{shop.location[-4:]}", 30, name=name)
+    stack.wait_until(lambda: shop.shown([f"{n}-{shop.location[-4:]}" for n in ("A-1", "B-1")]))
+    page = doors.log_in("associate").open(f"/?location={shop.location}")
+    rows = page.locator("tr[data-key]")
+    expect(rows).to_have_count(3, timeout=DEADLINE_MS)
+
+    page.get_by_role("searchbox").press_sequentially("red kettle")
+
+    expect(rows).to_have_count(1)
+    expect(page).to_have_url(f"{doors.base}/?q=red+kettle&location={shop.location}")
+    page.get_by_role("link", name="Search: red kettle, remove").click()
+    expect(rows).to_have_count(3)
+    page.reload()
+    expect(page.get_by_role("link", name=f"Location: {shop.location}")).to_be_visible()
+
+
+def test_hostile_names_are_shown_and_never_run(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    name = "<img src=x onerror=alert(1)>\"'{{7*7}}"
+    sku = f"X&<b>-{shop.location[-4:]}"
+    shop.range(sku, 7, name=name)
+    stack.wait_until(lambda: shop.shown([sku]))
+    visitor = doors.log_in("associate")
+    visitor.page.on("dialog", lambda dialog: visitor.problems.append(f"dialog {dialog.message}"))
+
+    page = visitor.open(f"/?location={shop.location}")
+    page.get_by_role("link", name=name).click()
+
+    expect(page).to_have_url(f"{doors.base}/items/{shop.location}/{quote(sku)}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+
+
+def test_the_picture_of_the_readme(
+    stack: RunningStack, doors: Doors, shop: Shop, tmp_path: Path
+) -> None:
+    shelf = {
+        "KET-104": ("Copper Kettle 1.2 l", 34, 4499),
+        "LAM-220": ("Desk Lamp green", 12, 3850),
+        "MUG-301": ("Stoneware Mug", 58, 999),
+        "PAN-118": ("Cast Iron Pan 24 cm", 3, 5499),
+        "RUG-507": ("Wool Rug sand", 0, 18900),
+        "TOW-033": ("Bath Towel blue", 71, 1299),
+        "VAS-090": ("Glass Vase tall", 27, 2150),
+    }
+    shop.location = f"LEEDS-{shop.location[-3:]}"
+    for sku, (name, on_hand, price_minor) in shelf.items():
+        shop.range(sku, on_hand, name=name, price_minor=price_minor)
+    stack.wait_until(lambda: shop.shown(list(shelf)))
+    visitor = doors.log_in("buyer", viewport={"width": 1280, "height": 720})
+    page = visitor.open(f"/?location={shop.location}")
+    expect(page.locator("tr[data-key]")).to_have_count(len(shelf), timeout=DEADLINE_MS)
+    expect(page.locator("#pill")).to_have_attribute("data-state", "live", timeout=DEADLINE_MS)
+
+    # A picture for the repository only when somebody asks for a new one.
+    wanted = os.environ.get("INVENTORY_UPDATE_PICTURES") == "1"
+    path = PICTURE if wanted else tmp_path / "stock.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=path)
+
+    assert path.stat().st_size > 10_000

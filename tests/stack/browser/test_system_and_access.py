@@ -1,0 +1,149 @@
+import os
+import signal
+import urllib.error
+import urllib.request
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.stack.browser.conftest import DEADLINE_MS, Doors
+from tests.stack.browser.shop import Shop
+from tests.stack.running import RunningStack
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+
+
+@pytest.fixture
+def furnished(stack: RunningStack, shop: Shop) -> Shop:
+    """A shop with something on every page."""
+    shop.range("MUG", 18)
+    shop.range("LAMP", 90)
+    shop.sell("LAMP", 3)
+    shop.propose_price("LAMP", old_minor=999, new_minor=849)
+    stack.wait_until(
+        lambda: (
+            shop.shown(["MUG", "LAMP"])
+            and shop.sql("SELECT 1 FROM app.reorder_proposal WHERE location = %s", shop.location)
+        )
+    )
+    return shop
+
+
+def pages(shop: Shop) -> tuple[str, ...]:
+    return (
+        f"/?location={shop.location}",
+        f"/items/{shop.location}/LAMP",
+        f"/reorders/?location={shop.location}",
+        f"/prices/?location={shop.location}",
+        "/system/",
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_accessible_and_fits_a_phone(
+    doors: Doors, furnished: Shop, scheme: str
+) -> None:
+    page = doors.log_in("buyer", color_scheme=scheme).page
+    faults: list[str] = []
+
+    for path in pages(furnished):
+        page.goto(doors.base + path)
+        for width in (1280, 390, 320):
+            page.set_viewport_size({"width": width, "height": 844})
+            if page.evaluate("() => document.documentElement.scrollWidth") > width:
+                faults.append(f"{path} at {width}: scrolls sideways")
+            found = Axe().run(page, options=RULES)
+            faults += [f"{path} at {width}: {found.generate_report()}"] * bool(
+                found.violations_count
+            )
+
+    assert faults == []
+
+
+def test_small_targets_are_44_pixels_high_on_a_phone(doors: Doors, furnished: Shop) -> None:
+    page = doors.log_in("buyer", viewport={"width": 390, "height": 844}).page
+
+    for path in pages(furnished):
+        page.goto(doors.base + path)
+        heights = page.locator("button:visible, input:visible, select:visible").evaluate_all(
+            """found => found.filter(e => e.type !== "checkbox").map(
+                e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect().height])"""
+        )
+        assert [text for text, height in heights if height < 44] == []
+
+
+def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> None:
+    page = doors.log_in("operator").open("/system/")
+
+    names = page.locator(".chain h3")
+    expect(names).to_have_count(6)
+    expect(page.locator(".chain .state.ok")).to_have_count(6, timeout=3 * DEADLINE_MS)
+    assert [text.split()[0] for text in names.all_inner_texts()] == [
+        "Postgres",
+        "Debezium",
+        "Kafka",
+        "Workers",
+        "Read",
+        "Screen",
+    ]
+
+
+def test_every_page_asks_for_a_login_first(doors: Doors, shop: Shop) -> None:
+    visitor = doors.log_in("associate")
+    visitor.context.clear_cookies()
+
+    for path in pages(shop):
+        visitor.open(path)
+        assert "/login/?next=" in visitor.page.url
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(f"{doors.base}/live/stream?keys=x")  # noqa: S310 -- our own stack
+
+
+def test_guessing_a_password_is_slowed_down(doors: Doors) -> None:
+    visitor = doors.log_in("associate")
+    visitor.expected = ("429",)
+    visitor.context.clear_cookies()
+    page = visitor.open("/login/")
+
+    for _ in range(6):
+        page.fill("[name=username]", "nobody-here")
+        page.fill("[name=password]", "guess")
+        page.click("main button")
+        expect(page.get_by_role("alert")).to_be_visible()
+
+    expect(page.get_by_role("alert")).to_contain_text("Too many failed logins")
+
+
+def test_answers_carry_a_strict_policy(doors: Doors) -> None:
+    with urllib.request.urlopen(f"{doors.base}/login/") as answer:  # noqa: S310 -- our own stack
+        policy = answer.headers["Content-Security-Policy"]
+
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_pill_turns_when_the_server_dies_and_comes_back_with_the_numbers(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    key = shop.range("MUG", 42)
+    stack.wait_until(lambda: shop.shown(["MUG"]))
+    visitor = doors.log_in("associate")
+    visitor.expected = ("/live/stream", "ERR_", "Failed to load resource")
+    page = visitor.open(f"/?location={shop.location}")
+    pill = page.locator("#pill")
+    expect(pill).to_have_attribute("data-state", "live", timeout=DEADLINE_MS)
+    page.evaluate("() => { window.neverReloaded = true; }")
+    pid = stack.runtime.services["web"].pid
+    assert pid is not None
+
+    os.kill(pid, signal.SIGKILL)
+    shop.sell("MUG", 5)
+
+    expect(pill).to_have_attribute("data-state", "offline", timeout=DEADLINE_MS)
+    expect(pill).to_have_attribute("data-state", "live", timeout=4 * DEADLINE_MS)
+    expect(page.locator(f'[data-key="{key}"] [data-f="on_hand"]')).to_have_text(
+        "37", timeout=DEADLINE_MS
+    )
+    assert page.evaluate("() => window.neverReloaded") is True

@@ -1,0 +1,105 @@
+import pytest
+
+from webui.readmodel.figures import (
+    age_text,
+    centidays_text,
+    micro_text,
+    moment_of,
+    money_text,
+    signed_units_text,
+    status_of,
+    time_text,
+    units_text,
+    us_of,
+)
+from webui.stock.terms import lines
+
+
+@pytest.mark.parametrize(
+    ("on_hand", "available", "expected"),
+    [
+        (-1, -1, "negative"),
+        (0, 0, "out"),
+        (5, 0, "out"),
+        (5, -2, "out"),
+        (20, 20, "low"),
+        (21, 21, "ok"),
+        (60, 60, "ok"),
+        (61, 61, "over"),
+        (61, 20, "low"),
+    ],
+)
+def test_the_status_word_changes_exactly_at_its_boundary(
+    on_hand: int, available: int, expected: str
+) -> None:
+    status = status_of(
+        on_hand_units=on_hand,
+        available_to_sell_units=available,
+        reorder_point_units=20,
+        order_up_to_units=60,
+    )
+
+    assert status == expected
+
+
+def test_without_levels_an_item_on_the_shelf_is_ok() -> None:
+    status = status_of(
+        on_hand_units=1,
+        available_to_sell_units=1,
+        reorder_point_units=None,
+        order_up_to_units=None,
+    )
+
+    assert status == "ok"
+
+
+def test_figures_are_printed_from_integers_alone() -> None:
+    assert units_text(-12345) == "−12,345"
+    assert units_text(None) == "–"
+    assert [signed_units_text(units) for units in (3, 0, -3)] == ["+3", "0", "−3"]
+    assert [money_text(minor) for minor in (99_905, -5, None)] == ["999.05", "−0.05", "–"]
+    assert micro_text(4_375_999) == "4.375"
+    assert centidays_text(625) == "6.25 d"
+
+
+@pytest.mark.parametrize(
+    ("age_us", "expected"),
+    [
+        (None, "unknown"),
+        (-5, "0.0 s"),
+        (340_000, "0.3 s"),
+        (9_999_999, "9.9 s"),
+        (10_000_000, "10 s"),
+        (119_000_000, "119 s"),
+        (120_000_000, "2 min"),
+        (7_200_000_000, "2 h"),
+        (172_800_000_000, "2 d"),
+    ],
+)
+def test_an_age_is_printed_in_the_unit_that_fits(age_us: int | None, expected: str) -> None:
+    assert age_text(age_us) == expected
+
+
+def test_a_moment_survives_the_way_to_microseconds_and_back() -> None:
+    at_us = 1_795_257_727_000_001
+
+    assert us_of(moment_of(at_us)) == at_us
+    assert time_text(at_us) == "2026-11-21 10:42:07"
+
+
+def test_terms_are_printed_with_the_unit_of_their_name() -> None:
+    printed = lines(
+        [
+            ["demand_rate_micro", 1_500_000],
+            ["reorder_point_units", 12],
+            ["replenish_family", "sS"],
+            ["reason", None],
+            ["flags", ""],
+        ]
+    )
+
+    assert [(line.label, line.text, line.is_sum) for line in printed] == [
+        ("Demand per day d", "1.500", False),
+        ("Reorder point s", "12", True),
+        ("Rule family", "sS", False),
+    ]

@@ -1,0 +1,80 @@
+from webui.live.hub import REMEMBERED_KEYS, Hub
+from webui.live.patches import Patch
+
+
+def rendered(content: bytes) -> Patch:
+    return {"text": content.decode()}
+
+
+def test_a_subscriber_gets_the_latest_value_of_its_keys_and_nothing_else() -> None:
+    hub = Hub(rendered)
+    page = hub.subscribe(["L|A", "L|B"])
+
+    hub.publish("L|A", b"1")
+    hub.publish("L|A", b"2")
+    hub.publish("L|C", b"9")
+
+    assert page.changed.is_set()
+    assert page.take() == {"L|A": {"text": "2"}}
+    assert not page.changed.is_set()
+    assert page.take() == {}
+
+
+def test_a_page_that_opens_late_gets_what_it_may_have_missed() -> None:
+    hub = Hub(rendered)
+    hub.publish("L|A", b"1")
+
+    page = hub.subscribe(["L|A"])
+
+    assert page.changed.is_set()
+    assert page.take() == {"L|A": {"text": "1"}}
+
+
+def test_a_change_is_rendered_once_for_all_who_look_at_it() -> None:
+    calls: list[bytes] = []
+
+    def counting(content: bytes) -> Patch:
+        calls.append(content)
+        return rendered(content)
+
+    hub = Hub(counting)
+    pages = [hub.subscribe(["L|A"]) for _ in range(3)]
+
+    hub.publish("L|A", b"1")
+    hub.publish("L|B", b"1")
+
+    assert calls == [b"1"]
+    assert all(page.take() == {"L|A": {"text": "1"}} for page in pages)
+
+
+def test_nobody_is_told_after_leaving_and_nothing_stays_behind() -> None:
+    hub = Hub(rendered)
+    page = hub.subscribe(["L|A"])
+
+    hub.unsubscribe(page)
+    hub.publish("L|A", b"1")
+
+    assert page.take() == {}
+    assert hub.streams == 0
+
+
+def test_what_the_hub_remembers_is_bounded_and_the_oldest_goes_first() -> None:
+    hub = Hub(rendered)
+    hub.publish("L|first", b"1")
+    for number in range(REMEMBERED_KEYS):
+        hub.publish(f"L|{number}", b"1")
+
+    assert hub.subscribe(["L|first"]).take() == {}
+    assert hub.subscribe(["L|0"]).take() == {"L|0": {"text": "1"}}
+
+
+def test_the_age_of_a_page_is_that_of_its_oldest_partition() -> None:
+    hub = Hub(rendered)
+    hub.heard(0, 500)
+    hub.heard(1, 900)
+    hub.heard(1, 700)
+
+    assert hub.as_of_us([0, 1]) == 500
+    assert hub.as_of_us([1]) == 900
+    assert hub.as_of_us([1, 2]) is None
+    assert hub.as_of_us() == 500

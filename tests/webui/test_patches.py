@@ -1,0 +1,57 @@
+import pytest
+
+from cdc.contracts.state import encode_level
+from inventory.model.ids import InvKey, Position
+from inventory.model.state import KeyState, Stock
+from webui.live.feed import _newest_commit_us
+from webui.live.patches import patch_of_record, patch_of_row
+from webui.readmodel.selectors import StockRow
+
+
+def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:
+    state = KeyState(
+        inv_key=InvKey("L|A"),
+        position=Position(1, 42),
+        stock=Stock(on_hand_units=-3, on_order_units=12, in_transit_units=6),
+    )
+    row = StockRow(
+        inv_key="L|A",
+        location="L",
+        sku="A",
+        name="A",
+        supplier=None,
+        on_hand_units=-3,
+        available_to_sell_units=-3,
+        in_transit_units=6,
+        on_order_units=12,
+        stock_known=False,
+        status="negative",
+        price_minor=None,
+        generation=1,
+        partition=0,
+        offset=42,
+        as_of_us=0,
+    )
+
+    live = patch_of_record(encode_level(state, ()))
+    read = patch_of_row(row)
+
+    assert live["position"] == read["position"] == [1, 42]
+    assert live["status"] == read["status"]
+    assert read["cells"].items() <= live["cells"].items()
+    assert live["cells"]["on_hand"] == "−3"
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ((), None),
+        ((("other", b"x"),), None),
+        ((("progress", b'{"newest_commit_us":7}'),), 7),
+        ((("progress", b'{"newest_commit_us":null}'),), None),
+    ],
+)
+def test_the_commit_time_comes_from_the_header_of_a_chunk(
+    headers: tuple[tuple[str, bytes], ...], expected: int | None
+) -> None:
+    assert _newest_commit_us(headers) == expected
