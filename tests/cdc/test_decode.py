@@ -1,6 +1,7 @@
 """The strict parser of change events."""
 
 import json
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -119,7 +120,7 @@ def test_what_is_no_utc_text_stays_text_for_the_rules_to_refuse(text: object) ->
 
 
 @given(st.datetimes())
-def test_every_postgres_time_survives_without_rounding(moment: object) -> None:
+def test_every_postgres_time_survives_without_rounding(moment: datetime) -> None:
     text = f"{moment.isoformat()}Z"
 
     micros = timestamp_us(text)

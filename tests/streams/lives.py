@@ -1,6 +1,5 @@
 """A worker's lives on the memory broker: chunks of any size, crashes anywhere, restarts."""
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -115,8 +114,3 @@ def expected(records: Iterable[SourceRecord]) -> Expected:
             result.revisions.setdefault(output.id, set()).add(output.revision)
     result.states = {key: encode_state(state) for key, state in partition.states.items()}
     return result
-
-
-def run(coroutine: object) -> object:
-    """Run to the end."""
-    return asyncio.run(coroutine)  # type: ignore[arg-type] -- tests pass coroutines only

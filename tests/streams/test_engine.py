@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -55,7 +56,7 @@ class Till:
         self.now_us = facts.DAY_0_US + 9 * HOUR_US
         self.ids = itertools.count(1)
         self.lsns = itertools.count(1_000)
-        self.sales: dict[str, list[dict[str, object]]] = {}
+        self.sales: dict[str, list[dict[str, Any]]] = {}
         self.sent: list[tuple[bytes, bytes]] = []
 
     def produce(self, key: str, value: bytes | None) -> None:
@@ -63,12 +64,12 @@ class Till:
             STOCK_EVENTS, PARTITION, key.encode(), value, at_ms=self.now_us // 1000 + 5
         )
 
-    def change(self, table: str, key: str, **images: object) -> None:
+    def change(self, table: str, key: str, **images: Any) -> None:
         value = facts.change(
             table,
             lsn=next(self.lsns),
             commit_us=self.now_us,
-            **images,  # type: ignore[arg-type] -- images by name
+            **images,
         )
         self.sent.append((key.encode(), value))
         self.produce(key, value)
@@ -122,6 +123,8 @@ class Till:
             case "wrong_key":
                 image = facts.sale(id_=next(self.ids), key=key, at_us=self.now_us)
                 self.change("sale_line", "S9|Z", after=image)
+            case _:
+                pass  # nothing to delete or to send again yet
 
 
 def history(plan: list[Step]) -> MemoryBroker:
