@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from cdc.contracts.history import fold_history
-from tests.oracle.generate import Record, history, lines
+from tests.oracle.generate import Record, lines, written
 from tests.oracle.partition import fold_lines
 
 
@@ -33,11 +33,14 @@ def _read(outputs: Iterator[str]) -> list[Any]:
     return found
 
 
-def difference(records: list[Record]) -> Difference | None:
-    """Where the product and the model first disagree, None if they never do."""
+def difference(records: list[Record], said: list[Any] | None = None) -> Difference | None:
+    """Where the product and the model first disagree, None if they never do.
+
+    `said` are the model's lines, if it has already folded these records.
+    """
     texts = lines(records)
     product = _read(fold_history(iter(texts), every=None))
-    model = _read(fold_lines(texts))
+    model = _read(fold_lines(texts)) if said is None else said
     for place in range(max(len(product), len(model))):
         ours = product[place] if place < len(product) else None
         theirs = model[place] if place < len(model) else None
@@ -85,9 +88,9 @@ def report(seed: int, records: list[Record]) -> str:
 
 def failing(seeds: Iterable[int]) -> Iterator[tuple[int, list[Record]]]:
     for seed in seeds:
-        records = history(seed)
-        if difference(records) is not None:
-            yield seed, records
+        world = written(seed)
+        if difference(world.records, [*world.said, *world.model.states()]) is not None:
+            yield seed, world.records
 
 
 def main(arguments: list[str] | None = None) -> int:

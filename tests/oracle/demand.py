@@ -68,6 +68,10 @@ def begin(known: Known) -> Demand:
 def out_windows(known: Known, sums: Sums, d: int) -> int:
     """Trading windows without a unit sold that started with nothing on hand."""
     n, first = known.policy["trading_windows"], known.policy["trading_from_window"]
+    if d not in sums.days:
+        # A day without any fact begins all its windows with the same stock.
+        on_hand = sums.on_hand_before(d * DAY)
+        return n if on_hand is not None and on_hand <= 0 else 0
     out = 0
     for k in range(144):
         start = d * DAY + k * W
@@ -119,8 +123,10 @@ def observe(demand: Demand, obs: int, policy: dict[str, Any]) -> Demand:
 
 def fold_final_days(final: Demand, known: Known, first: int | None, end: int) -> Demand:
     """Fold the days [first, end) that pass the horizon; first None: from the first fact."""
-    days = [d for d in fact_days(known) if d < end and (first is None or d >= first)]
+    if first is not None and first >= end:
+        return final
     if not final.begun:
+        days = [d for d in fact_days(known) if d < end and (first is None or d >= first)]
         if not days:
             return final
         final, first = begin(known), days[0] + 1
@@ -143,8 +149,10 @@ def now(final: Demand, known: Known, stream: int | None, first: int) -> Demand:
         if not days:
             return demand
         demand, first = begin(known), days[0] + 1
-    sums = Sums(known.ledger)
     d = first
+    if (d + 1) * DAY + W > stream:
+        return demand
+    sums = Sums(known.ledger)
     while (d + 1) * DAY + W <= stream:
         demand = complete_day(demand, known, sums, d)
         d += 1

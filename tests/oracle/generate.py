@@ -31,6 +31,7 @@ class World:
         self.rng = rng = Random(seed)  # noqa: S311 -- repeatable test data, no secret
         self.model = Model()
         self.records: list[Record] = []
+        self.said: list[dict[str, Any]] = []
         self.live: dict[tuple[str, int], tuple[str, Row]] = {}
         self.offset, self.lsn, self.next_id = rng.choice((0, 1, 500)), 1000, 1
         self.commit = (20_000 + rng.randrange(400)) * DAY + rng.randrange(DAY)
@@ -127,7 +128,7 @@ class World:
         self.offset += self.rng.choice((1, 1, 1, 3))
         copied = json.loads(json.dumps(record))
         self.records.append(copied)
-        self.model.apply(copied)
+        self.said.append(self.model.apply(copied))
 
     def insert(self, key: str, table: str, row: Row) -> None:
         image = self.fresh(key, row)
@@ -179,6 +180,11 @@ class World:
 
 def history(seed: int) -> list[Record]:
     """The records of a seed, in log order."""
+    return written(seed).records
+
+
+def written(seed: int) -> World:
+    """A whole world: its records, and what the model said to them."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
     world = World(seed)
@@ -206,7 +212,7 @@ def history(seed: int) -> list[Record]:
         if rng.random() < 0.3:
             action, key = urgent(world, action, key)
         action(world, key)
-    return world.records
+    return world
 
 
 def urgent(

@@ -4,6 +4,8 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tests.oracle.arithmetic import day
+
 Seconds = list[int]
 
 
@@ -86,6 +88,7 @@ class Sums:
             self.totals.append(self.totals[-1] + units)
         self.counts = sorted(ledger.counts)
         self.count_times: Seconds = [c.at for c in self.counts]
+        self.days = {day(at) for at in self.times + self.count_times}
 
     def on_hand_before(self, limit: int) -> int | None:
         """None while no count lies before the time."""
