@@ -63,7 +63,8 @@ LATE = rejects.Late(rejects.Origin(1, 3, 812), "S1|85123A", -2, -1998, "window_e
 
 def schema(name: str) -> dict[str, object]:
     text = files("cdc.contracts").joinpath("schemas", name).read_text(encoding="utf-8")
-    return json.loads(text)
+    loaded: dict[str, object] = json.loads(text)
+    return loaded
 
 
 def test_records_survive_the_wire() -> None:
