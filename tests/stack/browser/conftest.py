@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -104,9 +105,9 @@ class Doors:
         self._password = password
         self._open: list[Visitor] = []
 
-    def log_in(self, role: str, **options: object) -> Visitor:
+    def log_in(self, role: str, **options: Any) -> Visitor:
         """A window of this role's person."""
-        context = self._browser.new_context(**options)  # type: ignore[arg-type] -- options are playwright's own
+        context = self._browser.new_context(**options)
         context.set_default_timeout(DEADLINE_MS)
         visitor = Visitor(self.base, context.new_page(), context)
         visitor.watch()

@@ -18,6 +18,7 @@ class Shop:
 
     url: str
     location: str = field(default_factory=lambda: f"TILL-{uuid.uuid4().hex[:8].upper()}")
+    name: str = ""
 
     def sql(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Run one statement as the owner and commit; its rows, if it has any."""
@@ -33,7 +34,7 @@ class Shop:
         self.sql(
             "INSERT INTO retail.location (code, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             self.location,
-            self.location.title(),
+            self.name or self.location.title(),
         )
         self.sql(
             "INSERT INTO retail.product (code, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
