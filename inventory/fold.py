@@ -26,7 +26,7 @@ from inventory.model.price_timeline import PriceRow, add_row, prune
 from inventory.model.record import Record
 from inventory.model.state import Demand, KeyState, Stock, WindowRow
 from inventory.model.value import value
-from inventory.ranges import check_ranges
+from inventory.ranges import check_ranges, check_time
 from inventory.windows import horizon_us
 
 MOST_COUNTS_PER_DAY = 1000
@@ -102,6 +102,8 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     old_us = before.stream_time_us
     moment = _Moment(mode, old_us, now_us, horizon_us(old_us), horizon_us(now_us))
     _check_counts(before.stock, change, moment.horizon_at_us)
+    # Before the walk to the new horizon: a time far outside the range would walk millions of days.
+    check_time(now_us)
     held = _effect(before, change, moment)
     timeline, policy = _reference(before, change, moment)
     after = KeyState(

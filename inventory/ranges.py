@@ -27,7 +27,6 @@ def check_ranges(
     _check(
         "level",
         (
-            after.stream_time_us or 0,
             after.base_position_units,
             after.safety_stock_units,
             after.reorder_point_units or 0,
@@ -50,6 +49,15 @@ def check_ranges(
             _check("price", (row.effective_from_us, row.step))
     for output in outputs:
         _check("decision", _output_numbers(output))
+
+
+def check_time(stream_time_us: int | None) -> None:
+    """Reject the record if the stream time that it would set leaves the range.
+
+    Raises:
+        Rejected: with reason `overflow`.
+    """
+    _check("stream time", (stream_time_us or 0,))
 
 
 def _check(name: str, numbers: Iterable[int]) -> None:

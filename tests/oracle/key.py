@@ -135,6 +135,10 @@ class Key:
         if change.op != "r":
             after.move_clock(change)
             after.refuse_old_counts(change)
+            if abs(after.stream or 0) > EDGE:
+                # Nothing can repair this result, and the walk to such a horizon takes for ever.
+                reason = "overflow"
+                raise Refused(reason)
             after.fold_final_days(self)
         after.take_effect(change, told)
         first = 0 if after.stream is None else day(horizon_at(after.stream))

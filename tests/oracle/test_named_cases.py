@@ -1,0 +1,28 @@
+"""Histories on which fold and model once differed, or on which a fold once hung."""
+
+import json
+from typing import Any
+
+from cdc.contracts.history import fold_history
+from tests.oracle.builders import History, at, count, policy
+from tests.oracle.compare import difference
+
+
+def fold(history: History) -> list[dict[str, Any]]:
+    texts = [json.dumps(record) for record in history.records]
+    return [json.loads(line) for line in fold_history(texts, every=None)]
+
+
+def test_a_review_far_in_the_future_is_refused_before_the_days_up_to_it_are_folded() -> None:
+    history, now = History(), at(9)
+    row = policy(now, clock_mode="replayed", reviewed_at=now)
+    history.put("item_location", "c", now, after=row)
+    history.put("stock_count", "c", now, after=count(1, 5, now))
+    far = {**row, "reviewed_at": 2**62}
+    history.put("item_location", "u", now, before=row, after=far)
+
+    lines = fold(history)
+
+    assert [line["verdict"] for line in lines[:3]] == ["applied", "applied", "rejected:overflow"]
+    assert lines[3]["state"]["stream_time_us"] == now
+    assert difference(history.records) is None
