@@ -5,27 +5,22 @@ one update per key, and from there commit time is the clock (docs/domain.md 3.1)
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Final, TypeVar
 
 from webui.ledger.services import (
-    Delivered,
     FirstPrice,
     RangedItem,
-    SaleRow,
     approve_count,
     name_locations,
     name_products,
     name_suppliers,
-    place_order_line,
     range_items,
-    receive_shipment,
-    record_sales,
     set_first_prices,
     set_policies,
 )
 from webui.ledger.services.transactions import database_now, fetch_value, ledger_transaction
+from webui.trading.demo_history import chunks, write_history
 from webui.trading.retailer import (
     HISTORY_DAYS,
     MARGIN_PERMILLE,
@@ -38,9 +33,7 @@ from webui.trading.retailer import (
     plan,
 )
 
-T = TypeVar("T")
 Say = Callable[[str], None]
-BATCH: Final = 2_000
 
 
 def is_seeded() -> bool:
@@ -65,8 +58,7 @@ def seed_demo(*, seed: int = 1, progress: Say | None = None) -> bool:
     opened_at = midnight - timedelta(days=HISTORY_DAYS)
     _range(keys, opened_at)
     say("ranged, counted and priced")
-    _write_receipts(keys)
-    lines = _write_sales(keys, seed)
+    lines = write_history(keys, seed)
     _write_counts(keys)
     say(f"history of {HISTORY_DAYS} days: {lines} sale lines")
     _go_live(keys)
@@ -82,7 +74,7 @@ def _write_names(items: list[Item]) -> None:
 
 
 def _range(keys: list[PlannedKey], opened_at: datetime) -> None:
-    for chunk in _chunks(keys):
+    for chunk in chunks(keys):
         ranged = [RangedItem(k.location, k.item.sku, _policy(k), k.opening_units) for k in chunk]
         # Together or not at all: a run that was interrupted finds every ranged item priced.
         with ledger_transaction():
@@ -119,47 +111,6 @@ def _policy(key: PlannedKey) -> dict[str, object]:
     }
 
 
-def _write_receipts(keys: list[PlannedKey]) -> None:
-    received: bool = fetch_value("SELECT EXISTS (SELECT FROM retail.shipment_line)")
-    if received:
-        return
-    for key in keys:
-        if key.receipt is None:
-            continue
-        line_id = place_order_line(
-            location=key.location,
-            sku=key.item.sku,
-            supplier=key.item.supplier,
-            ordered_units=key.receipt.units,
-            order_ref=f"PO-H-{key.inv_key}",
-            ordered_at=key.receipt.ordered_at,
-        )
-        receive_shipment(
-            purchase_order_line_id=line_id,
-            delivered=Delivered(key.receipt.units, received_at=key.receipt.received_at),
-        )
-
-
-def _write_sales(keys: list[PlannedKey], seed: int) -> int:
-    """All lines in the order in which they happened; the source makes a second run harmless."""
-    sales = sorted((sale for key in keys for sale in key.sales), key=lambda sale: sale.at)
-    rows = [
-        SaleRow(
-            location=sale.location,
-            sku=sale.sku,
-            source=f"demo:{seed}:{sales[0].at:%Y-%m-%d}",
-            source_ref=str(number),
-            quantity_units=sale.units,
-            amount_minor=sale.amount_minor,
-            occurred_at=sale.at,
-        )
-        for number, sale in enumerate(sales)
-    ]
-    for chunk in _chunks(rows):
-        record_sales(rows=chunk)
-    return len(rows)
-
-
 def _write_counts(keys: list[PlannedKey]) -> None:
     for key in keys:
         if key.count is not None:
@@ -181,8 +132,3 @@ def _go_live(keys: list[PlannedKey]) -> None:
                 "reviewed_at": database_now(),
             },
         )
-
-
-def _chunks(rows: list[T]) -> Iterable[list[T]]:
-    for start in range(0, len(rows), BATCH):
-        yield rows[start : start + BATCH]
