@@ -33,6 +33,7 @@ _DEBEZIUM_NAMES: Final = {
 _ROLES: Final = ("retail_owner", "app_rw", "app_ro")
 _KAFKA: Final = "kafka:9092"
 _WORKER_PORT: Final = 6066
+_WORKERS: Final = ("worker-1", "worker-2")
 _WEB_PORT: Final = 8000
 _RESTART: Final = "unless-stopped"
 
@@ -181,6 +182,7 @@ def web() -> dict[str, Any]:
         APPLICATIONS["web"],
         INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WEB_PORT=str(_WEB_PORT),
+        INVENTORY_WORKER_URLS=",".join(f"http://{name}:{_WORKER_PORT}" for name in _WORKERS),
     )
     health = _health("CMD", "curl", "-fsS", f"http://localhost:{_WEB_PORT}/readyz")
     return service | {"healthcheck": health, "ports": [f"127.0.0.1:8080:{_WEB_PORT}"]}
@@ -207,9 +209,8 @@ def document() -> dict[str, Any]:
         "kafka": kafka(),
         "connect": connect(),
         "setup": setup(),
-        "worker-1": worker("worker-1"),
-        "worker-2": worker("worker-2"),
     }
+    services |= {name: worker(name) for name in _WORKERS}
     services |= {name: _application(m) for name, m in APPLICATIONS.items() if name != "web"}
     services["web"] = web()
     services |= {f"spark-{role}": spark(role) for role in ("master", "worker")}
