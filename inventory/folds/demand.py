@@ -1,6 +1,5 @@
 """The demand rate, learnt from complete days in their order (domain.md 3.3, 11.6)."""
 
-from dataclasses import replace
 from typing import Final
 
 from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
@@ -43,11 +42,8 @@ class Walk:
     is_counted: bool
 
 
-@value
-class _Day:
-    sold_units: int
-    out_windows: int
-    has_facts: bool
+# Rate, deviation, and the two parts of tsb, in micro-units.
+_Learned = tuple[int | None, int | None, int | None, int | None]
 
 
 def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rules:
@@ -73,16 +69,22 @@ def walk_days(
     oldest fact of a key that has no horizon yet.
     """
     first_us, end_us = span
-    rows = [windows[start] for start in sorted(windows) if first_us <= start < end_us]
+    starts = sorted(start for start in windows if first_us <= start < end_us)
+    rows = [windows[start] for start in starts]
     counts = [count for count in stock.counts if first_us <= count.at_us < end_us]
     walk = Walk(demand, stock.opening_units, stock.opening_count is not None)
     row_at = count_at = 0
     day_us = first_us
     while day_us < end_us:
-        if not walk.demand.begun:
-            day_us = _first_fact_day(rows[row_at:], counts[count_at:], day_us, end_us)
-            if day_us >= end_us:
-                break
+        fact_us = min(
+            rows[row_at].start_us if row_at < len(rows) else end_us,
+            counts[count_at].at_us if count_at < len(counts) else end_us,
+        )
+        fact_day_us = fact_us // DAY_US * DAY_US
+        if day_us < fact_day_us:
+            walk = _without_facts(walk, day_us, fact_day_us, rules)
+            day_us = fact_day_us
+            continue
         until_us = day_us + DAY_US
         row_end, count_end = row_at, count_at
         while row_end < len(rows) and rows[row_end].start_us < until_us:
@@ -94,23 +96,53 @@ def walk_days(
     return walk
 
 
-def _first_fact_day(rows: list[WindowRow], counts: list[Count], from_us: int, end_us: int) -> int:
-    """The next day with a row or a count; before the record begins, others teach nothing."""
-    oldest_us = min(
-        rows[0].start_us if rows else end_us,
-        counts[0].at_us if counts else end_us,
-    )
-    return max(from_us, oldest_us // DAY_US * DAY_US)
+def _without_facts(walk: Walk, day_us: int, until_us: int, rules: Rules) -> Walk:
+    """Days that show nothing but what is in stock; before the record begins they teach nothing."""
+    # Out of stock no window is open, so nothing is observed and no window is quiet.
+    if not walk.demand.begun or (walk.is_counted and walk.level_units <= 0):
+        return walk
+    demand = walk.demand
+    learned: _Learned = _learned(demand)
+    observed_days = demand.observed_days
+    quiet_windows = demand.quiet_windows + (until_us - day_us) // DAY_US * rules.trading_windows
+    while day_us < until_us:
+        days = _days_of_one_price(rules.timeline, day_us, until_us)
+        if step_at(rules.timeline, day_us) == 0:
+            learned = _unsold(learned, days, rules)
+            observed_days += days
+        day_us += days * DAY_US
+    last_sale = demand.rate_at_last_sale_micro
+    demand = Demand(demand.begun, *learned, observed_days, quiet_windows, last_sale)
+    return Walk(demand, walk.level_units, walk.is_counted)
+
+
+def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: int) -> int:
+    """How many days from `day_us` on begin before the next price does."""
+    for row in timeline:
+        if day_us < row.effective_from_us < until_us:
+            return -((day_us - row.effective_from_us) // DAY_US)
+    return (until_us - day_us) // DAY_US
+
+
+def _unsold(learned: _Learned, days: int, rules: Rules) -> _Learned:
+    """Days observed without a sale, one by one until another one changes nothing."""
+    for _ in range(days):
+        after = _observe(learned, 0, rules)
+        if after == learned:
+            break
+        learned = after
+    return learned
 
 
 def _next_day(
     walk: Walk, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> Walk:
-    day, level_units = _look_at(walk, day_us, rows, counts, rules)
+    sold_units, out_windows, level_units = _look_at(walk, day_us, rows, counts, rules)
     demand = walk.demand
     if demand.begun:
-        demand = _learnt(demand, day, step_at(rules.timeline, day_us), rules)
-    elif day.has_facts:
+        step = step_at(rules.timeline, day_us)
+        demand = _learnt(demand, sold_units, rules.trading_windows - out_windows, step, rules)
+    elif counts or any(_is_live(row) for row in rows):
         demand = _begun(rules)
     return Walk(demand, level_units, walk.is_counted or bool(counts))
 
@@ -126,11 +158,14 @@ def _begun(rules: Rules) -> Demand:
 
 def _look_at(
     walk: Walk, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
-) -> tuple[_Day, int]:
-    """What the day shows, and on-hand at its end.
+) -> tuple[int, int, int]:
+    """Units that the day sells, windows out of stock, and on-hand at its end.
 
     Between two windows with facts on-hand does not change, so whole stretches are judged at once.
     """
+    if not walk.is_counted and not counts:
+        sold = sum([row.sold_units for row in rows])
+        return sold, 0, walk.level_units + sum([sum(row.moves.values()) for row in rows])
     by_start = {row.start_us: row for row in rows}
     counted: dict[int, list[Count]] = {}
     for count in counts:
@@ -150,8 +185,7 @@ def _look_at(
         is_counted = is_counted or start_us in counted
     if is_counted and level <= 0:
         out += rules.trading_before(WINDOWS_PER_DAY) - rules.trading_before(next_window)
-    has_facts = bool(counts) or any(_is_live(row) for row in rows)
-    return _Day(sold, out, has_facts), level
+    return sold, out, level
 
 
 def _is_live(row: WindowRow) -> bool:
@@ -167,54 +201,46 @@ def _level_after(level: int, row: WindowRow | None, counts: list[Count] | tuple[
     return last.units + sum(delta for at_us, delta in moves.items() if at_us > last.at_us)
 
 
-def _learnt(demand: Demand, day: _Day, step: int, rules: Rules) -> Demand:
-    open_windows = rules.trading_windows - day.out_windows
+def _learnt(demand: Demand, sold_units: int, open_windows: int, step: int, rules: Rules) -> Demand:
+    learned: _Learned = _learned(demand)
+    observed_days = demand.observed_days
     if 4 * open_windows >= rules.trading_windows and step == 0:
-        observed = half_even(day.sold_units * MICRO * rules.trading_windows, open_windows)
-        demand = _observe(demand, observed, rules)
-    if day.sold_units > 0:
-        return replace(demand, quiet_windows=0, rate_at_last_sale_micro=demand.rate_micro)
-    return replace(demand, quiet_windows=demand.quiet_windows + open_windows)
+        observed = half_even(sold_units * MICRO * rules.trading_windows, open_windows)
+        learned = _observe(learned, observed, rules)
+        observed_days += 1
+    # Built once and by position, because that is the price of a day.
+    if sold_units > 0:
+        return Demand(demand.begun, *learned, observed_days, 0, learned[0])
+    quiet_windows = demand.quiet_windows + open_windows
+    last_sale = demand.rate_at_last_sale_micro
+    return Demand(demand.begun, *learned, observed_days, quiet_windows, last_sale)
 
 
-def _observe(demand: Demand, observed: int, rules: Rules) -> Demand:
-    rate, mad = demand.rate_micro, demand.mad_micro
+def _learned(demand: Demand) -> _Learned:
+    return demand.rate_micro, demand.mad_micro, demand.tsb_p_micro, demand.tsb_z_micro
+
+
+def _observe(learned: _Learned, observed: int, rules: Rules) -> _Learned:
+    rate, mad, p, z = learned
     alpha = rules.alpha_permille
     if rate is None or mad is None:
-        after = observed
-        deviation = half_even(observed, 2)
         p = z = None
         if rules.is_tsb:
             p, z = (MICRO if observed > 0 else 0), _saturated(observed)
-    else:
-        deviation = mad + half_even((abs(observed - rate) - mad) * alpha, PERMILLE)
-        p, z, after = _smoothed(demand, rate, observed, rules)
-    return Demand(
-        True,  # noqa: FBT003 -- begun; positional for speed, one per key and day
-        _saturated(after),
-        _saturated(deviation),
-        p,
-        z,
-        demand.observed_days + 1,
-        demand.quiet_windows,
-        demand.rate_at_last_sale_micro,
-    )
-
-
-def _smoothed(
-    demand: Demand, rate: int, observed: int, rules: Rules
-) -> tuple[int | None, int | None, int]:
-    """The parts p and z (None with `ewma`), and the new rate."""
-    alpha = rules.alpha_permille
+        return _saturated(observed), _saturated(half_even(observed, 2)), p, z
+    mad = _saturated(mad + half_even((abs(observed - rate) - mad) * alpha, PERMILLE))
     if not rules.is_tsb:
-        return None, None, rate + half_even((observed - rate) * alpha, PERMILLE)
-    p = MICRO if demand.tsb_p_micro is None else demand.tsb_p_micro
-    z = rate if demand.tsb_z_micro is None else demand.tsb_z_micro
+        rate = _saturated(rate + half_even((observed - rate) * alpha, PERMILLE))
+        return rate, mad, None, None
+    p = MICRO if p is None else p
+    z = rate if z is None else z
     p += half_even(((MICRO if observed > 0 else 0) - p) * alpha, PERMILLE)
     if observed > 0:
         z = _saturated(z + half_even((observed - z) * alpha, PERMILLE))
-    return p, z, half_even(p * z, MICRO)
+    return _saturated(half_even(p * z, MICRO)), mad, p, z
 
 
 def _saturated(micro: int) -> int:
-    return max(-MAX_STORED, min(MAX_STORED, micro))
+    if -MAX_STORED <= micro <= MAX_STORED:
+        return micro
+    return MAX_STORED if micro > 0 else -MAX_STORED
