@@ -18,9 +18,12 @@ from inventory.folds.effects import business_times
 from inventory.judging import Change
 from inventory.model.arithmetic import DAY_US, WINDOW_US
 from inventory.model.outputs import Output
+from inventory.model.price_timeline import PriceRow
 from inventory.model.state import Demand, KeyState, Stock, WindowRow
+from inventory.model.value import value
 from inventory.policies.pricing import PricingInputs, PricingTrigger, next_proposal
 from inventory.policies.replenishment import (
+    Levels,
     ReplenishmentInputs,
     ReplenishmentTrigger,
     base_position_units,
@@ -39,10 +42,27 @@ NEED_COLUMNS: Final = ("status", *DEMAND_COLUMNS, *REPLENISHMENT_COLUMNS, *QUANT
 PROPOSAL_COLUMNS: Final = ("cost_minor", *PRICE_COLUMNS)
 
 _SILENT = PricingTrigger()
+_EVALUATE = PricingTrigger(evaluate=True)
+_NO_WORD = ReplenishmentTrigger()
+
+# Tables whose rows can say something to a need; the others only move stock or prices.
+_SPEAKING = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
 
 
-def demand_after(before: KeyState, after: KeyState, change: Change) -> Demand:
-    """What complete days teach after the record; `after` has its new stock, policy and prices.
+@value
+class Known:
+    """What demand is learnt from: the key after the record's effect, as far as it is decided."""
+
+    stream_time_us: int | None
+    stock: Stock
+    windows: dict[int, WindowRow]
+    final_demand: Demand
+    timeline: tuple[PriceRow, ...]
+    policy: ItemLocation | None
+
+
+def demand_after(before: KeyState, after: Known, change: Change) -> Demand:
+    """What complete days teach after the record.
 
     The retained days are gone through again only if a day became complete or final, a fact touched
     a complete day, or policy or prices changed.
@@ -66,11 +86,19 @@ def demand_after(before: KeyState, after: KeyState, change: Change) -> Demand:
     return walk_days(after.final_demand, after.stock, after.windows, span, rules).demand
 
 
+def levels_after(before: KeyState, policy: ItemLocation | None, demand: Demand) -> Levels:
+    """SS, s and S as they are after the record; they depend on policy and demand only."""
+    if policy is before.policy and demand is before.demand:
+        return Levels(
+            before.safety_stock_units, before.reorder_point_units, before.order_up_to_units
+        )
+    return levels(policy, demand.rate_micro, demand.mad_micro)
+
+
 def decide(
     before: KeyState, after: KeyState, change: Change
 ) -> tuple[KeyState, tuple[Output, ...]]:
-    """Levels, then replenishment, then pricing; snapshots and keys without time only get levels."""
-    after = _levelled(before, after)
+    """Replenishment, then pricing; snapshot rows and keys without stream time decide nothing."""
     if change.op == "r" or after.stream_time_us is None:
         return after, ()
     episode, reorder = next_episode(
@@ -83,7 +111,7 @@ def decide(
     outputs: tuple[Output, ...] = () if reorder is None else (reorder,)
     price_episode = after.price_episode
     trigger = _pricing_trigger(before, after, change)
-    if price_episode.id is not None or trigger is not _SILENT:
+    if price_episode.id is not None or _is_priced(after.policy, trigger):
         price_episode, price = next_proposal(
             after.inv_key,
             after.position,
@@ -107,20 +135,6 @@ def _oldest_us(change: Change, default: int) -> int:
     return min((*business_times(change.before), *business_times(change.after)), default=default)
 
 
-def _levelled(before: KeyState, after: KeyState) -> KeyState:
-    """The state with SS, s and S as they are now; they depend on policy and demand only."""
-    demand = after.demand
-    if after.policy is before.policy and demand is before.demand:
-        return after
-    level = levels(after.policy, demand.rate_micro, demand.mad_micro)
-    return replace(
-        after,
-        safety_stock_units=level.safety_stock_units,
-        reorder_point_units=level.reorder_point_units,
-        order_up_to_units=level.order_up_to_units,
-    )
-
-
 def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
     stock, demand = state.stock, state.demand
     return ReplenishmentInputs(
@@ -137,6 +151,8 @@ def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
 
 def _replenishment_trigger(change: Change) -> ReplenishmentTrigger:
     before, after = change.before, change.after
+    if not isinstance(after, _SPEAKING):
+        return _NO_WORD
     answer = _reorder_id(after)
     is_first = answer is not None and answer != _reorder_id(before)
     inserted = change.op == "c"
@@ -164,20 +180,26 @@ def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -
     return any(getattr(before, column) != getattr(after, column) for column in columns)
 
 
+def _is_priced(policy: ItemLocation | None, trigger: PricingTrigger) -> bool:
+    """Whether the record can change pricing while nothing is proposed; stale words are counted."""
+    if trigger is _SILENT:
+        return False
+    return trigger.decision is not None or (policy is not None and policy.price_mode != "off")
+
+
 def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> PricingTrigger:
     fact = change.after
-    is_evaluated = (
-        evaluation_us(before.stream_time_us) != evaluation_us(after.stream_time_us)
-        or raises_review(change.before, fact)
-        or _differ(change.before, fact, PROPOSAL_COLUMNS)
+    is_evaluated = evaluation_us(before.stream_time_us) != evaluation_us(after.stream_time_us) or (
+        isinstance(fact, ItemLocation)
+        and (raises_review(change.before, fact) or _differ(change.before, fact, PROPOSAL_COLUMNS))
     )
-    if change.op == "c" and isinstance(fact, PriceChange | PriceDecision):
+    if change.op == "c" and isinstance(fact, (PriceChange, PriceDecision)):
         return PricingTrigger(
             is_evaluated,
             fact if isinstance(fact, PriceChange) else None,
             fact if isinstance(fact, PriceDecision) else None,
         )
-    return PricingTrigger(evaluate=True) if is_evaluated else _SILENT
+    return _EVALUATE if is_evaluated else _SILENT
 
 
 def _pricing_inputs(state: KeyState, now_us: int, trigger: PricingTrigger) -> PricingInputs:

@@ -9,7 +9,7 @@ record leaves the state as it was, stream time included.
 from dataclasses import replace
 
 from inventory.clock import clock_after
-from inventory.decisions import base_position, decide, demand_after
+from inventory.decisions import Known, base_position, decide, demand_after, levels_after
 from inventory.dedupe import Admission
 from inventory.errors import COUNT_BEYOND_HORIZON, LIMIT, Rejected
 from inventory.facts import Heartbeat, ItemLocation, PriceChange
@@ -106,6 +106,10 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     check_time(now_us)
     held = _effect(before, change, moment)
     timeline, policy = _reference(before, change, moment)
+    known = Known(now_us, held.stock, held.windows, held.final_demand, timeline, policy)
+    demand = demand_after(before, known, change)
+    level = levels_after(before, policy, demand)
+    # Positional and once, because a state is built per record.
     after = KeyState(
         before.inv_key,
         at,
@@ -115,19 +119,16 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
         held.stock,
         held.windows,
         held.final_demand,
-        before.demand,
+        demand,
         timeline,
         policy,
         base_position(held.stock, policy),
-        before.safety_stock_units,
-        before.reorder_point_units,
-        before.order_up_to_units,
+        level.safety_stock_units,
+        level.reorder_point_units,
+        level.order_up_to_units,
         before.episode,
         before.price_episode,
     )
-    demand = demand_after(before, after, change)
-    if demand is not before.demand:
-        after = replace(after, demand=demand)
     after, outputs = decide(before, after, change)
     check_ranges(before, after, held.changed, outputs)
     return Folded(after, APPLIED, held.late, outputs, held.changed, held.dropped)

@@ -105,17 +105,23 @@ def next_episode(
 ) -> Step:
     """At most one transition and one output for the record at `at`."""
     inactive = _inactive_reason(inputs)
+    # Idle for the same reason as before, and no word to count: nothing below would change that.
+    if (
+        inactive
+        and episode.state == IDLE
+        and episode.reason == inactive
+        and trigger.decision is None
+    ):
+        return episode, None
     now = _Now(
-        key=key,
-        at=at,
-        inputs=inputs,
-        trigger=trigger,
-        level=levels(inputs.policy, inputs.rate_micro, inputs.mad_micro),
-        base_units=base_position_units(
-            inputs.on_hand_units, inputs.on_order_units, inputs.allocated_units
-        ),
-        policy=None if inactive else inputs.policy,
-        inactive_reason=inactive,
+        key,
+        at,
+        inputs,
+        trigger,
+        levels(inputs.policy, inputs.rate_micro, inputs.mad_micro),
+        base_position_units(inputs.on_hand_units, inputs.on_order_units, inputs.allocated_units),
+        None if inactive else inputs.policy,
+        inactive,
     )
     heard = _heard(episode, now)
     match heard.state:
