@@ -17,15 +17,10 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
         return mode, old_us
     if mode != REPLAYED:
         return mode, commit_us if old_us is None or commit_us > old_us else old_us
-    return mode, max(
-        (
-            *(() if old_us is None else (old_us,)),
-            *business_times(change.before),
-            *business_times(after),
-            *_raised_review(change),
-        ),
-        default=None,
-    )
+    times = business_times(after) + business_times(change.before) + _raised_review(change)
+    if old_us is None:
+        return mode, max(times, default=None)
+    return mode, max((*times, old_us))
 
 
 def raises_review(before: Fact | None, after: Fact | None) -> bool:

@@ -129,15 +129,21 @@ class Ring:
             self._arrived.append((commit_us, identity))
         self._forget()
 
-    def _remembers(self, commit_us: int) -> bool:
+    def _oldest_us(self) -> int | None:
+        """The oldest commit time that is remembered; None while nothing is forgotten."""
         if not self.streamed or self.newest_commit_us is None:
-            return True
-        return commit_us >= self.newest_commit_us - HORIZON_US
+            return None
+        return self.newest_commit_us - HORIZON_US
+
+    def _remembers(self, commit_us: int) -> bool:
+        oldest_us = self._oldest_us()
+        return oldest_us is None or commit_us >= oldest_us
 
     def _forget(self) -> None:
-        arrived = self._arrived
-        while arrived and not self._remembers(arrived[0][0]):
-            self._drop(arrived.popleft())
+        arrived, oldest_us = self._arrived, self._oldest_us()
+        if oldest_us is not None:
+            while arrived and arrived[0][0] < oldest_us:
+                self._drop(arrived.popleft())
         if len(arrived) > MOST_MEMBERS:
             self._sweep()
 

@@ -80,13 +80,14 @@ def _check_admission(record: Record, admission: Admission) -> None:
 
 def _images(record: Record) -> tuple[dict[str, object] | None, dict[str, object] | None]:
     """The images that the operation speaks of."""
-    before = record.before if record.op in ("u", "d") else None
-    after = record.after if record.op != "d" else None
-    if record.op in ("u", "d") and before is None:
-        detail = f"{record.table} {record.op}: before is missing; is the replica identity FULL?"
+    op = record.op
+    before = record.before if op in ("u", "d") else None
+    after = record.after if op != "d" else None
+    if before is None and op in ("u", "d"):
+        detail = f"{record.table} {op}: before is missing; is the replica identity FULL?"
         raise Rejected(NO_BEFORE_IMAGE, detail)
-    if record.op != "d" and after is None:
-        detail = f"{record.table} {record.op}: after is missing"
+    if after is None and op != "d":
+        detail = f"{record.table} {op}: after is missing"
         raise Rejected(NO_AFTER_IMAGE, detail)
     # Admission has made sure that an image is a row.
     return (
@@ -108,7 +109,11 @@ def _check_key(
         raise Rejected(KEY_MISMATCH, detail)
     location, _, sku = key.partition("|")
     for image in (before, after):
-        if image is not None:
+        if image is not None and (
+            image.get("inv_key") != key
+            or image.get("location") != location
+            or image.get("sku") != sku
+        ):
             _check_image_key(image, (("inv_key", key), ("location", location), ("sku", sku)))
     if before is not None and after is not None and before["id"] != after["id"]:
         detail = f"id must not change, got {before['id']} and {after['id']}"

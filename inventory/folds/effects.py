@@ -34,6 +34,10 @@ ADJUSTMENT_SIGNS: Final = {
 }
 
 
+# A tuple, because a union in isinstance is built anew for every record.
+_DATED = (SaleLine, StockCount, StockAdjustment)
+
+
 @value
 class Line:
     """A sale or return line as its window counts it, before (sign -1) or after (+1)."""
@@ -86,7 +90,7 @@ def approved(fact: Fact | None) -> Count | None:
 
 def business_times(fact: Fact | None) -> tuple[int, ...]:
     """The business times that an image shows, whatever its status (domain.md 11.3)."""
-    if isinstance(fact, SaleLine | StockCount | StockAdjustment):
+    if isinstance(fact, _DATED):
         return (fact.business_at_us,)
     if isinstance(fact, ShipmentLine):
         times = (fact.shipped_business_at_us, fact.received_business_at_us)

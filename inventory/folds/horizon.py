@@ -29,11 +29,13 @@ def fold_days(retained: Retained, *, old_us: int | None, new_us: int, rules: Rul
     """
     stock, windows, demand = retained.stock, retained.windows, retained.final_demand
     folded_counts = bisect_left(stock.counts, new_us, key=lambda count: count.at_us)
-    dropped = tuple(sorted(start for start in windows if start < new_us))
+    dropped = tuple(sorted([start for start in windows if start < new_us]))
     if not dropped and not folded_counts and not demand.begun:
         return Retained(stock, windows, demand, ())
     first_us = _oldest_us(retained, new_us) if old_us is None else old_us
     walk = walk_days(demand, stock, windows, (first_us, new_us), rules)
+    if not dropped and not folded_counts:
+        return Retained(stock, windows, walk.demand, ())
     folded = replace(
         stock,
         opening_units=walk.level_units,

@@ -33,10 +33,14 @@ def record_effect(
     after = dict(windows)
     for start_us in changed:
         row = windows.get(start_us)
+        lines_here, moves_here = lines, moves
+        if len(changed) > 1:
+            lines_here = tuple([line for line in lines if window_start(line.at_us) == start_us])
+            moves_here = {at: net for at, net in moves.items() if window_start(at) == start_us}
         after[start_us] = _changed_row(
             WindowRow(start_us) if row is None else row,
-            [line for line in lines if window_start(line.at_us) == start_us],
-            {at_us: delta for at_us, delta in moves.items() if window_start(at_us) == start_us},
+            lines_here,
+            moves_here,
             is_closed=is_closed(start_us, stream_time_us),
         )
     return Recorded(after, changed, late)
@@ -48,10 +52,10 @@ def _split(
     """The lines that a retained window counts, and the net of the others."""
     if horizon_at_us is None:
         return lines, None
-    kept = tuple(line for line in lines if line.at_us >= horizon_at_us)
-    if len(kept) == len(lines):
-        return kept, None
     expired = [line for line in lines if line.at_us < horizon_at_us]
+    if not expired:
+        return lines, None
+    kept = tuple([line for line in lines if line.at_us >= horizon_at_us])
     units = sum(line.sign * line.quantity_units for line in expired)
     amount = sum(line.sign * line.amount_minor for line in expired)
     return kept, LateSale(units, amount) if units or amount else None
@@ -63,11 +67,13 @@ def _net_moves(moves: tuple[tuple[int, int], ...], horizon_at_us: int | None) ->
     for at_us, delta in moves:
         if horizon_at_us is None or at_us >= horizon_at_us:
             net[at_us] = net.get(at_us, 0) + delta
-    return {at_us: delta for at_us, delta in net.items() if delta}
+    if 0 in net.values():
+        return {at_us: delta for at_us, delta in net.items() if delta}
+    return net
 
 
 def _changed_row(
-    row: WindowRow, lines: list[Line], moves: dict[int, int], *, is_closed: bool
+    row: WindowRow, lines: tuple[Line, ...], moves: dict[int, int], *, is_closed: bool
 ) -> WindowRow:
     """One change of one row, whatever the number of images behind it (domain.md 11.5)."""
     merged = _merged(row.moves, moves)
@@ -93,7 +99,7 @@ def _counters(row: WindowRow) -> tuple[int, int, int, int, int, int]:
     )
 
 
-def _with_lines(row: WindowRow, lines: list[Line]) -> tuple[int, int, int, int, int, int]:
+def _with_lines(row: WindowRow, lines: tuple[Line, ...]) -> tuple[int, int, int, int, int, int]:
     start_us, sold, returned, sale_lines, return_lines, revenue = _counters(row)
     for line in lines:
         if line.quantity_units > 0:
