@@ -164,8 +164,11 @@ def _look_at(
     Between two windows with facts on-hand does not change, so whole stretches are judged at once.
     """
     if not walk.is_counted and not counts:
-        sold = sum([row.sold_units for row in rows])
-        return sold, 0, walk.level_units + sum([sum(row.moves.values()) for row in rows])
+        sold, level = 0, walk.level_units
+        for uncounted in rows:
+            sold += uncounted.sold_units
+            level += sum(uncounted.moves.values())
+        return sold, 0, level
     by_start = {row.start_us: row for row in rows}
     counted: dict[int, list[Count]] = {}
     for count in counts:

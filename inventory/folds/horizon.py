@@ -1,7 +1,6 @@
 """Days that pass the horizon are folded into opening values and become final (domain.md 2.4)."""
 
 from bisect import bisect_left
-from dataclasses import replace
 
 from inventory.folds.demand import Rules, walk_days
 from inventory.model.arithmetic import DAY_US
@@ -36,11 +35,16 @@ def fold_days(retained: Retained, *, old_us: int | None, new_us: int, rules: Rul
     walk = walk_days(demand, stock, windows, (first_us, new_us), rules)
     if not dropped and not folded_counts:
         return Retained(stock, windows, walk.demand, ())
-    folded = replace(
-        stock,
-        opening_units=walk.level_units,
-        opening_count=stock.counts[folded_counts - 1] if folded_counts else stock.opening_count,
-        counts=stock.counts[folded_counts:],
+    folded = Stock(
+        stock.on_hand_units,
+        stock.unavailable_units,
+        stock.on_order_units,
+        stock.in_transit_units,
+        stock.sum_movements_units,
+        stock.shrink_units,
+        walk.level_units,
+        stock.counts[folded_counts - 1] if folded_counts else stock.opening_count,
+        stock.counts[folded_counts:],
     )
     kept = {start: row for start, row in windows.items() if start >= new_us}
     return Retained(folded, kept, walk.demand, dropped)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from inventory.folds.demand import Rules, walk_days
 from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
+from inventory.model.price_timeline import PriceRow
 from inventory.model.state import NO_STOCK, Count, Demand, Stock, WindowRow
 from tests.inventory.builders import MONDAY_US, Log, at, count, policy, price, sale
 
@@ -71,6 +72,25 @@ def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:
     assert (second.tsb_p_micro, second.tsb_z_micro) == (875_000, 8_000_000)
     assert second.rate_micro == 7_000_000
     assert (third.tsb_p_micro, third.tsb_z_micro) == (None, None)
+
+
+def test_days_without_facts_teach_the_same_in_one_stretch_as_one_by_one() -> None:
+    """Until the rate rests at 0, across two prices in force, with and without stock."""
+    sold = Demand(True, 5_000_000, 2_000_000, None, None, 4, 7, 5_000_000)  # noqa: FBT003 -- begun
+    timeline = (
+        PriceRow(MONDAY_US + 3 * DAY_US, 1, 90, 1, "rule"),
+        PriceRow(MONDAY_US + 9 * DAY_US + WINDOW_US, 2, 100, 0, "rule"),
+    )
+    for is_tsb in (False, True):
+        rules = replace(HALF_DAY, is_tsb=is_tsb, timeline=timeline)
+        for stock in (NO_STOCK, KNOWN, replace(KNOWN, opening_units=3)):
+            stretch = walk_days(sold, stock, {}, (MONDAY_US, MONDAY_US + 400 * DAY_US), rules)
+
+            demand = sold
+            for day in range(400):
+                start = MONDAY_US + day * DAY_US
+                demand = walk_days(demand, stock, {}, (start, start + DAY_US), rules).demand
+            assert stretch.demand == demand
 
 
 def test_the_rate_saturates() -> None:
