@@ -1,0 +1,34 @@
+"""States on the wire: what is remembered between two records is never the wrong policy."""
+
+from dataclasses import replace
+
+import pytest
+
+from cdc.contracts import state as contract
+from inventory.model.ids import InvKey, Position
+from inventory.model.policy import ItemLocation
+from inventory.model.state import KeyState
+
+KEY = InvKey("L|A")
+
+
+def ranged(reorder_point_units: int) -> KeyState:
+    policy = ItemLocation(1, KEY, reorder_point_units=reorder_point_units)
+    return KeyState(KEY, Position(1, 7), policy=policy)
+
+
+def test_an_equal_policy_is_written_equally_whether_remembered_or_new() -> None:
+    first = ranged(20)
+
+    assert contract.encode_state(first) == contract.encode_state(replace(first))
+    assert contract.encode_state(first) == contract.encode_state(ranged(20))
+
+
+def test_every_policy_survives_when_more_are_written_than_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(contract, "MOST_POLICIES", 3)
+    states = [ranged(point) for point in range(10)]
+
+    for state in (*states, *states):
+        assert contract.decode_state(contract.encode_state(state)) == state
