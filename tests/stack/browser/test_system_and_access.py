@@ -91,6 +91,7 @@ def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> No
 
 def test_every_page_asks_for_a_login_first(doors: Doors, shop: Shop) -> None:
     visitor = doors.log_in("associate")
+    visitor.expected = ("401",)  # the first page's stream may ask once more before it is left
     visitor.context.clear_cookies()
 
     for path in pages(shop):
@@ -124,7 +125,7 @@ def test_answers_carry_a_strict_policy(doors: Doors) -> None:
     assert "unsafe" not in policy
 
 
-def test_the_pill_turns_when_the_server_dies_and_comes_back_with_the_numbers(
+def test_the_pill_turns_when_the_server_hangs_and_the_numbers_come_back(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     key = shop.range("MUG", 42)
@@ -138,10 +139,11 @@ def test_the_pill_turns_when_the_server_dies_and_comes_back_with_the_numbers(
     pid = stack.runtime.services["web"].pid
     assert pid is not None
 
-    os.kill(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGSTOP)  # its connections stay open and nothing comes over them
     shop.sell("MUG", 5)
 
-    expect(pill).to_have_attribute("data-state", "offline", timeout=DEADLINE_MS)
+    expect(pill).not_to_have_attribute("data-state", "live", timeout=DEADLINE_MS)
+    os.kill(pid, signal.SIGKILL)  # the supervisor starts another one
     expect(pill).to_have_attribute("data-state", "live", timeout=4 * DEADLINE_MS)
     expect(page.locator(f'[data-key="{key}"] [data-f="on_hand"]')).to_have_text(
         "37", timeout=DEADLINE_MS
