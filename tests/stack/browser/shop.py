@@ -42,14 +42,14 @@ class Shop:
             name or f"Item {sku}",
         )
         self.sql(
-            "INSERT INTO retail.supplier (code, name) VALUES ('BROWSER-SUP', 'Browser supplies')"
+            "INSERT INTO retail.supplier (code, name) VALUES ('HOUSE', 'House goods')"
             " ON CONFLICT DO NOTHING"
         )
         key = (self.key(sku), self.location, sku)
         self.sql(
             "INSERT INTO retail.item_location (inv_key, location, sku, status, replenish_family,"
             " reorder_point_units, order_up_to_units, pack_units, supplier, cost_minor,"
-            " regular_minor) VALUES (%s, %s, %s, 'active', 'sS', %s, %s, %s, 'BROWSER-SUP', 400, %s)",
+            " regular_minor) VALUES (%s, %s, %s, 'active', 'sS', %s, %s, %s, 'HOUSE', 400, %s)",
             *key,
             REORDER_POINT_UNITS,
             ORDER_UP_TO_UNITS,
