@@ -12,13 +12,22 @@ from typing import Any
 
 from tests.oracle import generate_broken as broken
 from tests.oracle.arithmetic import DAY, HOUR, MINUTE, SECOND, W, day
+from tests.oracle.key import Key
 from tests.oracle.partition import Model
 
 Row = dict[str, Any]
 Record = dict[str, Any]
 FOCUS = {
     "need": {"sell": 3, "decide": 2, "policy": 1.5, "unrange": 0.2, "break": 0.3, "count": 0.3},
-    "price": {"price": 2, "decide price": 2, "review": 3, "days": 3, "unrange": 0.1, "break": 0.3},
+    "price": {
+        "price": 2,
+        "decide price": 2,
+        "review": 3,
+        "days": 3,
+        "cover": 12,
+        "unrange": 0.1,
+        "break": 0.3,
+    },
 }
 KEYS = ("S1|A", "S1|a", "S2|A", "DC-1|85123A", "UCI|Tea & pot", "S3|x y")
 FACTS = ("sale_line", "stock_count", "stock_adjustment")
@@ -48,7 +57,12 @@ class World:
     # Time.
     def tick(self) -> None:
         """Let time pass: usually little, sometimes exactly to an edge."""
-        self.commit += self.step(self.commit)
+        edges = [t for key in self.keys for t in edges_of(self.model.keys.get(key))]
+        ahead = [t for t in edges if self.commit < t < self.commit + 91 * DAY]
+        if ahead and self.rng.random() < 0.12 and not self.snapshot:
+            self.commit = self.rng.choice(ahead) + self.rng.choice((0, 0, 0, -1, 1))
+        else:
+            self.commit += self.step(self.commit)
 
     def step(self, now: int) -> int:
         rng = self.rng
@@ -178,6 +192,24 @@ class World:
         return current if current is not None and self.rng.random() < 0.7 else other
 
 
+def edges_of(known: Key | None) -> list[int]:
+    """Stream times at which a hold, a block, a proposal or a gate of a key ends."""
+    if known is None:
+        return []
+    edges = [known.episode.until, known.proposal.blocked_until]
+    if known.proposal.candidate is not None:
+        edges.append(known.proposal.candidate.effective_at + 2 * DAY)
+    policy = known.policy
+    if policy is not None:
+        lead = policy["lead_minutes"] * MINUTE
+        gates = [policy["no_touch_from"], policy["no_touch_until"]]
+        for row in known.timeline[-2:]:
+            wait = policy["cooldown_hours"] * HOUR
+            gates += [row.at + wait, row.at + 2 * wait, row.at + 30 * DAY]
+        edges += [gate - lead for gate in gates if gate is not None]
+    return [edge for edge in edges if edge is not None]
+
+
 def history(seed: int) -> list[Record]:
     """The records of a seed, in log order."""
     return written(seed).records
@@ -194,17 +226,7 @@ def written(seed: int) -> World:
     usual = [ACTIONS[name][0] * focus.get(name, 1) for name in names]
     weights = [weight * rng.choice((0.2, 1, 1, 1, 3)) for weight in usual]
     length = rng.choice((5, 10, 20, 40, 60, 80, 120, 200, 400))
-    start = rng.random()
-    if start < 0.25:
-        take_snapshot(world, rng.randint(1, 15))
-    elif start < 0.9:
-        for key in world.keys:
-            ACTIONS["range"][1](world, key)
-            if rng.random() < 0.85:
-                ACTIONS["open stock"][1](world, key)
-    if world.focus == "price" and start < 0.9:
-        ACTIONS["days"][1](world, world.keys[0])
-        length += len(world.records)
+    length += begin(world)
     while len(world.records) < length:
         world.tick()
         action: Callable[[World, str], None] = ACTIONS[rng.choices(names, weights)[0]][1]
@@ -213,6 +235,25 @@ def written(seed: int) -> World:
             action, key = urgent(world, action, key)
         action(world, key)
     return world
+
+
+def begin(world: World) -> int:
+    """How a history starts; the number of records of a long prelude to prices."""
+    from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
+
+    rng, start = world.rng, world.rng.random()
+    if start < 0.25:
+        take_snapshot(world, rng.randint(1, 15))
+    elif start < 0.9:
+        for key in world.keys:
+            ACTIONS["range"][1](world, key)
+            if rng.random() < 0.85:
+                ACTIONS["open stock"][1](world, key)
+    if world.focus != "price" or start >= 0.9:
+        return 0
+    for name in ["old price"] * rng.choice((0, 1, 2, 5)) + ["days", "cover"]:
+        ACTIONS[name][1](world, world.keys[0])
+    return len(world.records)
 
 
 def urgent(

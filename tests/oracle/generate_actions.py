@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.oracle import generate_broken as broken
 from tests.oracle import generate_rows as rows
-from tests.oracle.arithmetic import DAY, SECOND
+from tests.oracle.arithmetic import DAY, SECOND, W
 from tests.oracle.generate import FACTS, World
 
 Row = dict[str, Any]
@@ -223,6 +223,58 @@ def set_price(world: World, key: str) -> None:
     world.insert(key, "price_change", row)
 
 
+def old_price(world: World, key: str) -> None:
+    """A price of the last months, often a cut: what prior prices are taken from."""
+    rng = world.rng
+    row = rows.price_row(rng, world.now_of(key), None, None)
+    back = rng.choice((20 * DAY, 50 * DAY, 120 * DAY))
+    row |= {
+        "effective_from": world.now_of(key) - rng.randrange(back),
+        "price_minor": rng.choice((999, 999, 949, 899, 899, 849, 1049)),
+        "step": rng.choice((0, 0, 0, 0, 1, -1)),
+        "kind": rng.choice(("initial", "initial", "manual", "rule")),
+        "floor_minor": 1,
+    }
+    world.insert(key, "price_change", row)
+
+
+def count_to_a_cover(world: World, key: str) -> None:
+    """A count that brings cover to the edge of a price signal, and a review to see it."""
+    known, rng = world.model.keys.get(key), world.rng
+    if known is None or known.policy is None:
+        return
+    d = known.d_and_mad[0]
+    name = rng.choice(("scarce_days", "overstock_days", "overstock_days", "restore_days"))
+    units = d * known.policy[name] // 10**6 + known.allocated + rng.choice((-1, 0, 0, 1, 2, 40))
+    row = rows.count_row(rng, world.now_of(key))
+    row |= {"status": "approved", "units": min(1_000_000, max(0, units))}
+    world.insert(key, "stock_count", row)
+    if name == "scarce_days" and rng.random() < 0.6:
+        for back in (0, DAY, DAY + W, DAY - W):
+            sale = rows.sale_row(rng, world.now_of(key) - back)
+            world.insert(key, "sale_line", sale | {"quantity_units": rows.small(rng)})
+    review(world, key)
+
+
+def tighten_limit(world: World, key: str) -> None:
+    """A limit just below what is proposed now."""
+    known, number = world.model.keys.get(key), world.policy_id(key)
+    if known is None or number is None or known.episode.q is None:
+        return
+    q = known.episode.q
+    top = max(0, q - world.rng.choice((0, 1, 1, 2, 6)))
+    b = max(0, known.base_position)
+    change = world.rng.choice(({"max_order_units": top}, {"capacity_units": top + b}))
+    world.update("item_location", number, change)
+
+
+def switch_method(world: World, key: str) -> None:
+    number = world.policy_id(key)
+    if number is not None:
+        method = world.rng.choice(("ewma", "tsb"))
+        world.update("item_location", number, {"demand_method": method})
+
+
 def decide_price(world: World, key: str) -> None:
     known = world.model.keys.get(key)
     name = None if known is None else known.proposal.id
@@ -287,13 +339,26 @@ ACTIONS: dict[str, tuple[float, Action]] = {
     "decide": (2, decide),
     "change decision": (0.1, change_decision),
     "price": (1.5, set_price),
+    "old price": (0.2, old_price),
+    "cover": (0.4, count_to_a_cover),
+    "method": (0.3, switch_method),
+    "limit": (0.3, tighten_limit),
     "decide price": (0.8, decide_price),
     "heartbeat": (0.4, beat),
     "resend": (0.8, resend),
     "snapshot": (0.15, snapshot_again),
     "break": (0.5, break_something),
 }
-ANSWERS: tuple[Action, ...] = (decide, decide, order, ship, change_policy, review, adjust)
+ANSWERS: tuple[Action, ...] = (
+    decide,
+    decide,
+    order,
+    ship,
+    change_policy,
+    review,
+    adjust,
+    tighten_limit,
+)
 PRICE_ANSWERS: tuple[Action, ...] = (set_price, decide_price, change_policy, review)
 SNAPSHOT_ACTIONS: tuple[Action, ...] = (
     sell,

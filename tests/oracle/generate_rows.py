@@ -212,7 +212,7 @@ def price_columns(rng: Random, t: int) -> Row:
         "prior_rule": rng.choice(("plain", "progressive")),
         "scarce_enabled": rng.random() < 0.7,
         "scarce_days": rng.choice((0, 3, 30)),
-        "overstock_days": rng.choice((0, 5, 56)),
+        "overstock_days": rng.choice((1, 5, 20, 56)),
         "idle_days": rng.choice((0, 1, 21)),
         "restore_days": rng.choice((0, 28, 300)),
         "auto_permille": rng.choice((0, 100)),

@@ -213,7 +213,9 @@ class Key:
         return effect
 
     def change_count(self, count: Count, sign: int) -> None:
-        self.ledger.remove_count(count.at, count.id)
+        # A row whose last change was refused still counts as it was before: found by its id.
+        since = 0 if self.stream is None else horizon_at(self.stream)
+        self.ledger.remove_count(count.id, since)
         if sign > 0:
             self.ledger.counts.append(count)
             if sum(day(c.at) == day(count.at) for c in self.ledger.counts) > 1000:

@@ -36,8 +36,9 @@ class Ledger:
     def copy(self) -> "Ledger":
         return Ledger(list(self.movements), list(self.counts))
 
-    def remove_count(self, at: int, count_id: int) -> None:
-        self.counts = [c for c in self.counts if (c.at, c.id) != (at, count_id)]
+    def remove_count(self, count_id: int, since: int) -> None:
+        """Take out the count with an id, unless it is older than the horizon."""
+        self.counts = [c for c in self.counts if c.id != count_id or c.at < since]
 
     def last_count_before(self, limit: int) -> Count | None:
         """The count with the greatest (time, id) strictly before a time."""

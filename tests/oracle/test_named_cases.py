@@ -26,3 +26,17 @@ def test_a_review_far_in_the_future_is_refused_before_the_days_up_to_it_are_fold
     assert [line["verdict"] for line in lines[:3]] == ["applied", "applied", "rejected:overflow"]
     assert lines[3]["state"]["stream_time_us"] == now
     assert difference(history.records) is None
+
+
+def test_a_count_whose_last_change_was_refused_is_found_by_its_id() -> None:
+    history, now = History(), at(9)
+    first = count(7, 8, at(8), kind="opening")
+    history.put("stock_count", "c", now, after=first)
+    # The log never showed how the count came to 08:30: that record was refused.
+    moved = {**first, "occurred_at": at(8, 30), "recorded_at": at(8, 30)}
+    history.put("stock_count", "u", at(9, 5), before=moved, after={**moved, "kind": "cycle"})
+
+    state = fold(history)[-1]["state"]
+
+    assert (state["on_hand"], state["sum_variances"], state["shrink"]) == (8, 8, -8)
+    assert difference(history.records) is None
