@@ -34,6 +34,8 @@ def prices(request: HttpRequest) -> HttpResponse:
 def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     view = view_of(request)
     location = request.GET.get("location", "")[:24]
+    # Before the list is read: a change in between must look new to the page that asks again.
+    version_before = selectors.desk_version("price_proposal")
     found = selectors.price_proposals(view=view, location=location)
     cards = [_card(proposal, refusal) for proposal in found]
     refused_here = refusal and any(card["refusal"] for card in cards)
@@ -46,7 +48,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "locations": selectors.locations(),
         "refusal": None if refused_here else refusal,
         "stopped": select_value("SELECT price_kill_switch FROM app.setting WHERE id = 1"),
-        "version": selectors.desk_version("price_proposal"),
+        "version": version_before,
         "version_url": reverse("prices-version"),
         "query": urlencode({"view": view, "location": location}),
     }

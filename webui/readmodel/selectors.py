@@ -302,8 +302,10 @@ def desk_count(table: str, *, most: int = 1000) -> int:
 
 def desk_version(table: str) -> str:
     """Changes whenever a proposal of the desk changes."""
+    # Sums beside the newest times: a transaction that commits late carries an older time.
+    sums = "count(*) || '-' || coalesce(sum(revision), 0) || '-' || count(decided_action)"
     newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"
-    sql = f"SELECT count(*) || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names
+    sql = f"SELECT {sums} || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names
     return str(select_value(sql))
 
 

@@ -36,6 +36,8 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     view = view_of(request)
     location = request.GET.get("location", "")[:24]
     supplier = request.GET.get("supplier", "")[:64]
+    # Before the list is read: a change in between must look new to the page that asks again.
+    version_before = selectors.desk_version("reorder_proposal")
     found = selectors.reorder_proposals(view=view, location=location, supplier=supplier)
     cards = [_card(proposal, refusal) for proposal in found]
     groups = [
@@ -57,7 +59,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "locations": selectors.locations(),
         "suppliers": selectors.suppliers(),
         "refusal": None if refused_here else refusal,
-        "version": selectors.desk_version("reorder_proposal"),
+        "version": version_before,
         "version_url": reverse("reorders-version"),
         "query": urlencode({"view": view, "location": location, "supplier": supplier}),
     }
