@@ -54,6 +54,8 @@ def _expected() -> tuple[type[Exception], ...]:
         ("webui.ledger.services", "LedgerError"),
         ("bench.watch", "BenchFailed"),
         ("analytics.backfill.plan", "UnknownRun"),
+        ("analytics.archive.follow", "ArchiveBehind"),
+        ("analytics.archive.manifest", "BrokenArchive"),
     ):
         if module in sys.modules:
             error = getattr(import_module(module), name, None)
