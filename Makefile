@@ -39,7 +39,8 @@ check: install ## format, lint, layers, types, house rules, fast tests; no servi
 
 .PHONY: faults
 faults: install ## kill real processes under load and compare with SQL
-	$(BIN)/python -m pytest -p no:cacheprovider $(wildcard tests/faults)
+	$(BIN)/inventory fetch
+	$(BIN)/python -m pytest -p no:cacheprovider tests/stack/test_faults.py tests/stack/test_workers.py
 
 .PHONY: bench
 bench: install ## commit to acknowledged state and to the page

@@ -1,0 +1,94 @@
+"""An import while the parts around it are killed: the totals are those of the file."""
+
+import csv
+import json
+import os
+import random
+import signal
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+
+from tests.stack.running import RunningStack
+
+ROWS = 12_000
+ITEMS = 60
+HEADER = "InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID,Country"
+VICTIMS = ("worker-1", "projector", "connect", "worker-2", "kafka")
+
+
+def write_sales(path: Path, country: str) -> int:
+    """A file of sales and returns over three weeks; net units sold."""
+    chance = random.Random(country)  # noqa: S311 -- reproducible, not secret
+    begin = datetime(2024, 3, 1, 8, tzinfo=UTC)
+    step = timedelta(days=21) / ROWS
+    net = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(HEADER.split(","))
+        for number in range(ROWS):
+            units = chance.choice((1, 1, 2, 3, 6, 12, -1))
+            net += units
+            at = begin + step * number
+            item = int(ITEMS * chance.random() ** 2)
+            price = f"{chance.randint(50, 5000) / 100:.2f}"
+            bought = f"SKU{item:03}", "thing", units, f"{at:%Y-%m-%d %H:%M:%S}"
+            rows.writerow((number // 8, *bought, price, "", country))
+    return net
+
+
+def kill(stack: RunningStack, name: str) -> None:
+    """End a service as a crash would, and wait until another process has its place."""
+    victim = stack.runtime.services[name]
+    assert victim.pid is not None
+    os.kill(victim.pid, signal.SIGKILL)
+    stack.wait_until(
+        lambda: stack.runtime.services[name].restarts > victim.restarts, describe=lambda: name
+    )
+    stack.wait_until(lambda: stack.runtime.services[name].pid not in {None, victim.pid})
+
+
+def lines_written(stack: RunningStack, location: str) -> Callable[[], int]:
+    """How many lines of the location Postgres has."""
+    url = stack.settings.read_database_url.get_secret_value()
+
+    def count() -> int:
+        with psycopg.connect(url) as connection:
+            found = connection.execute(
+                "SELECT count(*) FROM retail.sale_line WHERE location = %s", (location,)
+            ).fetchone()
+        return int(found[0]) if found else 0
+
+    return count
+
+
+def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
+    stack: RunningStack, tmp_path: Path
+) -> None:
+    location = f"LAND-{uuid.uuid4().hex[:8].upper()}"
+    file = tmp_path / "sales.csv"
+    net = write_sales(file, location)
+    written = lines_written(stack, location)
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(
+            stack.cli, "import-sales", str(file), "--stores", "country", "--rate", "800"
+        )
+        for number, name in enumerate(VICTIMS):
+            share = ROWS * (number + 1) // (len(VICTIMS) + 2)
+            stack.wait_until(lambda share=share: written() >= share, deadline=120)
+            kill(stack, name)
+        imported = running.result()
+    verified = stack.cli("verify", "--location", location, "--json", "--timeout", "240")
+
+    assert imported.returncode == 0, imported.stdout + imported.stderr
+    found = json.loads(verified.stdout)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert found["keys_differing"] == found["windows_differing"] == 0
+    assert found["sale_lines_counted"] == found["sale_lines_committed"] == ROWS
+    assert found["units_on_hand_total"] == -net
+    assert found["duplicate_reorders"] == found["missing_reorders"] == 0
