@@ -76,7 +76,7 @@ WITH raw AS ({_MOVEMENTS}), fact AS (
     SELECT *, row_number() OVER placed AS place,
            count(counted_units) OVER placed AS stretch
     FROM fact
-    WINDOW placed AS (ORDER BY business_at, counted_units IS NOT NULL, kind, id
+    WINDOW placed AS (ORDER BY business_at, counted_units IS NOT NULL, id, kind
                       ROWS UNBOUNDED PRECEDING)
 ), running AS (
     SELECT *, (sum(coalesce(counted_units, moved_units)) OVER
