@@ -9,6 +9,7 @@ from dataclasses import replace
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
+from inventory.dedupe import HORIZON_US
 from inventory.errors import BrokenInvariant
 from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey, Position
@@ -20,7 +21,6 @@ from streams.engine.progress import Progress, progress_in
 from streams.engine.records import Log, LogRecord
 from streams.engine.store import OwnedPartition
 
-RING_HORIZON_US = 120_000_000  # domain.md 4
 CLOCK_SLACK_MS = 60_000  # how far Connect's clock may lag behind Postgres' when we search by time
 STEP_BACK = 20_000  # records, when the first search did not go back far enough
 
@@ -155,7 +155,7 @@ async def _ring_start(number: int, progress: Progress, log: Log) -> int:
     newest_us = progress.newest_commit_us
     if newest_us is None or not progress.streamed:
         return first  # nothing to remember, or a snapshot, which the ring never forgets
-    oldest_us = newest_us - RING_HORIZON_US
+    oldest_us = newest_us - HORIZON_US
     start = await log.offset_at(STOCK_EVENTS, number, oldest_us // 1000 - CLOCK_SLACK_MS)
     start = progress.next_offset if start is None else min(start, progress.next_offset)
     while start > first:

@@ -12,8 +12,6 @@ from inventory.model.state import KeyState
 from inventory.partition import Partition
 from streams.engine.progress import Progress
 
-HEARTBEAT_PREFIX = "~heartbeat|"
-
 
 class OwnedPartition:
     """One partition of `stock.events` whose state lives in this process.

@@ -112,6 +112,8 @@ class Runtime:
         log.warning("reading a gap", partition=owned.number, start=owned.next_offset, end=until)
         async with self.open_log() as reader:
             async for batch in reader.read(STOCK_EVENTS, owned.number, owned.next_offset, until):
+                # The topic itself begins later: what stands between is a hole, not a record.
+                owned.next_offset = max(owned.next_offset, batch[0].offset)
                 await self._fold([SourceRecord(r.offset, r.key, r.value) for r in batch], owned)
         owned.next_offset = until  # what is still missing is no record, but a hole in the offsets
 

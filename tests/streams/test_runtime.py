@@ -1,0 +1,40 @@
+"""What a worker does with the batches that it is given."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from cdc.contracts.topics import STOCK_EVENTS
+from streams.engine.memory import MemoryBroker
+from streams.engine.restore import restore
+from streams.settings import WorkerSettings
+from streams.worker.runtime import Runtime
+from tests.streams import lives
+from tests.streams.test_engine import sold_history
+
+
+def runtime_on(broker: MemoryBroker) -> Runtime:
+    @asynccontextmanager
+    async def open_log() -> AsyncIterator[Any]:
+        yield broker
+
+    runtime = Runtime(WorkerSettings())
+    runtime.open_log = open_log  # type: ignore[method-assign, assignment] -- a log in memory
+    runtime.producers = broker.writer(lives.PARTITION)  # type: ignore[assignment] -- the same
+    return runtime
+
+
+def test_a_gap_that_begins_with_a_hole_in_the_offsets_is_caught_up() -> None:
+    broker = sold_history(6)
+    source = lives.source_of(broker)
+    del broker.topics[STOCK_EVENTS, lives.PARTITION][0]
+
+    async def jump() -> int:
+        owned = await restore(lives.PARTITION, lives.GENERATION, broker)
+        runtime = runtime_on(broker)
+        async with owned.lock:
+            await runtime._catch_up(owned, source[4].offset)
+        return owned.handled
+
+    assert asyncio.run(jump()) == 3
