@@ -168,6 +168,24 @@ def test_a_packed_copy_is_the_same_source(tmp_path: Path) -> None:
     assert list(plain.rows("single")) == list(unpacked.rows("single"))
 
 
+def test_a_damaged_packed_copy_is_refused_by_name(tmp_path: Path) -> None:
+    packed = tmp_path / "sales.csv.gz"
+    content = bytearray(gzip.compress("\n".join((HEADER, *(row() for _ in range(99)))).encode()))
+    content[20:40] = bytes(20)
+    packed.write_bytes(content)
+
+    with pytest.raises(ServiceError, match="a readable"):
+        open_retail_file(packed)
+
+
+def test_a_first_line_that_is_no_csv_names_the_missing_columns(tmp_path: Path) -> None:
+    path = tmp_path / "sales.csv"
+    path.write_text("x" * 200_000, encoding="utf-8")
+
+    with pytest.raises(ServiceError, match="must name the columns StockCode, Quantity"):
+        list(open_retail_file(path).rows("single"))
+
+
 def test_an_older_encoding_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sales.csv"
     text = "\n".join((HEADER, row(description="CAF\u00c9"), ""))

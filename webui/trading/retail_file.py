@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -87,8 +88,7 @@ class RetailFile:
         """Every data row in file order."""
         with _opened(self.path) as raw, _text(raw, self.encoding) as lines:
             reader = csv.reader(lines)
-            header = next(reader, None)
-            layout = _layout(header or [], self.path, stores)
+            layout = _layout(_header(reader), self.path, stores)
             number = 0
             for record in _records(reader):
                 if isinstance(record, BadRow):
@@ -109,7 +109,7 @@ def open_retail_file(path: Path) -> RetailFile:
             while chunk := raw.read(1 << 20):
                 digest.update(chunk)
                 decoder.feed(chunk)
-    except (OSError, EOFError) as problem:
+    except (OSError, EOFError, zlib.error) as problem:
         message = f"{path}: {problem}"
         field = "file"
         raise ServiceError(field, str(path), f"a readable .csv or .csv.gz ({message})") from problem
@@ -179,6 +179,14 @@ def _layout(header: list[str], path: Path, stores: str) -> _Layout:
         price=places["price"],
         country=places.get("country") if stores == "country" else None,
     )
+
+
+def _header(reader: "Iterator[list[str]]") -> list[str]:
+    """The first line; empty where it is none, so that every column is missing."""
+    try:
+        return next(reader, [])
+    except csv.Error:
+        return []
 
 
 def _records(reader: "Iterator[list[str]]") -> Iterator[list[str] | BadRow]:
