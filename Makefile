@@ -43,7 +43,7 @@ faults: install ## kill real processes under load and compare with SQL
 	$(BIN)/python -m pytest -p no:cacheprovider tests/stack/test_faults.py tests/stack/test_workers.py
 
 .PHONY: bench
-bench: install ## commit to acknowledged state and to the page
+bench: install ## commit to acknowledged state and to the read model
 	$(BIN)/inventory bench pipeline
 
 .PHONY: docs

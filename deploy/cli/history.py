@@ -72,7 +72,7 @@ def explain(
 
     try:
         found = explanation.explain(sku=sku, location=location, at=at)
-    except ValueError as error:
+    except explanation.UnknownItem as error:
         raise StackError(str(error)) from error
     if json:
         output.as_json(found.as_json())
@@ -99,10 +99,7 @@ def backfill_run(
     from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
 
     chosen = master or DEFAULT_MASTER
-    try:
-        report = backfills.run(engine, until, buckets=buckets, progress=_units, master=chosen)
-    except ValueError as error:
-        raise StackError(str(error)) from error
+    report = backfills.run(engine, until, buckets=buckets, progress=_units, master=chosen)
     _report_only("backfill run", report.as_json(), json=json)
 
 
@@ -180,9 +177,17 @@ def bench_pipeline(
     """Measure commit to acknowledged state, and commit to the read model."""
     try:
         offered = [int(rate) for rate in rates.split(",")]
-    except ValueError as error:
-        message = f"--rates {rates!r}: expected whole numbers with commas, like 2000,4000"
-        raise StackError(message) from error
+    except ValueError:
+        offered = []
+    if not offered or min(offered) < 1:
+        message = f"--rates {rates!r}: expected whole numbers above 0 with commas, like 2000,4000"
+        raise StackError(message)
+    if latency_rate < 1:
+        message = f"--latency-rate {latency_rate}: expected 1 or more"
+        raise StackError(message)
+    if not seconds >= 1:
+        message = f"--seconds {seconds:g}: expected 1 or more"
+        raise StackError(message)
     load_environment()
     from bench import pipeline  # noqa: PLC0415 -- reads the environment
 

@@ -131,6 +131,9 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing.")] = False,
 ) -> None:
     """Print the services' log files."""
+    if lines < 0:
+        message = f"--lines {lines}: expected 0 or more"
+        raise StackError(message)
     home = _home()
     known = {path.stem: path for path in sorted(home.logs.glob("*.log"))}
     if service is not None and service not in known:

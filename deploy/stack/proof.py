@@ -114,7 +114,9 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
     token = sign_keys(User.objects.get(username=_PERSON).pk, [key])
     with browser.stream("GET", f"/live/stream?keys={quote(token)}") as stream:
         changes = _on_hand(stream, key)
-        before = next(changes)
+        before = next(changes, None)
+        if before is None:
+            return None
         record_sale(
             location=location,
             sku=sku,

@@ -65,6 +65,11 @@ def test_every_verb_has_help(verb: str) -> None:
         (("simulate", "--rate", "-1"), "--rate -1", "above 0"),
         (("import-sales", "/no/such/file.csv"), "/no/such/file.csv", "Online Retail"),
         (("fold", "--every", "0"), "--every 0", "1 or more"),
+        (("logs", "--lines", "-5"), "--lines -5", "0 or more"),
+        (("bench", "pipeline", "--rates", "2000,0"), "'2000,0'", "above 0"),
+        (("bench", "pipeline", "--rates", "fast"), "'fast'", "whole numbers"),
+        (("bench", "pipeline", "--seconds", "0"), "--seconds 0", "1 or more"),
+        (("bench", "pipeline", "--latency-rate", "0"), "--latency-rate 0", "1 or more"),
     ],
 )
 def test_a_wrong_argument_is_named_with_the_expected_form(
