@@ -8,7 +8,15 @@ from typing import Any, Final
 
 import yaml
 
-from deploy.parts import BROKER, CONNECT, DATABASE, DEBEZIUM_VERSION, KAFKA_VERSION, POSTGRES
+from deploy.parts import (
+    BROKER,
+    CONNECT,
+    DATABASE,
+    DEBEZIUM_VERSION,
+    KAFKA_VERSION,
+    POSTGRES,
+    POSTGRES_MAJOR,
+)
 from deploy.stack.context import APPLICATIONS, WORKER_MODULE
 from deploy.stack.home import PROJECT
 
@@ -67,7 +75,7 @@ def postgres() -> dict[str, Any]:
     """System of record."""
     flags = [part for name, value in POSTGRES.items() for part in ("-c", f"{name}={value}")]
     return {
-        "image": "postgres:18",
+        "image": f"postgres:{POSTGRES_MAJOR}",
         "command": ["postgres", *flags],
         "environment": {"POSTGRES_PASSWORD": secret("POSTGRES_PASSWORD")},
         "volumes": ["postgres:/var/lib/postgresql"],
