@@ -20,7 +20,7 @@ from webui.readmodel import explain_selectors as explain
 from webui.readmodel import selectors
 from webui.readmodel.figures import LABELS, STATUSES
 from webui.readmodel.live_key import live_key
-from webui.stock.spark import bars
+from webui.stock.sparkline import bars
 from webui.stock.terms import Line, lines
 
 MOST_FACTS: Final = 5000
