@@ -6,7 +6,7 @@ next run writes again under the same name; a crash inside the line leaves a torn
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -123,11 +123,3 @@ def _parsed(line: bytes, path: Path) -> ArchiveFile:
     except (ValueError, TypeError, KeyError) as error:
         problem = f"{path}: not an archive line: {line!r:.120}: {error}"
         raise BrokenArchive(problem) from error
-
-
-def ends_of(files: Iterable[ArchiveFile]) -> dict[int, int]:
-    """End offset (exclusive) per partition of these files."""
-    ends: dict[int, int] = {}
-    for file in files:
-        ends[file.partition] = max(ends.get(file.partition, 0), file.next_offset)
-    return ends
