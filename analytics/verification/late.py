@@ -116,11 +116,13 @@ def _source_records(settings: Connections, number: int, offsets: list[int]) -> I
                 client.assign([TopicPartition(STOCK_EVENTS, number, target)])
                 at = target
             for message in kafka.records(client):
-                if message.error() is not None or target is None or message.offset() < target:
+                is_end = message.error() is not None
+                if target is None or (message.offset() < target and not is_end):
                     continue
-                if message.offset() == target:
-                    yield decode(message.key(), message.value(), offset=target)
-                    target = next(wanted, None)
-                at = message.offset()
+                if is_end or message.offset() > target:
+                    problem = f"{STOCK_EVENTS}[{number}]@{target}: a late record's source is gone"
+                    raise LateUnexplained(problem)
+                yield decode(message.key(), message.value(), offset=target)
+                at, target = target, next(wanted, None)
     finally:
         client.close()

@@ -56,6 +56,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("analytics.backfill.plan", "UnknownRun"),
         ("analytics.archive.follow", "ArchiveBehind"),
         ("analytics.archive.manifest", "BrokenArchive"),
+        ("analytics.verification.late", "LateUnexplained"),
     ):
         if module in sys.modules:
             error = getattr(import_module(module), name, None)
