@@ -14,14 +14,14 @@ from tests.streams import lives
 from tests.streams.test_engine import sold_history
 
 
-def runtime_on(broker: MemoryBroker) -> Runtime:
+def runtime_on(broker: MemoryBroker) -> Any:
     @asynccontextmanager
     async def open_log() -> AsyncIterator[Any]:
         yield broker
 
-    runtime = Runtime(WorkerSettings())
-    runtime.open_log = open_log  # type: ignore[method-assign, assignment] -- a log in memory
-    runtime.producers = broker.writer(lives.PARTITION)  # type: ignore[assignment] -- the same
+    runtime: Any = Runtime(WorkerSettings())
+    runtime.open_log = open_log
+    runtime.producers = broker.writer(lives.PARTITION)
     return runtime
 
 
