@@ -58,7 +58,11 @@ class Server(uvicorn.Server):
 
 
 async def serve(settings: ServerSettings) -> None:
-    """Serve pages and streams until a signal arrives."""
+    """Serve pages and streams until a signal arrives.
+
+    Raises:
+        Exception: what ended the feed; a broker that is away does not.
+    """
     connections = django_settings.CONNECTIONS
     feed = Feed(HUB, bootstrap=connections.kafka_bootstrap, partitions=connections.partitions)
     feed.begin_at(await asyncio.to_thread(read_model_offsets))
@@ -75,6 +79,13 @@ async def serve(settings: ServerSettings) -> None:
         )
     )
     reading = asyncio.create_task(feed.run())
+
+    def stop_serving(_: asyncio.Task[None]) -> None:
+        # Pages without a feed would stay up and grow stale; the supervisor starts both again.
+        HUB.close()
+        server.should_exit = True
+
+    reading.add_done_callback(stop_serving)
     try:
         await server.serve()
     finally:
