@@ -50,19 +50,31 @@ class _Task:
         return recompute(unit, Path(self._results))
 
 
+def _is_on_this_machine(master: str) -> bool:
+    return master.startswith("local") or f"//{LOOPBACK}:" in master
+
+
+def _reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- as below
+    """Bind the driver to loopback, unless executors on other machines have to reach it."""
+    if not _is_on_this_machine(master):
+        return builder
+    return builder.config("spark.driver.bindAddress", LOOPBACK).config(
+        "spark.driver.host", LOOPBACK
+    )
+
+
 def _session(master: str, results: Path) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
     # Without it, executors take the first python3 on PATH, which lacks this project's packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    if _is_on_this_machine(master):
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     from pyspark.sql import SparkSession  # noqa: PLC0415 -- slow, and reads the environment set above
 
     scratch = results.parent / "spark"
     return (
-        SparkSession.builder.master(master)
+        _reachable(SparkSession.builder.master(master), master)
         .appName("inventory-backfill")
-        .config("spark.driver.bindAddress", LOOPBACK)
-        .config("spark.driver.host", LOOPBACK)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.local.dir", str(scratch))
