@@ -55,6 +55,9 @@ def _expected() -> tuple[type[Exception], ...]:
         ("bench.watch", "BenchFailed"),
         ("analytics.backfill.plan", "UnknownRun"),
         ("analytics.archive.follow", "ArchiveBehind"),
+        ("analytics.kafka", "TopicUnreadable"),
+        ("cdc.capture.client", "CaptureError"),
+        ("psycopg", "OperationalError"),
         ("analytics.archive.manifest", "BrokenArchive"),
         ("analytics.verification.late", "LateUnexplained"),
     ):
