@@ -35,6 +35,8 @@ check: install ## format, lint, layers, types, house rules, fast tests; no servi
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy inventory cdc streams analytics webui bench deploy
+	$(BIN)/vulture inventory cdc streams analytics webui bench deploy
+	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs inventory cdc streams analytics webui bench deploy tests
 	$(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard $(FAST))
 
 .PHONY: faults
