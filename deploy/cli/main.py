@@ -4,6 +4,7 @@ Commands import the part they call inside the function: `inventory status` then 
 of a second and works where Spark or Django is not installed.
 """
 
+import os
 import sys
 from importlib import import_module
 from typing import Final
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from deploy.cli import history, stack, trading
 from deploy.errors import StackError
+from deploy.variables import refuse_unknown
 
 _CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 _EXPECTED: Final = (StackError,)
@@ -31,6 +33,7 @@ for group in (stack, trading, history):
 def main() -> None:
     """Run the command line; expected errors are told without a traceback."""
     try:
+        refuse_unknown(os.environ)
         app()
     except ValidationError as error:
         for wrong in error.errors():

@@ -1,6 +1,7 @@
 """Verbs of the stack: up, down, status, logs, doctor, reset, fetch, demo."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -62,17 +63,24 @@ def up(
     home, options = _home(), _options(workers, only, seed_data)
     if options.wants("kafka") or options.wants("connect"):
         cds.ensure(output.console.print)
-    runtime = control.start_detached(home, options, _say)
-    _tell_addresses(home)
     if not detach:
-        output.console.print("Ctrl-C stops it.")
-        try:
-            control.wait_down(home)
-        except KeyboardInterrupt:
-            output.console.print("stopping")
-            control.stop(home)
-    elif runtime.phase != "ready":
-        raise typer.Exit(1)
+        _stay_in_front(home, options)
+    else:
+        control.start_detached(home, options, _say)
+        _tell_addresses(home)
+
+
+def _stay_in_front(home: Home, options: Options) -> None:
+    """Run the stack until it is stopped from elsewhere, or this command by Ctrl-C or SIGTERM."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        control.start_detached(home, options, _say)
+        _tell_addresses(home)
+        output.console.print("Ctrl-C stops it; `inventory up --detach` returns when it is ready.")
+        control.wait_down(home)
+    except KeyboardInterrupt:
+        output.console.print("stopping")
+        control.stop(home)
 
 
 def demo() -> None:

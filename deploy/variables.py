@@ -1,0 +1,33 @@
+"""Names of all `INVENTORY_*` variables, so that a misspelt one is refused and not ignored."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+from deploy.errors import StackError
+
+PREFIX: Final = "INVENTORY_"
+_NAMES: Final = (
+    "ALLOWED_HOSTS BATCH_PAUSE_S BATCH_RECORDS BATCH_WITHIN_S CACHE CONNECT_URL DATABASE_POOL"
+    " DATABASE_ROLE DATABASE_URL DEMO GENERATION HOME HTTPS KAFKA_BOOTSTRAP LOG_LEVEL"
+    " OWNER_DATABASE_URL PARTITIONS POSTGRES_BIN QUERY_TOKEN READ_DATABASE_URL REPUBLISH_S"
+    " SECRET_KEY SESSION_TIMEOUT_S SINK_BATCH_RECORDS SINK_POLL_MS STALL_S TRUSTED_ORIGINS"
+    " WEB_HOST WEB_PORT WORKER_HOST WORKER_ID WORKER_PORT WORKER_URLS"
+)
+# Read by tests only.
+_OF_TESTS: Final = "ORACLE_SEEDS TEST_RETAIL_FILE UPDATE_PICTURES"
+KNOWN: Final = frozenset(PREFIX + name for name in f"{_NAMES} {_OF_TESTS}".split())
+
+
+def refuse_unknown(names: Iterable[str]) -> None:
+    """Refuse a variable with our prefix that nothing reads.
+
+    Raises:
+        StackError: naming the variable, and the one that was probably meant.
+    """
+    for name in sorted(names):
+        if name.startswith(PREFIX) and name not in KNOWN:
+            near = get_close_matches(name, KNOWN, n=1)
+            meant = f"did you mean {near[0]}?" if near else "expected a name from .env.example"
+            message = f"environment variable {name} is not known; {meant}"
+            raise StackError(message)

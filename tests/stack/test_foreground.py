@@ -1,0 +1,35 @@
+"""`inventory up` without `--detach`: the stack lives as long as the command."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from deploy.stack.home import PROJECT, Home
+from deploy.stack.processes import wait_until
+from deploy.stack.runtime import read_runtime
+from tests.stack.running import INVENTORY, run_inventory
+
+
+def test_sigterm_ends_the_stack_with_the_command(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    environment = os.environ | {"INVENTORY_HOME": str(home.path), "INVENTORY_WEB_PORT": "0"}
+    command = subprocess.Popen(  # noqa: S603 -- our own command
+        [str(INVENTORY), "up", "--only", "postgres"],
+        cwd=PROJECT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        assert wait_until(lambda: read_runtime(home).phase == "ready", timeout_s=60)
+        children = read_runtime(home).children()
+        assert children
+
+        command.send_signal(signal.SIGTERM)
+
+        assert command.wait(timeout=60) == 0
+        assert not read_runtime(home).running
+        assert not any(Path(f"/proc/{child.pid}").exists() for child in children)
+    finally:
+        command.kill()
+        run_inventory("down", home=home.path)
