@@ -42,7 +42,7 @@ def main() -> None:
         passwords={role: variable(name) for role, name in _PASSWORDS.items()},
     )
     bootstrap.create_database(server)
-    bootstrap.migrate(server, os.environ, Path("/tmp/migrate.log"))  # noqa: S108 -- a container's own
+    bootstrap.migrate(server, os.environ, Path(os.environ["INVENTORY_HOME"], "migrate.log"))
     create_topics(variable("INVENTORY_KAFKA_BOOTSTRAP"))
     client = ConnectClient(variable("INVENTORY_CONNECT_URL"))
     client.register(connector_config(host, 5432))
