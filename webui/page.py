@@ -6,21 +6,33 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from webui.accounts.roles import abilities
+from webui.accounts.roles import COUNT, RECEIVE, SEE, SEE_ORDERS, TRANSFER, abilities
 from webui.live.stream import sign_keys
 from webui.readmodel.selectors import as_of_by_partition
 
-NAVIGATION: Final = (
-    ("stock", "Stock", "s"),
-    ("reorders", "Reorders", "r"),
-    ("prices", "Prices", "p"),
-    ("system", "System", "y"),
+# Desk, its label, the key after "g" that goes there, and the ability without which it is not shown.
+NAVIGATION: Final = tuple(
+    entry
+    for entry in (
+        ("stock", "Stock", "s", SEE),
+        ("tasks", "Tasks", "t", SEE),
+        ("counts", "Count", "c", COUNT),
+        ("receiving", "Receive", "v", RECEIVE),
+        ("transfers", "Transfers", "m", TRANSFER),
+        ("reorders", "Reorders", "r", SEE),
+        ("orders", "Orders", "o", SEE_ORDERS),
+        ("suppliers", "Suppliers", "u", SEE_ORDERS),
+        ("prices", "Prices", "p", SEE),
+        ("system", "System", "y", SEE),
+    )
+    if f"webui.{entry[0]}" in settings.DESKS
 )
 
 
@@ -63,14 +75,17 @@ def render_page(
 ) -> HttpResponse:
     """Render a page of the application for the person who asked for it."""
     current = template.partition("/")[0]
+    may = abilities(request.user)
     tabs = [
-        Tab(name, label, reverse(name), key, name == current) for name, label, key in NAVIGATION
+        Tab(name, label, reverse(name), key, name == current)
+        for name, label, key, ability in NAVIGATION
+        if ability in may
     ]
     keys = list(live_keys)
     signed = sign_keys(request.user.pk or 0, keys)
     frame = {
         "tabs": tabs,
-        "may": dict.fromkeys(abilities(request.user), True),
+        "may": dict.fromkeys(may, True),
         "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed})}",
         "freshness": freshness(keys),
     }

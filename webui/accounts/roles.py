@@ -11,7 +11,16 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 SEE: Final = "see"
+COUNT: Final = "count"
+ADJUST: Final = "adjust"
+APPROVE_COUNTS: Final = "approve_counts"
+RECEIVE: Final = "receive"
+TRANSFER: Final = "transfer"
+SEE_ORDERS: Final = "see_orders"
+MANAGE_ORDERS: Final = "manage_orders"
+REOPEN_ORDERS: Final = "reopen_orders"
 DECIDE_REORDERS: Final = "decide_reorders"
+ORDER_ODD_UNITS: Final = "order_odd_units"
 DECIDE_PRICES: Final = "decide_prices"
 STOP_PRICES: Final = "stop_prices"
 SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
@@ -19,7 +28,16 @@ SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
 # An empty set means every person who is logged in.
 GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SEE: frozenset(),
-    DECIDE_REORDERS: frozenset({"buyer"}),
+    COUNT: frozenset({"associate", "manager"}),
+    ADJUST: frozenset({"associate", "manager"}),
+    APPROVE_COUNTS: frozenset({"manager"}),
+    RECEIVE: frozenset({"associate", "manager"}),
+    TRANSFER: frozenset({"associate", "manager"}),
+    SEE_ORDERS: frozenset({"associate", "manager", "buyer", "lead"}),
+    MANAGE_ORDERS: frozenset({"buyer", "lead"}),
+    REOPEN_ORDERS: frozenset({"lead"}),
+    DECIDE_REORDERS: frozenset({"buyer", "lead"}),
+    ORDER_ODD_UNITS: frozenset({"lead"}),
     DECIDE_PRICES: frozenset({"pricing"}),
     STOP_PRICES: frozenset({"pricing", "operator"}),
     SEE_REJECTED_BYTES: frozenset({"operator", "analyst"}),

@@ -24,7 +24,13 @@ DESKS = tuple(
     for name in (
         "webui.accounts",
         "webui.stock",
+        "webui.tasks",
+        "webui.counts",
+        "webui.receiving",
+        "webui.transfers",
         "webui.reorders",
+        "webui.orders",
+        "webui.suppliers",
         "webui.prices",
         "webui.system",
         "webui.live",

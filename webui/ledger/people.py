@@ -6,7 +6,7 @@ from typing import Final
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 
-ROLES: Final = ("associate", "manager", "buyer", "pricing", "analyst", "operator")
+ROLES: Final = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
 PASSWORD_BYTES: Final = 9
 
 
