@@ -1,4 +1,4 @@
-"""Verbs about history: verify, explain, backfill, rejected, fold, bench."""
+"""Verbs about history: verify, explain, backfill, rejected, fold."""
 
 import sys
 from typing import Annotated, Any, NoReturn, Protocol
@@ -17,7 +17,6 @@ Location = Annotated[str | None, typer.Option(help="One location only.")]
 
 backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
 rejected = typer.Typer(help="Records that no rule accepts.", no_args_is_help=True)
-bench = typer.Typer(help="Measurements.", no_args_is_help=True)
 
 
 class Report(Protocol):
@@ -35,7 +34,7 @@ def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
     for verb in (verify, explain, fold):
         app.command()(verb)
-    for name, group in (("backfill", backfill), ("rejected", rejected), ("bench", bench)):
+    for name, group in (("backfill", backfill), ("rejected", rejected)):
         app.add_typer(group, name=name)
 
 
@@ -164,40 +163,6 @@ def rejected_show(
 ) -> None:
     """Show one rejected record with its key, its bytes and its position, as JSON."""
     output.as_json(records.one(load_environment(), identity))
-
-
-@bench.command("pipeline")
-def bench_pipeline(
-    *,
-    rates: Annotated[str, typer.Option(help="Offered lines a second.")] = "2000,4000,6000",
-    seconds: Annotated[float, typer.Option(help="Of each rate.")] = 20.0,
-    latency_rate: Annotated[int, typer.Option(help="Lines a second for latency.")] = 100,
-    json: Json = False,
-) -> None:
-    """Measure commit to acknowledged state, and commit to the read model."""
-    try:
-        offered = [int(rate) for rate in rates.split(",")]
-    except ValueError:
-        offered = []
-    if not offered or min(offered) < 1:
-        message = f"--rates {rates!r}: expected whole numbers above 0 with commas, like 2000,4000"
-        raise StackError(message)
-    if latency_rate < 1:
-        message = f"--latency-rate {latency_rate}: expected 1 or more"
-        raise StackError(message)
-    if not seconds >= 1:
-        message = f"--seconds {seconds:g}: expected 1 or more"
-        raise StackError(message)
-    load_environment()
-    from bench import pipeline  # noqa: PLC0415 -- reads the environment
-
-    report = pipeline.run(
-        rates=offered, seconds=seconds, latency_rate=latency_rate, progress=output.errors.print
-    )
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
 
 
 def fold(

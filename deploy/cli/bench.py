@@ -1,0 +1,52 @@
+"""Verbs that measure: `inventory bench NAME`, one function per name."""
+
+from typing import Annotated
+
+import typer
+
+from deploy import output
+from deploy.errors import StackError
+from deploy.stack.runtime import load_environment
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+bench = typer.Typer(help="Measurements.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.add_typer(bench, name="bench")
+
+
+@bench.command("pipeline")
+def bench_pipeline(
+    *,
+    rates: Annotated[str, typer.Option(help="Offered lines a second.")] = "2000,4000,6000",
+    seconds: Annotated[float, typer.Option(help="Of each rate.")] = 20.0,
+    latency_rate: Annotated[int, typer.Option(help="Lines a second for latency.")] = 100,
+    json: Json = False,
+) -> None:
+    """Measure commit to acknowledged state, and commit to the read model."""
+    try:
+        offered = [int(rate) for rate in rates.split(",")]
+    except ValueError:
+        offered = []
+    if not offered or min(offered) < 1:
+        message = f"--rates {rates!r}: expected whole numbers above 0 with commas, like 2000,4000"
+        raise StackError(message)
+    if latency_rate < 1:
+        message = f"--latency-rate {latency_rate}: expected 1 or more"
+        raise StackError(message)
+    if not seconds >= 1:
+        message = f"--seconds {seconds:g}: expected 1 or more"
+        raise StackError(message)
+    load_environment()
+    from bench import pipeline  # noqa: PLC0415 -- reads the environment
+
+    report = pipeline.run(
+        rates=offered, seconds=seconds, latency_rate=latency_rate, progress=output.errors.print
+    )
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())
