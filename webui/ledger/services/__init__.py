@@ -4,6 +4,7 @@ A service checks what a person could get wrong, takes the locks that the rule ne
 facts. What follows from the facts is the workers' business; it comes back by change capture.
 """
 
+from webui.ledger.services.arrivals import Delivered
 from webui.ledger.services.errors import Conflict, LedgerError, ServiceError
 from webui.ledger.services.items import (
     RangedItem,
@@ -34,15 +35,9 @@ from webui.ledger.services.reorders import (
 )
 from webui.ledger.services.repricing import approve_price, reject_price, snooze_price
 from webui.ledger.services.sales import Recorded, SaleRow, record_sale, record_sales
-from webui.ledger.services.shipments import (
-    Delivered,
-    Transfer,
-    receive_shipment,
-    receive_transfer,
-    ship_order_line,
-    ship_transfer,
-)
+from webui.ledger.services.shipments import receive_shipment, ship_order_line
 from webui.ledger.services.stock import adjust, approve_count, void_count
+from webui.ledger.services.transfers import Transfer, receive_transfer, ship_transfer
 
 __all__ = [
     "Conflict",

@@ -1,0 +1,67 @@
+"""Arrivals: what suppliers' receipts and transfers' receipts have in common.
+
+A receipt is one row whose single change moves on-hand, unavailable, on-order and in-transit
+together, so no decision ever sees half of it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from webui.ledger.services import checks
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.transactions import Row, execute, fetch_one, happened_or_now, log_action
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What arrived: fit for sale, damaged, when, and why it differs from what was sent."""
+
+    received_units: int
+    damaged_units: int = 0
+    received_at: datetime | None = None
+    discrepancy_reason: str | None = None
+
+    def check(self) -> None:
+        """Raise `ServiceError` for impossible units."""
+        checks.whole("received_units", self.received_units)
+        checks.whole("damaged_units", self.damaged_units)
+
+
+def write_receipt(
+    shipment_id: int, delivered: Delivered, order_units: int, actor: str | None
+) -> None:
+    """Turn a shipment row into a received one, all its effects in one change."""
+    execute(
+        "UPDATE retail.shipment_line SET status = 'received', received_units = %s,"
+        " damaged_units = %s, order_units = %s, received_at = %s, discrepancy_reason = %s,"
+        " recorded_by = %s WHERE id = %s",
+        delivered.received_units,
+        delivered.damaged_units,
+        order_units,
+        happened_or_now("received_at", delivered.received_at),
+        delivered.discrepancy_reason,
+        actor,
+        shipment_id,
+    )
+
+
+def log_receipt(inv_key: str, shipment_id: int, delivered: Delivered, actor: str | None) -> None:
+    """Put a receipt into the action log."""
+    detail = {
+        "shipment": shipment_id,
+        "received": delivered.received_units,
+        "damaged": delivered.damaged_units,
+        "reason": delivered.discrepancy_reason,
+    }
+    log_action(actor=actor, action="receive", subject=inv_key, detail=detail)
+
+
+def locked_shipment(shipment_id: int, leg: str) -> Row:
+    """The row of a shipment that is still to be received, locked until the transaction ends."""
+    shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
+    if shipment is None or shipment["leg"] != leg:
+        refuse("shipment_line_id", shipment_id, f"no such {leg} line")
+    if shipment["status"] == "received":
+        message = f"shipment line {shipment_id} is received already; a line is received once"
+        raise Conflict(message)
+    return shipment
