@@ -19,6 +19,7 @@ APPLICATIONS: Final = {
     "actuator": "streams.sinks.actuator",
     "archiver": "analytics.archive",
     "heartbeat": "webui.jobs",
+    "automation": "webui.automation",
     "web": "webui",
 }
 WORKER_MODULE: Final = "streams.worker"

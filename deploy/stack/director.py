@@ -38,7 +38,7 @@ _RESTARTS_PER_HOUR: Final = 5
 _HOUR_S: Final = 3600.0
 _CRASHES_BEFORE_READY: Final = 5
 # These write captured tables, so they wait for the slot.
-_AFTER_CAPTURE: Final = ("heartbeat", "web")
+_AFTER_CAPTURE: Final = ("heartbeat", "automation", "web")
 
 
 class Director(threading.Thread):

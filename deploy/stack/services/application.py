@@ -1,4 +1,4 @@
-"""The project's own processes: stream workers, sinks, archiver, heartbeat, pages."""
+"""The project's own processes: stream workers, sinks, archiver, heartbeat, automation, pages."""
 
 import sys
 from http import HTTPStatus
@@ -12,6 +12,8 @@ from deploy.stack.home import PROJECT
 from deploy.stack.service import Service
 
 DEMO_RATE: Final = 2
+# Whoever writes facts stops before whoever reads them.
+WRITERS: Final = ("heartbeat", "automation", "web")
 # A row of this process, written by it: a row of its predecessor has another pid.
 _BEAT = "SELECT 1 FROM read_model.service_heartbeat WHERE service = %s AND pid = %s"
 
@@ -33,7 +35,7 @@ def worker(context: Context, name: str) -> Service:
 
 
 def application(context: Context, name: str) -> Service:
-    """Definition of a sink, the archiver, the heartbeat or the pages."""
+    """Definition of a sink, the archiver, the heartbeat, the automation or the pages."""
     web = name == "web"
     url = context.web_url
     database = context.database_url("postgres")
@@ -45,7 +47,7 @@ def application(context: Context, name: str) -> Service:
         ready=(lambda _pid: answers(f"{url}/readyz"))
         if web
         else (lambda pid: beats(database, name, pid)),
-        stop_rank=0 if web or name == "heartbeat" else 1,
+        stop_rank=0 if name in WRITERS else 1,
         port=context.ports["web"] if web else None,
         url=url if web else None,
     )

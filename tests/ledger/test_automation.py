@@ -1,0 +1,86 @@
+"""The process that does what rules allow: it lives through a lost database and ends when asked."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.ledger.postgres import PROJECT, Server
+from webui.automation import __main__ as automation
+
+DEADLINE_S = 30.0
+ROW = "SELECT pid, at, detail FROM read_model.service_heartbeat WHERE service = 'automation'"
+
+
+def wait_for_life(ledger: psycopg.Connection, *, after: object = None) -> tuple[Any, ...]:
+    """The first sign of life that is newer than `after`."""
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        row = ledger.execute(ROW).fetchone()
+        if row is not None and row[1] != after:
+            return row
+        time.sleep(0.05)
+    message = f"no sign of life after {after} in {DEADLINE_S} s"
+    raise TimeoutError(message)
+
+
+def test_the_process_survives_a_lost_connection_and_ends_when_asked(
+    server: Server, database: str, ledger: psycopg.Connection
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "webui.automation"],
+        env=os.environ | server.environment(database),
+        cwd=PROJECT,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        pid, first, detail = wait_for_life(ledger)
+        assert pid == process.pid
+        assert set(detail) == set(automation.jobs())
+        killed = ledger.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'inventory-automation' AND datname = current_database()"
+        ).fetchall()
+        assert killed == [(True,)]
+        _, second, _ = wait_for_life(ledger, after=first)
+        wait_for_life(ledger, after=second)
+    finally:
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(DEADLINE_S) == 0
+
+
+def test_each_round_does_every_job_and_says_how_much(ledger: psycopg.Connection) -> None:
+    stop = threading.Event()
+    done: list[str] = []
+
+    def first() -> int:
+        done.append("first")
+        return 3
+
+    def second() -> int:
+        done.append("second")
+        if len(done) == 4:
+            stop.set()
+        return 0
+
+    automation.run({"first": first, "second": second}, stop, pause_s=0)
+
+    assert done == ["first", "second"] * 2
+    row = ledger.execute(ROW).fetchone()
+    assert row is not None
+    assert row[2] == {"first": 3, "second": 0}
+
+
+def test_a_broken_invariant_ends_the_process(ledger: psycopg.Connection) -> None:
+    def broken() -> int:
+        message = "this must never be"
+        raise AssertionError(message)
+
+    with pytest.raises(AssertionError, match="never"):
+        automation.run({"broken": broken}, threading.Event(), pause_s=0)

@@ -1,0 +1,118 @@
+"""`python -m webui.automation`: every job in turn, with a pause, until a signal arrives.
+
+Each job is bounded, idempotent and safe beside a second process, so nobody has to be the only one.
+A lost database is waited for; anything else ends the process, and the supervisor starts it again.
+"""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final
+
+import django
+import structlog
+
+Job = Callable[[], int]
+
+SERVICE: Final = "automation"
+PAUSE_S: Final = 2.0
+RETRY_AFTER_S: Final = 1.0
+# A job takes part when its module exists, as desks do; in the order in which one feeds the next.
+MODULES: Final = {
+    "reorders": "approve_due",
+    "prices": "write_due",
+    "tasks": "refresh",
+    "scorecard": "write_back",
+}
+# A dead server must not hold a job for the minutes that TCP would wait.
+CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 10_000,
+    "application_name": "inventory-automation",
+}
+LONGEST_STATEMENT: Final = " -c statement_timeout=60000"
+ALIVE: Final = """
+INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
+VALUES (%s, %s, clock_timestamp(), %s::jsonb)
+ON CONFLICT (service) DO UPDATE SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
+"""
+
+log = structlog.get_logger(__name__)
+
+
+def jobs() -> dict[str, Job]:
+    """The jobs of this installation by name."""
+    found: dict[str, Job] = {}
+    for name, function in MODULES.items():
+        module = f"webui.automation.{name}"
+        if find_spec(module) is not None:
+            found[name] = getattr(import_module(module), function)
+    return found
+
+
+def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE_S) -> None:
+    """Do every job again and again until `stop`; each round leaves a sign of life."""
+    from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
+
+    lost = (OperationalError, InterfaceError)
+    done: dict[str, int] = dict.fromkeys(due, 0)
+    while not stop.is_set():
+        try:
+            _alive(done)
+            for name, job in due.items():
+                if stop.is_set():
+                    break
+                done[name] = _timed(name, job)
+            _alive(done)
+            stop.wait(pause_s)
+        except lost as problem:
+            log.warning("database_lost", error=str(problem).strip())
+            connection.close()
+            stop.wait(RETRY_AFTER_S)
+
+
+def _timed(name: str, job: Job) -> int:
+    started = time.monotonic()
+    changed = job()
+    if changed:
+        milliseconds = round((time.monotonic() - started) * 1000)
+        log.info("job_done", job=name, changed=changed, milliseconds=milliseconds)
+    return changed
+
+
+def _alive(done: Mapping[str, int]) -> None:
+    from django.db import connection  # noqa: PLC0415 -- after setup
+
+    with connection.cursor() as cursor:
+        cursor.execute(ALIVE, (SERVICE, os.getpid(), json.dumps(done)))
+
+
+def _limit_connection() -> None:
+    """Give the connections of this process limits that the pages' settings do not carry."""
+    from django.db import connection  # noqa: PLC0415 -- after setup
+
+    options = connection.settings_dict["OPTIONS"]
+    options |= CONNECTION_OPTIONS
+    options["options"] += LONGEST_STATEMENT
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
+    django.setup()
+    _limit_connection()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    due = jobs()
+    log.info("automation_started", jobs=list(due))
+    run(due, stop)
+
+
+if __name__ == "__main__":
+    main()
