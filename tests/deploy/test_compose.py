@@ -1,6 +1,7 @@
 """docker-compose.yml is fresh, holds no secret, and says what the local stack says."""
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from deploy.stack.context import APPLICATIONS, Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.services import connect, kafka, postgres
 
+OURS = "retail-inventory:local"
 # What names places and nothing else: these have to differ between one machine and containers.
 ADDRESSES = {
     "controller.quorum.bootstrap.servers",
@@ -84,9 +86,24 @@ def test_topics_and_connector_come_from_the_functions_of_the_local_stack() -> No
 
 def test_every_process_of_the_project_is_a_service(parsed: dict[str, Any]) -> None:
     services = parsed["services"]
-    modules = {s["command"][-1] for s in services.values() if s["image"].startswith("retail-")}
+    modules = {s["command"][-1] for s in services.values() if s["image"] == OURS}
 
     assert modules == {*APPLICATIONS.values(), "streams.worker", "deploy.container.setup"}
+
+
+def test_a_spark_worker_has_the_python_and_the_packages_of_the_driver(
+    parsed: dict[str, Any],
+) -> None:
+    image = (PROJECT / "deploy/container/Dockerfile").read_text(encoding="utf-8")
+    worker, driver = (parsed["services"][name]["build"] for name in ("spark-worker", "setup"))
+
+    assert (worker["target"], driver["target"]) == ("spark", "app")
+    assert worker["dockerfile"] == driver["dockerfile"] == "deploy/container/Dockerfile"
+    assert re.findall(r"^FROM (\S+) AS (\S+)$", image, re.MULTILINE)[1:] == [
+        ("python:3.11-slim-bookworm", "app"),
+        ("app", "spark"),
+    ]
+    assert worker["args"]["SPARK_IMAGE"].endswith(f":{version('pyspark')}")
 
 
 def test_every_secret_is_a_reference_that_the_example_names(parsed: dict[str, Any]) -> None:
