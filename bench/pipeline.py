@@ -3,7 +3,7 @@
 Sustained: lines are offered at a rate for some seconds; the clock stops when the workers'
 acknowledged state contains the last of them on every partition. Latency: single lines at a low
 rate, each under a key of its own, from the commit until the state is acknowledged and until the
-read model shows it.
+read model shows it; then under the rows of an open page, until a browser has painted the number.
 """
 
 import time
@@ -14,6 +14,7 @@ from typing import Any, Final
 import psycopg
 
 from bench.load import Load, percentile, planned
+from bench.screen import Pixels, Screen, measure_screen
 from bench.watch import Changelog, ReadModel
 from cdc.settings import Connections
 
@@ -56,6 +57,7 @@ class PipelineReport:
 
     sustained: tuple[Sustained, ...]
     latency: Latency
+    pixels: Pixels | None
 
     def as_json(self) -> dict[str, Any]:
         """The report for scripts."""
@@ -75,6 +77,10 @@ class PipelineReport:
             f"acknowledged state          {late.state_p50_ms:>9.0f} {late.state_p99_ms:>9.0f}",
             f"read model                  {late.shown_p50_ms:>9.0f} {late.shown_p99_ms:>9.0f}",
         ]
+        if self.pixels is not None:
+            lines.append(
+                f"painted by a browser        {self.pixels.p50_ms:>9.0f} {self.pixels.p99_ms:>9.0f}"
+            )
         return "\n".join(lines)
 
     __str__ = as_text
@@ -85,19 +91,27 @@ def run(
     rates: Sequence[int] = RATES,
     seconds: float = 20.0,
     latency_rate: int = 100,
+    screen: Screen | None = None,
     settings: Connections | None = None,
     progress: Progress = lambda _text: None,
 ) -> PipelineReport:
-    """Measure the running stack; lines stay in it, under locations `BENCH-…`."""
+    """Measure the running stack; lines stay in it, under locations `BENCH-…`.
+
+    Latencies come first: after an overload they would tell how long it takes to catch up.
+    """
     known = settings or Connections()
+    url = known.database_url.get_secret_value()
+    progress(f"latency at {latency_rate} lines/s for {seconds:g} s")
+    latency = measure_latency(known, rate=latency_rate, seconds=seconds)
+    pixels = None
+    if screen is not None:
+        progress(f"pixels at {latency_rate} lines/s for {seconds:g} s")
+        pixels = measure_screen(url, screen, rate=latency_rate, seconds=seconds)
     sustained = []
     for rate in rates:
         progress(f"{rate} lines/s for {seconds:g} s")
         sustained.append(measure_sustained(known, rate=rate, seconds=seconds))
-    progress(f"latency at {latency_rate} lines/s for {seconds:g} s")
-    return PipelineReport(
-        tuple(sustained), measure_latency(known, rate=latency_rate, seconds=seconds)
-    )
+    return PipelineReport(tuple(sustained), latency, pixels)
 
 
 def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Sustained:

@@ -1,12 +1,19 @@
 """Verbs that measure: `inventory bench NAME`, one function per name."""
 
-from typing import Annotated
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deploy import output
+from deploy.artifacts.prerequisites import CHROMIUM, find
 from deploy.errors import StackError
-from deploy.stack.runtime import load_environment
+from deploy.stack.home import Home, default_home
+from deploy.stack.proof import PERSON, logins
+from deploy.stack.runtime import load_environment, read_runtime
+
+if TYPE_CHECKING:
+    from bench.screen import Screen
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -26,7 +33,7 @@ def bench_pipeline(
     latency_rate: Annotated[int, typer.Option(help="Lines a second for latency.")] = 100,
     json: Json = False,
 ) -> None:
-    """Measure commit to acknowledged state, and commit to the read model."""
+    """Measure commit to acknowledged state, to the read model and to the painted page."""
     try:
         offered = [int(rate) for rate in rates.split(",")]
     except ValueError:
@@ -44,9 +51,26 @@ def bench_pipeline(
     from bench import pipeline  # noqa: PLC0415 -- reads the environment
 
     report = pipeline.run(
-        rates=offered, seconds=seconds, latency_rate=latency_rate, progress=output.errors.print
+        rates=offered,
+        seconds=seconds,
+        latency_rate=latency_rate,
+        screen=_screen(),
+        progress=output.errors.print,
     )
     if json:
         output.as_json(report.as_json())
     else:
         output.plain(report.as_text())
+
+
+def _screen() -> "Screen | None":
+    """The demo's stock page in a browser; None, with the reason told, where that is not there."""
+    from bench.screen import Screen  # noqa: PLC0415 -- late on purpose
+
+    home = Home(default_home())
+    chromium = find(CHROMIUM)
+    if chromium is None or find_spec("playwright") is None or not home.logins_file.exists():
+        output.errors.print("no pixels: they need Chromium, playwright and the demo's logins")
+        return None
+    url = read_runtime(home).services["web"].url or ""
+    return Screen(url, PERSON, logins(home)[PERSON], chromium)

@@ -21,7 +21,7 @@ from deploy.stack.runtime import read_runtime
 
 _TIMEOUT_S: Final = 60.0
 _ATTEMPTS: Final = 3
-_PERSON: Final = "associate"
+PERSON: Final = "associate"
 # A shop's item with plenty on the shelf that nobody has sold lately: the demo's shoppers are busy.
 _QUIET_KEY: Final = """
 SELECT inv_key, location, sku, price_minor FROM read_model.stock
@@ -67,7 +67,7 @@ def prove(home: Home) -> Proof:
     connect_django(home)
     url = read_runtime(home).services["web"].url or ""
     with httpx.Client(base_url=url, timeout=_TIMEOUT_S, follow_redirects=True) as browser:
-        _log_in(browser, logins(home)[_PERSON])
+        _log_in(browser, logins(home)[PERSON])
         for attempt in range(_ATTEMPTS):
             proof = _sell_and_watch(browser, attempt)
             if proof is not None:
@@ -78,11 +78,11 @@ def prove(home: Home) -> Proof:
 
 def _log_in(browser: httpx.Client, password: str) -> None:
     browser.get("/login/")
-    form = {"username": _PERSON, "password": password}
+    form = {"username": PERSON, "password": password}
     form["csrfmiddlewaretoken"] = browser.cookies.get("csrftoken") or ""
     answer = browser.post("/login/", data=form, headers={"Referer": str(browser.base_url)})
     if answer.is_error or "sessionid" not in browser.cookies:
-        message = f"login as {_PERSON} at {browser.base_url} gave {answer.status_code}"
+        message = f"login as {PERSON} at {browser.base_url} gave {answer.status_code}"
         raise StackError(message, repair="inventory logs web")
 
 
@@ -111,7 +111,7 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
     from webui.live.stream import sign_keys  # noqa: PLC0415 -- the same
 
     key, location, sku, price_minor = _quiet_key(attempt)
-    token = sign_keys(User.objects.get(username=_PERSON).pk, [key])
+    token = sign_keys(User.objects.get(username=PERSON).pk, [key])
     with browser.stream("GET", f"/live/stream?keys={quote(token)}") as stream:
         changes = _on_hand(stream, key)
         before = next(changes, None)

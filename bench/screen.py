@@ -1,0 +1,163 @@
+"""Commit to pixel: when does a sale that was written through SQL change the number on a page?
+
+A real browser shows the stock list of the bench's own location; single lines are committed at a
+rate, spread over the rows. The page notes the wall clock at the frame after each change of a cell.
+Cells coalesce, so a commit counts as shown when its cell first shows it or a later one.
+"""
+
+import time
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+
+from bench.load import Load, percentile, planned
+from bench.watch import BenchFailed, ReadModel
+
+ROWS: Final = 50
+_DEADLINE_MS: Final = 60_000
+# After the frame that paints the change: a message posted in a frame callback runs behind it.
+_WATCH: Final = """() => {
+  window.shown = [];
+  const units = (cell) => {
+    const digits = Number(cell.textContent.replace(/[^0-9]/g, ""));
+    return /^[-\\u2212]/.test(cell.textContent.trim()) ? -digits : digits;
+  };
+  const painted = (work) => requestAnimationFrame(() => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = work;
+    channel.port2.postMessage(0);
+  });
+  new MutationObserver((changes) => {
+    for (const change of changes) {
+      const cell = change.target.parentElement?.closest("[data-f=on_hand]")
+        ?? change.target.closest?.("[data-f=on_hand]");
+      if (!cell) continue;
+      const entry = [cell.closest("[data-key]").dataset.key, units(cell)];
+      painted(() => window.shown.push([...entry, Date.now()]));
+    }
+  }).observe(document.querySelector("main"), {
+    subtree: true, childList: true, characterData: true,
+  });
+}"""
+_ALL_SHOWN: Final = "lines => window.shown.filter(([, units]) => units === -lines).length >= 50"
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A page's address, a person who may see it, and the browser that shows it."""
+
+    url: str
+    person: str
+    password: str
+    chromium: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pixels:
+    """Milliseconds from commit until a browser has painted the number, at a rate."""
+
+    lines: int
+    rate_per_s: int
+    p50_ms: float
+    p99_ms: float
+    max_ms: float
+
+
+def measure_screen(url: str, screen: Screen, *, rate: int, seconds: float) -> Pixels:
+    """Commit single lines at `rate` under the 50 rows of an open page; when each was painted.
+
+    Raises:
+        BenchFailed: the page did not show the last lines.
+    """
+    lines_per_row = max(1, round(rate * seconds / ROWS))
+    with psycopg.connect(url, autocommit=True) as connection:
+        load = Load(connection)
+        skus = [f"S{number}" for number in range(ROWS)]
+        _first_lines(url, load, skus)
+        with _open_list(screen, load.location) as page:
+            page.evaluate(_WATCH)
+            committed = _sell(load, skus, rate=rate, lines_per_row=lines_per_row)
+            _wait(page, lines_per_row + 1)
+            painted = page.evaluate("() => window.shown")
+    delays = _delays(committed, painted)
+    return Pixels(
+        lines=len(delays),
+        rate_per_s=rate,
+        p50_ms=percentile(delays, 500),
+        p99_ms=percentile(delays, 990),
+        max_ms=delays[-1],
+    )
+
+
+def _first_lines(url: str, load: Load, skus: Sequence[str]) -> None:
+    """One line per row, so that the list has its rows before the clock starts."""
+    keys = {f"{load.location}|{sku}": time.monotonic() for sku in skus}
+    with ReadModel(url, keys) as read_model:
+        load.insert(skus)
+        read_model.wait(timeout_s=60)
+
+
+def _sell(
+    load: Load, skus: Sequence[str], *, rate: int, lines_per_row: int
+) -> dict[str, list[float]]:
+    """Wall-clock milliseconds of each row's commits, in order."""
+    committed: dict[str, list[float]] = defaultdict(list)
+    lines = lines_per_row * len(skus)
+    for number, _due in enumerate(planned(rate, lines / rate, 1)):
+        sku = skus[number % len(skus)]
+        load.insert([sku])
+        committed[f"{load.location}|{sku}"].append(time.time() * 1000)
+    return committed
+
+
+@contextmanager
+def _open_list(screen: Screen, location: str) -> Iterator[Any]:
+    """The stock list of a location in a browser, logged in and with a running stream."""
+    # A development tool: whoever only runs the stack does not have it.
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- see above
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=screen.chromium, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        page = browser.new_page(base_url=screen.url)
+        page.goto("/login/")
+        page.fill("[name=username]", screen.person)
+        page.fill("[name=password]", screen.password)
+        page.click("main button")
+        page.goto(f"/?location={location}")
+        # The pill leaves "checking" with the first age that the stream brings.
+        page.wait_for_selector("#pill[data-state=live]", timeout=_DEADLINE_MS)
+        yield page
+        browser.close()
+
+
+def _wait(page: Any, lines: int) -> None:  # noqa: ANN401 -- the browser's type is not always installed
+    from playwright.sync_api import TimeoutError as NotShown  # noqa: PLC0415 -- as above
+
+    try:
+        page.wait_for_function(_ALL_SHOWN, arg=lines, timeout=_DEADLINE_MS)
+    except NotShown as late:
+        problem = f"the page did not show all {ROWS} rows at -{lines} in {_DEADLINE_MS} ms"
+        raise BenchFailed(problem) from late
+
+
+def _delays(
+    committed: Mapping[str, Sequence[float]], painted: Sequence[tuple[str, int, float]]
+) -> list[float]:
+    """Sorted milliseconds from each commit to the first paint that includes it."""
+    shown: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for key, units, at_ms in painted:
+        shown[key].append((-units, at_ms))
+    delays: list[float] = []
+    for key, commits in committed.items():
+        for number, at_ms in enumerate(commits):
+            # The row had one line before: the first commit of the clock makes it two.
+            first = min(paint for units, paint in shown[key] if units >= number + 2)
+            insort(delays, max(0.0, first - at_ms))
+    return delays

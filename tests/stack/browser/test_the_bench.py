@@ -1,0 +1,23 @@
+"""The measuring command on a running stack: what it prints is about lines that it wrote."""
+
+import json
+
+from tests.stack.running import RunningStack
+
+
+def test_the_pipeline_bench_times_every_line_until_a_browser_has_painted_it(
+    stack: RunningStack, people: str
+) -> None:
+    if not stack.home.logins_file.exists():
+        stack.home.logins_file.write_text(json.dumps({"associate": people}), encoding="utf-8")
+
+    done = stack.cli(
+        "bench", "pipeline", "--rates", "200", "--seconds", "2", "--latency-rate", "50", "--json"
+    )
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["sustained"][0]["lines"] == 400
+    assert report["latency"]["lines"] == 100
+    assert report["pixels"]["lines"] == 100
+    assert 0 <= report["pixels"]["p50_ms"] <= report["pixels"]["p99_ms"]
