@@ -17,6 +17,7 @@ EMPTIED = (
     *(f"retail.{table}" for table in VALID),
     *("retail.product", "retail.location", "retail.supplier"),
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
+    "app.purchase_order",
     *("read_model.stock", "read_model.service_heartbeat"),
 )
 

@@ -128,6 +128,8 @@ class PurchaseOrderLine(Captured):
     cancelled_units = models.BigIntegerField(default=0)
     ordered_at = models.DateTimeField()
     due_on = models.DateField(null=True)
+    cost_minor = models.BigIntegerField(null=True)
+    pack_units = models.BigIntegerField(null=True)
 
     class Meta:
         managed = False
@@ -263,6 +265,7 @@ class Location(Reference):
     """A store or a warehouse."""
 
     kind = models.TextField(default="store")
+    address = models.TextField(default="")
 
     class Meta:
         managed = False
@@ -273,10 +276,37 @@ class Supplier(Reference):
     """Whom orders go to."""
 
     is_active = models.BooleanField(default=True)
+    email = models.TextField(default="")
+    address = models.TextField(default="")
+    minimum_order_minor = models.BigIntegerField(default=0)
+    order_days_mask = models.BigIntegerField(default=127)
+    lead_time_centidays = models.BigIntegerField(default=0)
 
     class Meta:
         managed = False
         db_table = "supplier"
+
+
+class PurchaseOrder(models.Model):
+    """The order around its lines; while unsent it collects what people approve."""
+
+    number = models.BigAutoField(primary_key=True)
+    order_ref = models.TextField(unique=True)
+    supplier = models.TextField()
+    location = models.TextField()
+    is_automatic = models.BooleanField(default=False)
+    opened_at = models.DateTimeField()
+    opened_by = models.TextField(null=True)
+    sent_at = models.DateTimeField(null=True)
+    sent_by = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "purchase_order"
+
+    @override
+    def __str__(self) -> str:
+        return self.order_ref
 
 
 class Decided(models.Model):

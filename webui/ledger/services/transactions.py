@@ -5,7 +5,7 @@ first on the primary key of `app.command` and returns what the first one did.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
@@ -75,6 +75,22 @@ def fetch_one(statement: str, *parameters: Any) -> Row | None:  # noqa: ANN401 -
     return None if row is None else dict(zip(names, row, strict=True))
 
 
+def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 -- any SQL value
+    """Every row by column name."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        names = [column.name for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 -- any SQL value
+    """Every row by column name."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        names = [column.name for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
 def fetch_value(statement: str, *parameters: Any) -> Any:  # noqa: ANN401 -- any SQL value
     """The single value that the statement returns."""
     with connection.cursor() as cursor:
@@ -93,6 +109,19 @@ def insert(table: str, values: Mapping[str, object]) -> int:
     marks = ", ".join(["%s"] * len(given))
     statement = f"INSERT INTO retail.{table} ({columns}) VALUES ({marks}) RETURNING id"  # noqa: S608 -- names are literals of the services, values are parameters
     return int(fetch_value(statement, *given.values()))
+
+
+def insert_rows(table: str, rows: Sequence[Mapping[str, object]]) -> list[int]:
+    """Insert rows of equal columns into `retail.table` in one statement; their ids in order."""
+    if not rows:
+        return []
+    columns = ", ".join(rows[0])
+    statement = (
+        f"INSERT INTO retail.{table} ({columns}) SELECT {columns}"  # noqa: S608 -- names are literals of the services, values are parameters
+        f" FROM jsonb_populate_recordset(null::retail.{table}, %s::jsonb) RETURNING id"
+    )
+    documents = json.dumps([dict(row) for row in rows], default=str)
+    return [int(row["id"]) for row in fetch_all(statement, documents)]
 
 
 def database_now() -> datetime:
