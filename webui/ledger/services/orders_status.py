@@ -29,7 +29,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     "re_date",
     "restore",
 )
-# Where a line stands after the action while units are open; "gone" is no status: the row is deleted.
+# Where a line stands after the action while units are open; "gone" means that the row is deleted.
 ALLOWED: Final[Mapping[tuple[Status, Action], Status | Literal["gone"]]] = MappingProxyType(
     {
         ("draft", "change"): "draft",

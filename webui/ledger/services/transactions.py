@@ -83,14 +83,6 @@ def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 --
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 -- any SQL value
-    """Every row by column name."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        names = [column.name for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
 def fetch_value(statement: str, *parameters: Any) -> Any:  # noqa: ANN401 -- any SQL value
     """The single value that the statement returns."""
     with connection.cursor() as cursor:
