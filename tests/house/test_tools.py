@@ -12,6 +12,7 @@ from tests.house.sources import PACKAGES
 PROSE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs")
 COMMANDS = {
     "lint-imports": ("--no-cache",),
+    "deptry": (".", "--no-ansi"),
     "vulture": PACKAGES,
     "codespell": (*PROSE, *PACKAGES, "tests"),
     "djlint": ("--lint", "--quiet", "webui/templates"),
