@@ -1,7 +1,8 @@
 """What every key and window must be, by SQL over the facts of Postgres (docs/domain.md 2.3, 2.4).
 
 A second statement of the rules on purpose, in another language and without any history: it is the
-oracle that the fold is held against, so it must not share code with it.
+oracle that the fold is held against, so it must not share code with it. What one row does stands
+once in SQL, in the views and functions of migration 0014; here it is only added up.
 
 Parameters of every statement: `location` (null for all), `only` (keys; null for all), the rows
 that a rejection left without effect (`excluded_tables`, `excluded_ids`), and images that a rejected
@@ -12,24 +13,6 @@ change or delete left in force (`kept_tables`, `kept_images`).
 
 from typing import Final
 
-BUSINESS_TIME: Final = "date_trunc('second', least({column}, recorded_at))"
-
-
-def _source(table: str) -> str:
-    """Rows of `table` as the fold has them: without rejected ones, with images still in force."""
-    return f"""
-{table} AS NOT MATERIALIZED (
-    SELECT fact.* FROM retail.{table} fact
-    WHERE {_wanted("fact.inv_key", "fact.location")}
-      AND (cardinality(%(excluded_ids)s::bigint[]) = 0 OR NOT EXISTS (
-          SELECT FROM unnest(%(excluded_tables)s::text[], %(excluded_ids)s::bigint[]) e (tab, id)
-          WHERE e.tab = '{table}' AND e.id = fact.id))
-    UNION ALL
-    SELECT (jsonb_populate_record(NULL::retail.{table}, kept.image)).*
-    FROM unnest(%(kept_tables)s::text[], %(kept_images)s::jsonb[]) kept (tab, image)
-    WHERE kept.tab = '{table}' AND {_wanted("kept.image->>'inv_key'", "kept.image->>'location'")}
-)"""
-
 
 def _wanted(key: str, location: str) -> str:
     return (
@@ -38,91 +21,100 @@ def _wanted(key: str, location: str) -> str:
     )
 
 
-_TABLES: Final = (
-    "sale_line",
-    "purchase_order_line",
-    "shipment_line",
-    "stock_count",
-    "stock_adjustment",
-    "item_location",
+def _in_force(table: str, row_id: str) -> str:
+    """No rejection left this row without effect."""
+    return (
+        "(cardinality(%(excluded_ids)s::bigint[]) = 0 OR "
+        f"({table}, {row_id}) NOT IN (SELECT tab, id FROM "
+        "unnest(%(excluded_tables)s::text[], %(excluded_ids)s::bigint[]) gone (tab, id)))"
+    )
+
+
+def _kept(table: str) -> str:
+    """Images of `table` that are in force although the table says otherwise, as rows `held`."""
+    return f"""
+    FROM unnest(%(kept_tables)s::text[], %(kept_images)s::jsonb[]) kept (tab, image)
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::retail.{table}, kept.image) held"""
+
+
+def _is_kept(table: str) -> str:
+    return f"kept.tab = '{table}' AND {_wanted('held.inv_key', 'held.location')}"
+
+
+def _source(table: str) -> str:
+    """Rows of `table` as the fold has them: without rejected ones, with images still in force."""
+    return f"""
+{table} AS NOT MATERIALIZED (
+    SELECT fact.* FROM retail.{table} fact
+    WHERE {_wanted("fact.inv_key", "fact.location")} AND {_in_force(f"'{table}'", "fact.id")}
+    UNION ALL
+    SELECT held.* {_kept(table)} WHERE {_is_kept(table)}
+)"""
+
+
+def _effects(name: str, rule: str, columns: str, tables: tuple[str, ...]) -> str:
+    """The view `name` as the fold has its rows; `rule` is what the view applies to each of them."""
+    kept = "".join(
+        f"""
+    UNION ALL
+    SELECT held.inv_key, {columns} {_kept(table)}
+    CROSS JOIN LATERAL retail.{rule}(held) fact WHERE {_is_kept(table)}"""
+        for table in tables
+    )
+    return f"""
+{name} AS NOT MATERIALIZED (
+    SELECT fact.inv_key, {columns} FROM retail.{name} fact
+    WHERE {_wanted("fact.inv_key", "fact.location")}
+      AND {_in_force("fact.table_name", "fact.row_id")}{kept}
+)"""
+
+
+_MOVEMENTS: Final = _effects(
+    "movement",
+    "movement_of",
+    "fact.business_at, fact.on_hand_units, fact.unavailable_units",
+    ("sale_line", "shipment_line", "stock_adjustment"),
+)
+_INBOUND: Final = _effects(
+    "inbound",
+    "inbound_of",
+    "fact.on_order_units, fact.in_transit_units",
+    ("purchase_order_line", "shipment_line"),
 )
 
-# One line per contribution that moves on-hand: (key, business time, units).
-_MOVEMENTS: Final = f"""
-movements AS (
-    SELECT inv_key, {BUSINESS_TIME.format(column="occurred_at")} AS at, -quantity_units AS units
-    FROM sale_line WHERE quantity_units > 0 OR condition = 'resaleable'
-    UNION ALL
-    SELECT inv_key, {BUSINESS_TIME.format(column="received_at")}, received_units
-    FROM shipment_line WHERE leg <> 'transfer_out' AND status = 'received'
-    UNION ALL
-    SELECT inv_key, {BUSINESS_TIME.format(column="shipped_at")}, -shipped_units
-    FROM shipment_line WHERE leg = 'transfer_out' AND status = 'shipped'
-    UNION ALL
-    SELECT inv_key, {BUSINESS_TIME.format(column="occurred_at")}, CASE
-        WHEN reason IN ('found', 'correction_up', 'repair') THEN quantity_units
-        WHEN reason IN ('theft', 'loss', 'waste', 'own_use', 'correction_down', 'vendor_return',
-                        'damage') THEN -quantity_units
-        ELSE 0 END
-    FROM stock_adjustment
-)"""
-
-_COUNTS: Final = f"""
+_EXPECTED: Final = """
 last_count AS (
     SELECT DISTINCT ON (inv_key) inv_key, units,
-        {BUSINESS_TIME.format(column="occurred_at")} AS at
+        retail.business_at(occurred_at, recorded_at) AS business_at
     FROM stock_count WHERE status = 'approved'
-    ORDER BY inv_key, {BUSINESS_TIME.format(column="occurred_at")} DESC, id DESC
-)"""
-
-_BUCKETS: Final = """
-buckets AS (
-    SELECT inv_key, -quantity_units AS unavailable, 0::bigint AS on_order, 0::bigint AS in_transit
-    FROM sale_line WHERE quantity_units < 0 AND condition = 'damaged'
-    UNION ALL
-    SELECT inv_key, 0, coalesce(confirmed_units, ordered_units) - cancelled_units, 0
-    FROM purchase_order_line
-    UNION ALL
-    SELECT inv_key,
-        CASE WHEN status = 'received' AND leg <> 'transfer_out' THEN damaged_units ELSE 0 END,
-        CASE WHEN leg = 'supplier_in' AND status = 'received' THEN -order_units
-             WHEN leg = 'transfer_in' AND status = 'planned' THEN planned_units
-             WHEN leg = 'transfer_in' AND status = 'shipped' THEN shipped_units ELSE 0 END,
-        CASE WHEN leg <> 'transfer_out' AND status = 'shipped' THEN shipped_units ELSE 0 END
-    FROM shipment_line
-    UNION ALL
-    SELECT inv_key, CASE reason WHEN 'damage' THEN quantity_units
-        WHEN 'repair' THEN -quantity_units WHEN 'dispose' THEN -quantity_units
-        WHEN 'vendor_return_damaged' THEN -quantity_units ELSE 0 END, 0, 0
-    FROM stock_adjustment
-)"""
-
-_EXPECTED: Final = """
-moved AS (
-    SELECT m.inv_key, sum(m.units) FILTER (WHERE c.at IS NULL OR m.at > c.at) AS units
-    FROM movements m LEFT JOIN last_count c USING (inv_key) GROUP BY m.inv_key
+    ORDER BY inv_key, retail.business_at(occurred_at, recorded_at) DESC, id DESC
 ),
-bucketed AS (
-    SELECT inv_key, sum(unavailable) AS unavailable, sum(on_order) AS on_order,
-        sum(in_transit) AS in_transit
-    FROM buckets GROUP BY inv_key
+moved AS (
+    SELECT m.inv_key, sum(m.unavailable_units) AS unavailable,
+        sum(m.on_hand_units) FILTER (WHERE c.inv_key IS NULL OR m.business_at > c.business_at)
+            AS units
+    FROM movement m LEFT JOIN last_count c USING (inv_key) GROUP BY m.inv_key
+),
+awaited AS (
+    SELECT inv_key, sum(on_order_units) AS on_order, sum(in_transit_units) AS in_transit
+    FROM inbound GROUP BY inv_key
 ),
 known_keys AS (
-    SELECT inv_key FROM moved UNION SELECT inv_key FROM bucketed
+    SELECT inv_key FROM moved UNION SELECT inv_key FROM awaited
     UNION SELECT inv_key FROM last_count UNION SELECT inv_key FROM item_location
 ),
 expected AS (
     SELECT inv_key, (coalesce(c.units, 0) + coalesce(m.units, 0))::bigint AS on_hand,
-        coalesce(b.unavailable, 0)::bigint AS unavailable, coalesce(b.on_order, 0)::bigint
-        AS on_order, coalesce(b.in_transit, 0)::bigint AS in_transit,
-        c.inv_key IS NOT NULL AS stock_known
-    FROM known_keys LEFT JOIN moved m USING (inv_key) LEFT JOIN bucketed b USING (inv_key)
+        coalesce(m.unavailable, 0)::bigint AS unavailable,
+        coalesce(a.on_order, 0)::bigint AS on_order,
+        coalesce(a.in_transit, 0)::bigint AS in_transit, c.inv_key IS NOT NULL AS stock_known
+    FROM known_keys LEFT JOIN moved m USING (inv_key) LEFT JOIN awaited a USING (inv_key)
     LEFT JOIN last_count c USING (inv_key)
 )"""
 
 LEVELS: Final = (
     "WITH "
-    + ",".join((*map(_source, _TABLES), _MOVEMENTS, _COUNTS, _BUCKETS, _EXPECTED))
+    + ",".join((_source("stock_count"), _source("item_location"), _MOVEMENTS, _INBOUND, _EXPECTED))
     + """
 SELECT e.inv_key,
     e.on_hand, e.unavailable, e.on_order, e.in_transit, e.stock_known,
@@ -136,7 +128,7 @@ FROM expected e FULL JOIN (
 )
 
 _START_US: Final = (
-    f"(extract(epoch FROM {BUSINESS_TIME.format(column='occurred_at')})::bigint / 600) * 600000000"
+    "(extract(epoch FROM retail.business_at(occurred_at, recorded_at))::bigint / 600) * 600000000"
 )
 
 # Signed contributions that no window took (stock.late) are taken from the sums, then compared.

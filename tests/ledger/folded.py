@@ -1,0 +1,47 @@
+"""The state of a key by the pure rules, from the rows that stand in Postgres.
+
+Every row is one insert, in the order in which the database wrote them: what the workers would know
+if nothing had ever been changed or deleted.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from inventory.dedupe import Admission
+from inventory.fold import fold
+from inventory.model.ids import InvKey
+from inventory.model.record import Record
+from inventory.model.state import KeyState
+from tests.ledger.rows import VALID
+from webui.readmodel.figures import us_of
+
+TABLES = [table for table in VALID if table != "pipeline_heartbeat"]
+
+
+def images(connection: psycopg.Connection, key: str) -> list[tuple[str, dict[str, Any]]]:
+    """(table, row) of every fact of `key` with integer times, oldest write first."""
+    found = []
+    with connection.cursor(row_factory=dict_row) as cursor:
+        for table in TABLES:
+            cursor.execute(f"SELECT * FROM retail.{table} WHERE inv_key = %s", [key])  # noqa: S608 -- table is a name of this list
+            found += [(table, _integer_times(row)) for row in cursor.fetchall()]
+    return sorted(found, key=lambda entry: entry[1]["recorded_at"])
+
+
+def state_of(connection: psycopg.Connection, key: str) -> KeyState:
+    """The key's state after all its rows; offsets count from 10."""
+    state: KeyState | None = None
+    for offset, (table, image) in enumerate(images(connection, key), start=10):
+        record = Record(offset, InvKey(key), table, "c", None, image, offset, image["recorded_at"])
+        folded = fold(state, record, Admission.NEW, 1)
+        assert folded.verdict == "applied", (table, image, folded.verdict, folded.detail)
+        state = folded.state
+    assert state is not None
+    return state
+
+
+def _integer_times(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: us_of(cell) if isinstance(cell, datetime) else cell for name, cell in row.items()}
