@@ -1,0 +1,71 @@
+"""The numbers of a supplier (docs/domain.md 7)."""
+
+import pytest
+
+from inventory.model.arithmetic import DAY_US, HOUR_US
+from inventory.scorecard import (
+    LeadTime,
+    is_written_back,
+    lead_time,
+    percentile,
+    receipt_centidays,
+    share_permille,
+)
+
+
+def test_nine_o_clock_to_six_days_later_three_o_clock_is_625() -> None:
+    assert receipt_centidays(9 * HOUR_US, 6 * DAY_US + 15 * HOUR_US) == 625
+
+
+def test_a_tie_between_two_hundredths_goes_to_the_even_one() -> None:
+    half = DAY_US // 200
+
+    assert [receipt_centidays(0, half * odd) for odd in (1, 3, 5)] == [0, 2, 2]
+
+
+def test_the_five_receipts_of_the_page() -> None:
+    assert lead_time([500, 500, 700, 400, 900]) == LeadTime(5, 600, 178, 500, 900)
+
+
+def test_no_receipt_has_no_lead_time() -> None:
+    assert lead_time([]) is None
+    assert share_permille(0, 0) is None
+
+
+def test_one_receipt_deviates_by_nothing() -> None:
+    assert lead_time([731]) == LeadTime(1, 731, 0, 731, 731)
+
+
+@pytest.mark.parametrize(
+    ("count", "percent", "rank"), [(1, 90, 1), (10, 90, 9), (11, 90, 10), (2, 50, 1), (3, 50, 2)]
+)
+def test_a_percentile_is_a_value_that_was_seen(count: int, percent: int, rank: int) -> None:
+    assert percentile(range(1, count + 1), percent) == rank
+
+
+def test_shares_are_rounded_down() -> None:
+    assert share_permille(2, 3) == 666
+    assert share_permille(3, 3) == 1000
+
+
+@pytest.mark.parametrize(
+    ("receipts", "mean", "sd", "written"),
+    [
+        (4, 900, 178, False),
+        (5, 600, 178, False),
+        (5, 660, 178, False),  # a tenth exactly is no change over a tenth
+        (5, 661, 178, True),
+        (5, 539, 178, True),
+        (5, 600, 196, True),
+        (5, 600, 195, False),
+    ],
+)
+def test_five_receipts_and_more_than_a_tenth_are_written_back(
+    receipts: int, mean: int, sd: int, *, written: bool
+) -> None:
+    assert is_written_back(LeadTime(receipts, mean, sd, 500, 900), 600, 178) is written
+
+
+def test_a_policy_without_a_lead_time_takes_any() -> None:
+    assert is_written_back(LeadTime(5, 1, 0, 1, 1), 0, 0)
+    assert not is_written_back(LeadTime(5, 0, 0, 0, 0), 0, 0)
