@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from webui.prices import views
+from webui.prices import item, views
 
 urlpatterns = [
     path("prices/", views.prices, name="prices"),
     path("prices/version", views.version, name="prices-version"),
     path("prices/decide", views.decide, name="prices-decide"),
     path("prices/stop", views.stop, name="prices-stop"),
+    path("prices/items/<str:location>/<path:sku>/change", item.change, name="prices-item-change"),
+    path("prices/items/<str:location>/<path:sku>", item.item_prices, name="prices-item"),
 ]

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
+from webui.automation.prices import objections_to
 from webui.desk import VIEWS, Command, Refusal, answer, view_of
 from webui.ledger.services import (
     ServiceError,
@@ -37,7 +38,8 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     # Before the list is read: a change in between must look new to the page that asks again.
     version_before = selectors.desk_version("price_proposal")
     found = selectors.price_proposals(view=view, location=location)
-    cards = [_card(proposal, refusal) for proposal in found]
+    waiting = objections_to([proposal.proposal_id for proposal in found])
+    cards = [_card(proposal, refusal, waiting.get(proposal.proposal_id, "")) for proposal in found]
     refused_here = refusal and any(card["refusal"] for card in cards)
     context = {
         "view": view,
@@ -56,7 +58,9 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     return render_page(request, "prices/desk.html", context, status=status)
 
 
-def _card(proposal: selectors.PriceProposal, refusal: Refusal | None) -> dict[str, Any]:
+def _card(
+    proposal: selectors.PriceProposal, refusal: Refusal | None, waits_because: str
+) -> dict[str, Any]:
     mine = refusal if refusal and refusal.proposal == proposal.proposal_id else None
     permille = proposal.change_permille
     sign = "\N{MINUS SIGN}" if permille < 0 else "+"
@@ -64,6 +68,7 @@ def _card(proposal: selectors.PriceProposal, refusal: Refusal | None) -> dict[st
         "proposal": proposal,
         "change": f"{sign}{abs(permille) // 10}.{abs(permille) % 10} %",
         "terms": lines(proposal.terms),
+        "waits_because": waits_because,
         "refusal": mine,
         "reason": mine.form.get("reason", "") if mine else "",
         "days": mine.form.get("days", "7") if mine else "7",

@@ -7,6 +7,7 @@ risen since somebody looked (docs/domain.md 6.4).
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
+from uuid import UUID
 
 from inventory.model.arithmetic import WINDOW_US, window_start
 from inventory.policies.price_targets import floor_minor
@@ -23,6 +24,7 @@ from webui.ledger.services.transactions import (
     insert,
     ledger_transaction,
     log_action,
+    once,
 )
 
 MOST_PRICE: Final = 1_000_000_000
@@ -58,25 +60,68 @@ def set_price(  # noqa: PLR0913 -- one keyword per column
     kind: str = "manual",
     effective_from: datetime | None = None,
     step: int = 0,
+    shown_price_id: int | None = None,
+    reason: str | None = None,
     actor: str | None = None,
+    command_id: UUID | None = None,
 ) -> int:
     """Write a price from `effective_from` (default: the next window) on; its id.
 
-    Only an `initial` price may lie in the past: windows that have begun keep their price.
+    Only an `initial` price may lie in the past, and only as the first of its timeline: windows
+    that have begun keep their price. An `emergency` price needs a reason and begins with the next
+    window. With `shown_price_id` the newest row must still be that one.
     """
     checks.whole("price_minor", price_minor, 1, MOST_PRICE)
     checks.one_of("kind", kind, KINDS)
-    with ledger_transaction():
+    checks.happened("effective_from", effective_from)
+    if kind == "emergency":
+        checks.text("reason", reason)
+        if effective_from is not None:
+            refuse("effective_from", effective_from, "an emergency price begins with next window")
+
+    def work() -> Row:
         item = locked_item(location=location, sku=sku)
-        earliest = next_window_start(database_now())
-        begins = effective_from or earliest
-        if kind != "initial":
-            begins = max(begins, earliest)
-        return write_price(
-            item,
-            Price(price_minor=price_minor, step=step, kind=kind, effective_from=begins),
-            actor=actor,
-        )
+        newest = newest_price(item["inv_key"])
+        _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
+        begins = _beginning(item["inv_key"], kind, effective_from, newest)
+        price = Price(price_minor, step, kind, begins)
+        return {"id": write_price(item, price, actor=actor, reason=reason)}
+
+    with ledger_transaction():
+        return int(once(command_id, f"price {location}|{sku}", actor, work)["id"])
+
+
+def _beginning(
+    inv_key: str, kind: str, effective_from: datetime | None, newest: Row | None
+) -> datetime:
+    earliest = next_window_start(database_now())
+    if kind != "initial":
+        return max(effective_from or earliest, earliest)
+    if newest is not None:
+        message = f"{inv_key} has prices already: only the first one is initial"
+        raise Conflict(message)
+    return effective_from or earliest
+
+
+def newest_price(inv_key: str) -> Row | None:
+    """The last row of a key's timeline, scheduled ones included; None without any."""
+    return fetch_one(
+        "SELECT id, price_minor, step, kind, effective_from FROM retail.price_change"
+        " WHERE inv_key = %s ORDER BY effective_from DESC, id DESC LIMIT 1",
+        inv_key,
+    )
+
+
+def _refuse_if_repriced(inv_key: str, newest: Row | None, shown_price_id: int | None) -> None:
+    if shown_price_id is None or (newest is not None and newest["id"] == shown_price_id):
+        return
+    if newest is None:
+        refuse("shown_price_id", shown_price_id, "the newest price of this item")
+    message = (
+        f"{inv_key} has another price since: {newest['price_minor']} from"
+        f" {newest['effective_from'].isoformat()} on, {newest['kind']}"
+    )
+    raise Conflict(message)
 
 
 class Price(NamedTuple):
@@ -89,7 +134,7 @@ class Price(NamedTuple):
     proposal_id: str | None = None
 
 
-def write_price(item: Row, price: Price, *, actor: str | None) -> int:
+def write_price(item: Row, price: Price, *, actor: str | None, reason: str | None = None) -> int:
     """Insert a price for a locked item, not below its floor; the row's id."""
     floor = item_floor_minor(item)
     if price.price_minor < floor:
@@ -103,7 +148,13 @@ def write_price(item: Row, price: Price, *, actor: str | None) -> int:
             "recorded_by": actor,
         },
     )
-    detail = {"price_minor": price.price_minor, "kind": price.kind, "floor_minor": floor}
+    detail = {
+        "price": price_id,
+        "price_minor": price.price_minor,
+        "kind": price.kind,
+        "floor_minor": floor,
+        "reason": reason,
+    }
     log_action(actor=actor, action="price", subject=item["inv_key"], detail=detail)
     return price_id
 
@@ -129,25 +180,45 @@ def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) 
         )
 
 
-def roll_back_price(*, location: str, sku: str, actor: str | None = None) -> int:
-    """Write the price before the last change again, from the next window on; the new row's id."""
-    with ledger_transaction():
+def roll_back_price(
+    *,
+    location: str,
+    sku: str,
+    shown_price_id: int | None = None,
+    reason: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Undo the last change: its predecessor's price and step, not below the floor; the row's id.
+
+    From the next window on. A change that is still scheduled is undone at its own time, so that
+    it never holds: of two rows at one time the later one counts.
+    """
+
+    def work() -> Row:
         item = locked_item(location=location, sku=sku)
-        now = database_now()
-        before = _second_newest(item["inv_key"], now)
+        newest = newest_price(item["inv_key"])
+        _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
+        before = _predecessor(item["inv_key"], newest)
         price = max(int(before["price_minor"]), item_floor_minor(item))
-        begins = next_window_start(now)
+        begins = next_window_start(database_now())
+        if newest is not None:
+            begins = max(begins, newest["effective_from"])
         row = Price(price, int(before["step"]), "rollback", begins)
-        return write_price(item, row, actor=actor)
+        return {"id": write_price(item, row, actor=actor, reason=reason)}
+
+    with ledger_transaction():
+        return int(once(command_id, f"roll back {location}|{sku}", actor, work)["id"])
 
 
-def _second_newest(inv_key: str, now: datetime) -> Row:
-    before = fetch_one(
+def _predecessor(inv_key: str, newest: Row | None) -> Row:
+    before = newest and fetch_one(
         "SELECT price_minor, step FROM retail.price_change"
-        " WHERE inv_key = %s AND effective_from <= %s"
-        " ORDER BY effective_from DESC, id DESC OFFSET 1 LIMIT 1",
+        " WHERE inv_key = %s AND (effective_from, id) < (%s, %s)"
+        " ORDER BY effective_from DESC, id DESC LIMIT 1",
         inv_key,
-        now,
+        newest["effective_from"],
+        newest["id"],
     )
     if before is None:
         message = f"{inv_key} has no earlier price to go back to"

@@ -1,0 +1,134 @@
+"""A rule writes a price only where every condition holds; each condition has two sides."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.rows import price_proposal, write
+from tests.ledger.test_prices import POLICY
+from webui.automation import prices as automation
+from webui.automation.prices import Candidate, objections_to, why_not, write_due
+from webui.ledger import services
+from webui.ledger.services.transactions import database_now
+
+NOW_US = 1_800_000_000_000_000
+MINUTE_US = 60_000_000
+FINE: dict[str, Any] = {
+    "proposal_id": "P:L|S:1-2",
+    "inv_key": "L|S",
+    "revision": 1,
+    "signal": "overstock",
+    "old_minor": 1000,
+    "new_minor": 900,
+    "settled_since_us": NOW_US - MINUTE_US,
+    "price_mode": "auto",
+    "auto_permille": 100,
+    "cost_minor": 500,
+    "margin_permille": 200,
+    "tax_bp": 2000,
+    "is_stopped": False,
+    "has_rule_price_that_day": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("holds", "objects", "why"),
+    [
+        ({}, {"price_mode": "advise"}, "need a person"),
+        ({}, {"signal": "below_floor"}, "below its floor"),
+        ({"new_minor": 900}, {"new_minor": 899}, "above the limit"),
+        ({"new_minor": 1100}, {"new_minor": 1101}, "above the limit"),
+        ({"cost_minor": 600}, {"cost_minor": 601}, "floor has risen"),
+        ({}, {"has_rule_price_that_day": True}, "that day already"),
+        ({}, {"is_stopped": True}, "stopped"),
+        ({}, {"settled_since_us": NOW_US - MINUTE_US + 1}, "within a minute"),
+    ],
+)
+def test_each_condition_holds_on_one_side_and_objects_on_the_other(
+    holds: dict[str, Any], objects: dict[str, Any], why: str
+) -> None:
+    def verdict(changes: dict[str, Any]) -> str | None:
+        return why_not(Candidate(**FINE | changes), now_us=NOW_US, as_of_us=NOW_US)
+
+    assert verdict(holds) is None
+    assert why in (verdict(objects) or "")
+
+
+@pytest.mark.parametrize(
+    ("as_of_us", "why"),
+    [
+        (NOW_US - MINUTE_US, None),
+        (NOW_US - MINUTE_US - 1, "the pipeline is behind"),
+        (None, "the pipeline is behind"),
+    ],
+)
+def test_no_price_is_written_from_old_numbers(as_of_us: int | None, why: str | None) -> None:
+    assert why_not(Candidate(**FINE), now_us=NOW_US, as_of_us=as_of_us) == why
+
+
+@pytest.fixture
+def due(ledger: psycopg.Connection) -> str:
+    """A settled proposal of an item whose prices the rules may write, on a fresh pipeline."""
+    services.range_item(
+        location="L", sku="S", policy=POLICY | {"price_mode": "auto", "auto_permille": 150}
+    )
+    ledger.execute(
+        "INSERT INTO read_model.sink_position (sink, topic, partition, next_offset, as_of_us)"
+        " SELECT 'projector', %s, n, 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+        " FROM generate_series(0, 11) AS n"
+        " ON CONFLICT (sink, topic, partition) DO UPDATE SET as_of_us = excluded.as_of_us",
+        [automation.ON_HAND_CHANGELOG],
+    )
+    proposal = price_proposal(ledger)
+    ledger.execute("UPDATE app.price_proposal SET updated_at = now() - interval '61 s'")
+    return proposal
+
+
+def written(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT price_minor, kind, proposal_id, recorded_by FROM retail.price_change"
+    ).fetchall()
+
+
+def test_a_due_price_is_written_once_by_the_system(ledger: psycopg.Connection, due: str) -> None:
+    assert objections_to([due]) == {due: "it is written by rule in a moment"}
+
+    assert (write_due(), write_due()) == (1, 0)
+
+    assert written(ledger) == [(899, "rule", due, None)]
+
+
+def test_two_processes_write_it_once(ledger: psycopg.Connection, due: str) -> None:
+    assert sorted(at_the_same_time(write_due, write_due)) in ([0, 1], [1, 1])
+    assert len(written(ledger)) == 1
+
+
+def test_while_the_switch_is_on_proposals_wait(ledger: psycopg.Connection, due: str) -> None:
+    services.set_price_kill_switch(is_on=True, actor="pat")
+    stopped = (write_due(), objections_to([due])[due])
+    services.set_price_kill_switch(is_on=False, actor="pat")
+
+    assert stopped == (0, "rule-made prices are stopped")
+    assert write_due() == 1
+
+
+def test_a_person_who_was_faster_is_not_overruled(ledger: psycopg.Connection, due: str) -> None:
+    services.snooze_price(proposal_id=due, shown_revision=1, actor="pat")
+
+    assert write_due() == 0
+    assert written(ledger) == []
+
+
+def test_a_rule_made_price_of_that_day_holds_the_next_one_back(
+    ledger: psycopg.Connection, due: str
+) -> None:
+    at = ledger.execute(
+        "SELECT to_timestamp(effective_at_us / 1000000) FROM app.price_proposal"
+    ).fetchone()
+    assert at is not None
+    write(ledger, "price_change", effective_from=at[0], kind="rule", proposal_id="P:L|S:1-1")
+
+    assert write_due() == 0
+    assert database_now() > at[0]

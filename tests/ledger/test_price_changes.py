@@ -1,0 +1,167 @@
+"""Prices by hand, their undoing, and the price that held at an instant."""
+
+from datetime import datetime, timedelta
+
+import psycopg
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.rows import write
+from tests.ledger.test_prices import POLICY, prices
+from webui.ledger import services
+from webui.ledger.services import Conflict, ServiceError
+from webui.ledger.services.prices import next_window_start
+from webui.ledger.services.transactions import database_now
+from webui.prices.timeline import price_in_force, price_rows
+
+
+@pytest.fixture(autouse=True)
+def item(ledger: psycopg.Connection) -> str:
+    return services.range_item(location="L", sku="S", policy=POLICY)
+
+
+@pytest.fixture
+def past(ledger: psycopg.Connection) -> datetime:
+    """A timeline of 999, then 899, and when the second began."""
+    began = database_now().replace(microsecond=0) - timedelta(days=10)
+    write(ledger, "price_change", effective_from=began - timedelta(days=10), price_minor=999)
+    write(ledger, "price_change", effective_from=began, price_minor=899, step=1)
+    return began
+
+
+def newest_id() -> int:
+    return price_rows("L|S")[0].id
+
+
+def test_a_timeline_begins_once(ledger: psycopg.Connection) -> None:
+    services.set_price(location="L", sku="S", price_minor=999, kind="initial")
+
+    with pytest.raises(Conflict, match="only the first one is initial"):
+        services.set_price(location="L", sku="S", price_minor=950, kind="initial")
+    assert len(prices(ledger)) == 1
+
+
+def test_an_emergency_price_begins_with_the_next_window_and_says_why(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    services.set_price(
+        location="L", sku="S", price_minor=750, kind="emergency", reason="mislabelled", actor="pat"
+    )
+
+    row = price_rows("L|S")[0]
+    assert (row.price_minor, row.kind, row.recorded_by) == (750, "emergency", "pat")
+    assert row.effective_from == next_window_start(row.recorded_at)
+    logged = ledger.execute("SELECT detail ->> 'reason' FROM app.action_log ORDER BY id DESC")
+    assert logged.fetchone() == ("mislabelled",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"price_minor": 749, "reason": "x"}, "price_minor"),
+        ({"price_minor": 750, "reason": " "}, "reason"),
+        ({"price_minor": 750, "reason": None}, "reason"),
+        ({"price_minor": 750, "reason": "x", "effective_from": "later"}, "effective_from"),
+    ],
+)
+def test_an_emergency_breaks_no_other_rule(
+    ledger: psycopg.Connection, changes: dict[str, object], field: str
+) -> None:
+    if "effective_from" in changes:
+        changes = changes | {"effective_from": database_now() + timedelta(days=1)}
+
+    with pytest.raises(ServiceError) as refused:
+        services.set_price(location="L", sku="S", kind="emergency", **changes)  # type: ignore[arg-type] -- one wrong value at a time
+    assert refused.value.field == field
+    assert prices(ledger) == []
+
+
+def test_a_price_set_on_a_page_that_is_out_of_date_is_refused(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    shown = newest_id()
+    services.set_price(location="L", sku="S", price_minor=950)
+
+    with pytest.raises(Conflict, match="another price since: 950"):
+        services.set_price(location="L", sku="S", price_minor=940, shown_price_id=shown)
+    with pytest.raises(Conflict, match="another price since: 950"):
+        services.roll_back_price(location="L", sku="S", shown_price_id=shown)
+
+
+def test_of_two_people_who_roll_back_the_same_change_one_does(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    shown = newest_id()
+
+    def undo() -> int:
+        return services.roll_back_price(location="L", sku="S", shown_price_id=shown)
+
+    outcomes = at_the_same_time(undo, undo)
+
+    assert sorted(type(one).__name__ for one in outcomes) == ["Conflict", "int"]
+    assert [row[0] for row in prices(ledger)] == [999, 899, 999]
+
+
+def test_a_scheduled_price_that_is_rolled_back_never_holds(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    scheduled = next_window_start(database_now()) + timedelta(days=2)
+    services.set_price(location="L", sku="S", price_minor=800, effective_from=scheduled)
+
+    services.roll_back_price(location="L", sku="S")
+
+    rows = price_rows("L|S")
+    assert [(row.price_minor, row.effective_from) for row in rows[:2]] == [
+        (899, scheduled),
+        (800, scheduled),
+    ]
+    assert rows[0].step == 1
+    assert rows[1].is_undone
+    assert price_in_force("L|S", scheduled) == 899
+
+
+def test_the_first_price_has_nothing_to_go_back_to(ledger: psycopg.Connection) -> None:
+    services.set_price(location="L", sku="S", price_minor=999, kind="initial")
+
+    with pytest.raises(Conflict, match="no earlier price"):
+        services.roll_back_price(location="L", sku="S")
+
+
+def test_a_price_holds_from_exactly_its_own_time_on(past: datetime) -> None:
+    instant = timedelta(microseconds=1)
+
+    assert price_in_force("L|S", past) == 899
+    assert price_in_force("L|S", past - instant) == 999
+    assert price_in_force("L|S", past - timedelta(days=10) - instant) is None
+
+
+def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
+    past: datetime,
+) -> None:
+    from django.contrib.auth.models import Group, User  # noqa: PLC0415 -- Django is set up by now
+
+    client = Client(SERVER_NAME="localhost")
+    group, _ = Group.objects.get_or_create(name="pricing")
+    person, _ = User.objects.get_or_create(username="pat")
+    person.groups.add(group)
+    client.force_login(person)
+    shown = newest_id()
+    services.set_price(location="L", sku="S", price_minor=950)
+    form = {
+        "proposal": "L|S",
+        "shown_revision": shown,
+        "command_id": "6f1a3c1e-58b8-4f0c-9f0a-000000000001",
+        "action": "manual",
+        "price_minor": "925",
+        "reason": "season",
+    }
+
+    answer = client.post(reverse("prices-item-change", args=("L", "S")), form)
+
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "another price since: 950" in page
+    assert 'value="925"' in page
+    assert 'value="season"' in page

@@ -1,0 +1,119 @@
+"""Prices that the rules may write themselves: only where the item says `price_mode = auto`.
+
+The conditions are those of docs/domain.md 6.4 and of automatic approval in section 7: a small
+change, no word that only a person may give, a settled proposal and a fresh pipeline.
+"""
+
+import time
+from typing import Final, NamedTuple
+
+import structlog
+
+from cdc.contracts.partition import partition_of
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from inventory.policies.price_targets import floor_minor
+from webui.ledger.services import LedgerError, approve_price
+from webui.readmodel.rows import select
+from webui.readmodel.selectors import as_of_by_partition
+
+SETTLED_US: Final = 60_000_000
+OLDEST_US: Final = 60_000_000
+ALWAYS_A_PERSON: Final = "below_floor"
+
+_OPEN: Final = """
+SELECT p.proposal_id, p.inv_key, p.revision, p.signal, p.old_minor, p.new_minor,
+       (extract(epoch FROM p.updated_at) * 1000000)::bigint AS settled_since_us,
+       i.price_mode, i.auto_permille, i.cost_minor, i.margin_permille, i.tax_bp,
+       setting.price_kill_switch AS is_stopped,
+       EXISTS (
+           SELECT FROM retail.price_change AS written
+           WHERE written.inv_key = p.inv_key AND written.kind = 'rule'
+             AND (written.effective_from AT TIME ZONE 'UTC')::date
+                 = (to_timestamp(p.effective_at_us / 1000000) AT TIME ZONE 'UTC')::date
+       ) AS has_rule_price_that_day
+FROM app.price_proposal AS p
+JOIN retail.item_location AS i ON i.inv_key = p.inv_key
+CROSS JOIN app.setting AS setting
+WHERE p.status = 'open' AND coalesce(p.decided_action, '') NOT IN ('approve', 'reject', 'snooze')
+"""
+_CANDIDATES: Final = _OPEN + " AND i.price_mode = 'auto' ORDER BY p.proposal_id"
+
+log = structlog.get_logger(__name__)
+
+
+class Candidate(NamedTuple):
+    """An open proposal with what the conditions ask of it."""
+
+    proposal_id: str
+    inv_key: str
+    revision: int
+    signal: str
+    old_minor: int
+    new_minor: int
+    settled_since_us: int
+    price_mode: str
+    auto_permille: int
+    cost_minor: int
+    margin_permille: int
+    tax_bp: int
+    is_stopped: bool
+    has_rule_price_that_day: bool
+
+
+def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str | None:
+    """Why this price waits for a person, in words for that person; None if no rule objects.
+
+    `as_of_us` is how far the read model has come on the key's partition, None while unknown.
+    """
+    change = abs(candidate.new_minor - candidate.old_minor) * 1000
+    lowest = floor_minor(candidate.cost_minor, candidate.margin_permille, candidate.tax_bp)
+    objections = (
+        (candidate.price_mode != "auto", "prices of this item need a person"),
+        (candidate.signal == ALWAYS_A_PERSON, "a price below its floor needs a person"),
+        (change > candidate.auto_permille * candidate.old_minor, "the change is above the limit"),
+        (candidate.new_minor < lowest, "the floor has risen since"),
+        (candidate.has_rule_price_that_day, "the rules have set a price for that day already"),
+        (candidate.is_stopped, "rule-made prices are stopped"),
+        (now_us - candidate.settled_since_us < SETTLED_US, "it has changed within a minute"),
+        (as_of_us is None or now_us - as_of_us > OLDEST_US, "the pipeline is behind"),
+    )
+    return next((why for objects, why in objections if objects), None)
+
+
+def write_due(*, limit: int = 200) -> int:
+    """Approve up to `limit` proposals that no condition holds back; how many were written.
+
+    Whoever is faster, a person or another process, wins: the rest is left as it stands.
+    """
+    now_us = time.time_ns() // 1000
+    known = as_of_by_partition(ON_HAND_CHANGELOG)
+    written = 0
+    for candidate in select(_CANDIDATES, {}, Candidate):
+        as_of_us = known.get(partition_of(candidate.inv_key.encode()))
+        if why_not(candidate, now_us=now_us, as_of_us=as_of_us) is None:
+            written += _write(candidate)
+        if written >= limit:
+            break
+    return written
+
+
+def objections_to(proposals: list[str]) -> dict[str, str]:
+    """For each of these open proposals why it waits for a person."""
+    now_us = time.time_ns() // 1000
+    known = as_of_by_partition(ON_HAND_CHANGELOG)
+    sql = _OPEN + " AND p.proposal_id = ANY(%(proposals)s)"
+    found = {}
+    for candidate in select(sql, {"proposals": proposals}, Candidate):
+        as_of_us = known.get(partition_of(candidate.inv_key.encode()))
+        why = why_not(candidate, now_us=now_us, as_of_us=as_of_us)
+        found[candidate.proposal_id] = why or "it is written by rule in a moment"
+    return found
+
+
+def _write(candidate: Candidate) -> int:
+    try:
+        approve_price(proposal_id=candidate.proposal_id, shown_revision=candidate.revision)
+    except LedgerError as refusal:
+        log.info("price_not_written", proposal=candidate.proposal_id, why=str(refusal))
+        return 0
+    return 1

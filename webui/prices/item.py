@@ -1,0 +1,82 @@
+"""One item's prices: past, in force, scheduled; a price by hand, and the way back."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import DECIDE_PRICES, SEE, requires
+from webui.desk import Command, Refusal, answer
+from webui.ledger.services import ServiceError, roll_back_price, set_price
+from webui.page import render_page
+from webui.prices.timeline import PriceRow, price_rows, priced_item
+
+MOST_MINOR = 1_000_000_000
+
+
+@require_GET
+@requires(SEE)
+def item_prices(request: HttpRequest, location: str, sku: str) -> HttpResponse:
+    """The timeline with its forms."""
+    return _show(request, f"{location}|{sku}", None)
+
+
+@require_POST
+@requires(DECIDE_PRICES)
+def change(request: HttpRequest, location: str, sku: str) -> HttpResponse:
+    """Write a manual or emergency price, or undo the last change."""
+    key = f"{location}|{sku}"
+    back = reverse("prices-item", args=(location, sku))
+
+    def say(command: Command) -> str:
+        return _say(command, location, sku)
+
+    return answer(request, say, lambda asked, refusal: _show(asked, key, refusal), back)
+
+
+def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpResponse:
+    item = priced_item(key)
+    if item is None:
+        message = f"{key} is not ranged: only a ranged item has prices"
+        raise Http404(message)
+    rows = price_rows(key)
+    context = {
+        "item": item,
+        "rows": rows,
+        "newest": rows[0] if rows else None,
+        "undone_to": _predecessor(rows),
+        "refusal": refusal,
+        "form": refusal.form if refusal else {},
+        "command_id": uuid4(),
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "prices/item.html", context, live_keys=[key], status=status)
+
+
+def _predecessor(rows: list[PriceRow]) -> PriceRow | None:
+    return rows[1] if len(rows) > 1 else None
+
+
+def _say(command: Command, location: str, sku: str) -> str:
+    common: dict[str, Any] = {
+        "location": location,
+        "sku": sku,
+        # A page that showed no price yet says 0.
+        "shown_price_id": command.shown_revision or None,
+        "reason": command.form.get("reason") or None,
+        "actor": command.actor,
+        "command_id": command.command_id,
+    }
+    match command.action:
+        case "manual" | "emergency" as kind:
+            price = command.whole("price_minor", MOST_MINOR)
+            set_price(**common, price_minor=price, kind=kind)
+            return "Written: it holds from the next ten-minute window on."
+        case "rollback":
+            roll_back_price(**common)
+            return "Rolled back: the price before holds again, from its window on."
+        case unknown:
+            field, rule = "action", "manual, emergency or rollback"
+            raise ServiceError(field, unknown, rule)

@@ -1,0 +1,92 @@
+"""Reads of one item's prices: its timeline, and the price in force at any instant."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from inventory.policies.price_targets import floor_minor
+from webui.readmodel.rows import select, select_one, select_value
+
+MOST_ROWS: Final = 200
+# Of two rows at one time the later one counts; a row holds from exactly its own time on.
+_IN_FORCE: Final = """
+SELECT price_minor FROM retail.price_change
+WHERE inv_key = %(key)s AND effective_from <= %(at)s
+ORDER BY effective_from DESC, id DESC LIMIT 1
+"""
+_TIMELINE: Final = """
+WITH timeline AS (
+    SELECT *, lead(effective_from) OVER (ORDER BY effective_from, id) AS ends_at,
+           row_number() OVER (ORDER BY effective_from DESC, id DESC) AS newness
+    FROM retail.price_change WHERE inv_key = %(key)s
+)
+SELECT id, effective_from, price_minor, floor_minor, step, kind, proposal_id, recorded_by,
+       recorded_at, newness = 1 AS is_newest,
+       effective_from > clock_timestamp() AND ends_at IS DISTINCT FROM effective_from
+           AS is_scheduled,
+       effective_from <= clock_timestamp() AND (ends_at IS NULL OR ends_at > clock_timestamp())
+           AS is_in_force,
+       ends_at IS NOT DISTINCT FROM effective_from AS is_undone
+FROM timeline ORDER BY newness LIMIT %(most)s
+"""
+_ITEM: Final = """
+SELECT item.location, item.sku, coalesce(product.name, item.sku) AS name, item.cost_minor,
+       item.margin_permille, item.tax_bp, item.regular_minor, item.price_mode
+FROM retail.item_location AS item
+LEFT JOIN retail.product AS product ON product.code = item.sku
+WHERE item.inv_key = %(key)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """A row of the timeline; `is_undone` never holds, because a later row has the same time."""
+
+    id: int
+    effective_from: datetime
+    price_minor: int
+    floor_minor: int
+    step: int
+    kind: str
+    proposal_id: str | None
+    recorded_by: str | None
+    recorded_at: datetime
+    is_newest: bool
+    is_scheduled: bool
+    is_in_force: bool
+    is_undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PricedItem:
+    """What bounds the prices of an item."""
+
+    location: str
+    sku: str
+    name: str
+    cost_minor: int
+    margin_permille: int
+    tax_bp: int
+    regular_minor: int | None
+    price_mode: str
+
+    @property
+    def floor_minor(self) -> int:
+        """Lowest price that cost, margin and tax allow now."""
+        return floor_minor(self.cost_minor, self.margin_permille, self.tax_bp)
+
+
+def price_in_force(inv_key: str, at: datetime) -> int | None:
+    """The price that a till had to ask at that instant, None before the first one."""
+    found: int | None = select_value(_IN_FORCE, {"key": inv_key, "at": at})
+    return found
+
+
+def price_rows(inv_key: str) -> list[PriceRow]:
+    """The newest 200 rows of a key's timeline, the newest first."""
+    return select(_TIMELINE, {"key": inv_key, "most": MOST_ROWS}, PriceRow)
+
+
+def priced_item(inv_key: str) -> PricedItem | None:
+    """What bounds the prices of a ranged item; None for one that is not ranged."""
+    return select_one(_ITEM, {"key": inv_key}, PricedItem)
