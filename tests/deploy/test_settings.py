@@ -1,31 +1,61 @@
 """`.env.example` names the variables that the settings classes read, and no other."""
 
+import ast
 import re
 
 import pytest
 from pydantic import ValidationError
-from pydantic_settings import BaseSettings
 
 from cdc.settings import Connections
 from deploy.stack.home import PROJECT
-from streams.settings import SinkSettings, WorkerSettings
-from webui.config.environment import WebEnvironment
+from tests.house.sources import PACKAGES, parsed, python_files
 
-CLASSES: tuple[type[BaseSettings], ...] = (
-    Connections,
-    WorkerSettings,
-    SinkSettings,
-    WebEnvironment,
-)
-# Read by the command line and the supervisor themselves, before any settings class, and by the
-# web server, whose module cannot be imported without a configured Django.
+# Read by the command line and the supervisor themselves, before any settings class.
 BY_THE_COMMAND = {"INVENTORY_CACHE", "INVENTORY_POSTGRES_BIN"}
-BY_THE_WEB_SERVER = {"INVENTORY_WEB_HOST", "INVENTORY_WEB_PORT"}
+
+
+def default_of(value: ast.expr | None) -> str | None:
+    """The default as a variable would spell it; None where a process makes its own."""
+    match value:
+        case ast.Constant():
+            return str(value.value)
+        case ast.Call(func=ast.Name(id="Field")):
+            named = {word.arg: word.value for word in value.keywords}
+            return default_of(named.get("default"))
+        case ast.Call(args=[inner]):
+            return default_of(inner)
+        case _:
+            return None
+
+
+def settings_classes() -> list[ast.ClassDef]:
+    """From the sources, because some modules need a configured Django."""
+    found = {
+        node.name: node
+        for path in python_files(*PACKAGES)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def reads_settings(name: str) -> bool:
+        bases = map(ast.unparse, found[name].bases) if name in found else ()
+        return name == "BaseSettings" or any(reads_settings(base) for base in bases)
+
+    return [node for name, node in found.items() if reads_settings(name)]
+
+
+def fields() -> dict[str, str | None]:
+    """Every variable of a settings class with its default."""
+    return {
+        f"INVENTORY_{line.target.id.upper()}": default_of(line.value)
+        for node in settings_classes()
+        for line in node.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+    }
 
 
 def known() -> set[str]:
-    fields = {f"INVENTORY_{name.upper()}" for c in CLASSES for name in c.model_fields}
-    return fields | BY_THE_COMMAND | BY_THE_WEB_SERVER
+    return {*fields(), *BY_THE_COMMAND}
 
 
 def test_the_example_names_every_variable_and_invents_none() -> None:
@@ -33,6 +63,14 @@ def test_the_example_names_every_variable_and_invents_none() -> None:
     named = set(re.findall(r"^#? ?(INVENTORY_[A-Z_]+)=", text, re.MULTILINE))
 
     assert named == known()
+
+
+def test_the_example_shows_the_defaults() -> None:
+    text = (PROJECT / ".env.example").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^#(INVENTORY_[A-Z_]+)=(.*)$", text, re.MULTILINE))
+    defaults = {name: value for name, value in fields().items() if value is not None}
+
+    assert {name: shown.get(name, defaults[name]) for name in defaults} == defaults
 
 
 def test_a_malformed_value_is_named_with_the_expected_form(monkeypatch) -> None:
