@@ -116,7 +116,7 @@ def decide(
             after.inv_key,
             after.position,
             price_episode,
-            _pricing_inputs(after, after.stream_time_us, trigger),
+            pricing_inputs(after, after.stream_time_us, is_asked=trigger.evaluate),
             trigger,
         )
         outputs = outputs if price is None else (*outputs, price)
@@ -202,9 +202,10 @@ def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> Prici
     return _EVALUATE if is_evaluated else _SILENT
 
 
-def _pricing_inputs(state: KeyState, now_us: int, trigger: PricingTrigger) -> PricingInputs:
+def pricing_inputs(state: KeyState, now_us: int, *, is_asked: bool) -> PricingInputs:
+    """What is known of the key for its price; `is_asked`: an evaluation will look at it."""
     stock, demand, policy = state.stock, state.demand, state.policy
-    is_asked = trigger.evaluate and policy is not None and policy.price_mode != "off"
+    is_asked = is_asked and policy is not None and policy.price_mode != "off"
     return PricingInputs(
         policy,
         state.timeline,

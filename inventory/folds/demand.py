@@ -137,7 +137,7 @@ def _unsold(learned: _Learned, days: int, rules: Rules) -> _Learned:
 def _next_day(
     walk: Walk, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> Walk:
-    sold_units, out_windows, level_units = _look_at(walk, day_us, rows, counts, rules)
+    sold_units, out_windows, level_units = look_at_day(walk, day_us, rows, counts, rules)
     demand = walk.demand
     if demand.begun:
         step = step_at(rules.timeline, day_us)
@@ -156,7 +156,7 @@ def _begun(rules: Rules) -> Demand:
     return Demand(begun=True, rate_micro=rate, mad_micro=half_even(rate, 2))
 
 
-def _look_at(
+def look_at_day(
     walk: Walk, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> tuple[int, int, int]:
     """Units that the day sells, windows out of stock, and on-hand at its end.
@@ -207,8 +207,8 @@ def _level_after(level: int, row: WindowRow | None, counts: list[Count] | tuple[
 def _learnt(demand: Demand, sold_units: int, open_windows: int, step: int, rules: Rules) -> Demand:
     learned: _Learned = _learned(demand)
     observed_days = demand.observed_days
-    if 4 * open_windows >= rules.trading_windows and step == 0:
-        observed = half_even(sold_units * MICRO * rules.trading_windows, open_windows)
+    observed = observed_micro(sold_units, open_windows, step, rules)
+    if observed is not None:
         learned = _observe(learned, observed, rules)
         observed_days += 1
     # Built once and by position, because that is the price of a day.
@@ -217,6 +217,13 @@ def _learnt(demand: Demand, sold_units: int, open_windows: int, step: int, rules
     quiet_windows = demand.quiet_windows + open_windows
     last_sale = demand.rate_at_last_sale_micro
     return Demand(demand.begun, *learned, observed_days, quiet_windows, last_sale)
+
+
+def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) -> int | None:
+    """Units a day that a complete day shows; None for a day that is not observed."""
+    if 4 * open_windows < rules.trading_windows or step != 0:
+        return None
+    return half_even(sold_units * MICRO * rules.trading_windows, open_windows)
 
 
 def _learned(demand: Demand) -> _Learned:

@@ -29,7 +29,14 @@ from inventory.policies.price_targets import (
     target_minor,
 )
 
-__all__ = ["PricingInputs", "PricingTrigger", "floor_minor", "next_proposal"]
+__all__ = [
+    "PricingInputs",
+    "PricingTrigger",
+    "clamped_to",
+    "floor_minor",
+    "market_of",
+    "next_proposal",
+]
 
 EXPIRY_US = 48 * HOUR_US
 DEFAULT_COOLDOWN_HOURS = 168
@@ -166,13 +173,13 @@ def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) 
         floor_minor=floor_minor(policy.cost_minor, policy.margin_permille, policy.tax_bp),
         endings=policy.endings,
     )
-    market = _market(policy, inputs)
+    market = market_of(policy, inputs)
     step = 0 if row is None else row.step
     is_below = frame.old_minor < frame.floor_minor
     signal = first_signal(policy, market, step, is_below_floor=is_below)
     if signal is None:
         return "no_signal"
-    clamped = raised_to_floor(frame) if is_below else _clamped(policy, frame, signal)
+    clamped = raised_to_floor(frame) if is_below else clamped_to(policy, frame, signal)
     if isinstance(clamped, str):
         return clamped
     if clamped.price_minor is None:
@@ -192,7 +199,8 @@ def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) 
     )
 
 
-def _market(policy: ItemLocation, inputs: PricingInputs) -> Market:
+def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
+    """What the signals look at, from what is known of the key."""
     available_units = inputs.on_hand_units - inputs.allocated_units
     return Market(
         available_units=available_units,
@@ -204,7 +212,8 @@ def _market(policy: ItemLocation, inputs: PricingInputs) -> Market:
     )
 
 
-def _clamped(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
+def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
+    """The signal's price within every clamp, or why its step gives none."""
     target = target_minor(policy, frame.regular_minor, signal.step)
     if target is None:
         return "ladder_end"
