@@ -37,7 +37,7 @@ def test_approving_writes_the_decision_and_the_line(
 ) -> None:
     done = services.approve_reorder(reorder_id=proposal, shown_revision=1, actor="buyer")
 
-    assert lines(ledger) == [(REORDER, 42, "ACME", "sent", "buyer")]
+    assert lines(ledger) == [(REORDER, 42, "ACME", "draft", "buyer")]
     assert words(ledger) == [("approve", 1, None, "buyer")]
     assert (done["units"], done["repeated"]) == (42, False)
     assert ledger.execute(

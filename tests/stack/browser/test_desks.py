@@ -46,7 +46,7 @@ def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
     mine.get_by_role("button", name="Approve").dblclick()
     expect(page.get_by_text("Ordered 42 units")).to_be_visible(timeout=DEADLINE_MS)
     expect(mine).to_have_count(0, timeout=DEADLINE_MS)
-    assert shop.order_lines() == [(42, "sent", "buyer")]
+    assert shop.order_lines() == [(42, "draft", "buyer")]
     page.goto(f"{doors.base}/?location={shop.location}")
     row = page.locator(f'[data-key="{key}"]')
     expect(row.locator('[data-f="on_order"]')).to_have_text("42", timeout=DEADLINE_MS)
@@ -64,7 +64,7 @@ def test_the_same_command_sent_twice_at_once_orders_once(
     statuses = card(page, proposal).locator("form.approve").evaluate(TWO_CLICKS)
 
     assert statuses == [200, 200]
-    assert shop.order_lines() == [(42, "sent", "buyer")]
+    assert shop.order_lines() == [(42, "draft", "buyer")]
 
 
 def test_a_need_that_changed_under_the_form_is_refused_and_the_input_stays(

@@ -32,6 +32,7 @@ from webui.ledger.services.items import (
     set_policies,
     set_policy,
 )
+from webui.ledger.services.orders import send_order
 from webui.ledger.services.prices import (
     FirstPrice,
     roll_back_price,
@@ -41,16 +42,30 @@ from webui.ledger.services.prices import (
 )
 from webui.ledger.services.purchasing import (
     cancel_order_units,
+    change_order_line,
     confirm_order_line,
+    delete_order_line,
+    move_due_date,
     place_order_line,
+    restore_order_units,
+)
+from webui.ledger.services.purchasing_terms import set_supplier_terms
+from webui.ledger.services.receipts import (
+    LineReceipt,
+    correct_receipt,
+    receive_order,
+    refuse_delivery,
 )
 from webui.ledger.services.reference import name_locations, name_products, name_suppliers
 from webui.ledger.services.reorders import (
     approve_reorder,
+    approve_reorders,
     reject_reorder,
     resume_reorder,
     snooze_reorder,
+    split_reorder,
 )
+from webui.ledger.services.reorders_approval import Approval, Part
 from webui.ledger.services.repricing import approve_price, reject_price, snooze_price
 from webui.ledger.services.sales import Recorded, SaleRow, record_sale, record_sales
 from webui.ledger.services.shipments import receive_shipment, ship_order_line
@@ -58,10 +73,13 @@ from webui.ledger.services.stock import adjust, approve_count, void_count
 from webui.ledger.services.transfers import Transfer, receive_transfer, ship_transfer
 
 __all__ = [
+    "Approval",
     "Conflict",
     "Delivered",
     "FirstPrice",
     "LedgerError",
+    "LineReceipt",
+    "Part",
     "PastAdjustment",
     "PastCount",
     "PastOrder",
@@ -78,18 +96,24 @@ __all__ = [
     "approve_count",
     "approve_price",
     "approve_reorder",
+    "approve_reorders",
     "cancel_order_units",
+    "change_order_line",
     "close_past_lines",
     "confirm_order_line",
+    "correct_receipt",
+    "delete_order_line",
     "is_past_written",
     "keep_past",
     "mark_reviewed",
+    "move_due_date",
     "name_locations",
     "name_products",
     "name_suppliers",
     "place_order_line",
     "range_item",
     "range_items",
+    "receive_order",
     "receive_shipment",
     "receive_transfer",
     "record_past_adjustments",
@@ -100,18 +124,23 @@ __all__ = [
     "record_past_transfers",
     "record_sale",
     "record_sales",
+    "refuse_delivery",
     "reject_price",
     "reject_reorder",
+    "restore_order_units",
     "resume_reorder",
     "roll_back_price",
+    "send_order",
     "set_first_prices",
     "set_policies",
     "set_policy",
     "set_price",
     "set_price_kill_switch",
+    "set_supplier_terms",
     "ship_order_line",
     "ship_transfer",
     "snooze_price",
     "snooze_reorder",
+    "split_reorder",
     "void_count",
 ]

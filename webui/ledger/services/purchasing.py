@@ -1,10 +1,19 @@
-"""Purchase-order lines: whatever one says is on order until it is received or cancelled."""
+"""Purchase-order lines: whatever one says is on order until it is received or cancelled.
 
+Which action a status allows is the table of `orders_status`. Every change of a line happens under
+its lock, and a caller may name the version that was shown to a person: the loser of two changes
+then reads what the line says now, instead of overwriting it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final
+from uuid import UUID
 
-from webui.ledger.services import checks
+from webui.ledger.services import checks, orders_status
 from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.orders_status import STATUSES, Action
+from webui.ledger.services.purchasing_terms import terms_of
 from webui.ledger.services.transactions import (
     Row,
     database_now,
@@ -14,9 +23,21 @@ from webui.ledger.services.transactions import (
     insert,
     ledger_transaction,
     log_action,
+    once,
 )
 
-STATUSES: Final = ("draft", "sent", "confirmed", "closed")
+Change = Callable[[Row, int], dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class LineCommand:
+    """An action on one line, by whom, and which version of the line that person saw."""
+
+    line_id: int
+    action: Action
+    actor: str | None
+    command_id: UUID | None = None
+    shown_version: str | None = None
 
 
 def place_order_line(  # noqa: PLR0913 -- one keyword per column
@@ -54,48 +75,224 @@ def place_order_line(  # noqa: PLR0913 -- one keyword per column
     return line_id
 
 
-def confirm_order_line(*, line_id: int, confirmed_units: int, actor: str | None = None) -> None:
-    """Write what the supplier promises; from now on that is on order, not what was asked."""
+def change_order_line(
+    *,
+    line_id: int,
+    ordered_units: int,
+    odd_units_allowed: bool = False,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Order another quantity on a draft: whole packs, unless odd units are allowed."""
+    checks.whole("ordered_units", ordered_units, 1)
+
+    def change(line: Row, _open: int) -> dict[str, object]:
+        pack = int(line["pack_units"] or 1)
+        refuse_odd_units("ordered_units", ordered_units, pack, allowed=odd_units_allowed)
+        return {"ordered_units": ordered_units}
+
+    return apply(LineCommand(line_id, "change", actor, command_id, shown_version), change)
+
+
+def confirm_order_line(
+    *,
+    line_id: int,
+    confirmed_units: int,
+    due_on: date | None = None,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Write what the supplier promises; from now on that is on order, not what was asked.
+
+    It can't be less than what has been received or cancelled. Nothing left open closes the line.
+    """
     checks.whole("confirmed_units", confirmed_units)
-    with ledger_transaction():
-        line = locked_line(line_id)
-        if line["status"] == "closed":
-            message = f"order line {line_id} is closed"
-            raise Conflict(message)
-        execute(
-            "UPDATE retail.purchase_order_line SET confirmed_units = %s, status = 'confirmed',"
-            " recorded_by = %s WHERE id = %s",
-            confirmed_units,
-            actor,
-            line_id,
-        )
-        log_action(
-            actor=actor,
-            action="confirm_order",
-            subject=line["inv_key"],
-            detail={"line": line_id, "units": confirmed_units},
-        )
+
+    def change(line: Row, _open: int) -> dict[str, object]:
+        settled = int(line["cancelled_units"]) + received_for_order(line_id)
+        if confirmed_units < settled:
+            rule = f"at least {settled}: so many are received or cancelled already"
+            refuse("confirmed_units", confirmed_units, rule)
+        return {"confirmed_units": confirmed_units, **_dated(line, due_on)}
+
+    return apply(LineCommand(line_id, "confirm", actor, command_id, shown_version), change)
 
 
-def cancel_order_units(*, line_id: int, actor: str | None = None) -> int:
+def cancel_order_units(
+    *,
+    line_id: int,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
     """Cancel what is still open on a line and close it; how many units that were."""
+
+    def change(line: Row, open_units: int) -> dict[str, object]:
+        return {"cancelled_units": int(line["cancelled_units"]) + open_units}
+
+    done = apply(LineCommand(line_id, "cancel", actor, command_id, shown_version), change)
+    return int(done["open_before"]) - int(done["open_units"])
+
+
+def restore_order_units(
+    *,
+    line_id: int,
+    units: int,
+    reopening_allowed: bool = False,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Put cancelled units of a closed line on order again; the purchasing lead alone may."""
+    checks.whole("units", units, 1)
+    if not reopening_allowed:
+        refuse("actor", actor, "only the purchasing lead may open a closed line again")
+
+    def change(line: Row, _open: int) -> dict[str, object]:
+        cancelled = int(line["cancelled_units"])
+        if units > cancelled:
+            refuse("units", units, f"at most {cancelled}: so many are cancelled")
+        return {"cancelled_units": cancelled - units}
+
+    return apply(LineCommand(line_id, "restore", actor, command_id, shown_version), change)
+
+
+def move_due_date(
+    *,
+    line_id: int,
+    due_on: date,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Expect the goods on another day; that moves no quantity and no decision."""
+
+    def change(line: Row, _open: int) -> dict[str, object]:
+        return _dated(line, due_on)
+
+    return apply(LineCommand(line_id, "re_date", actor, command_id, shown_version), change)
+
+
+def _dated(line: Row, due_on: date | None) -> dict[str, object]:
+    if due_on is None:
+        return {}
+    if due_on < line["ordered_at"].date():
+        refuse("due_on", due_on, f"not before the day of the order, {line['ordered_at']:%Y-%m-%d}")
+    return {"due_on": due_on}
+
+
+def delete_order_line(
+    *,
+    line_id: int,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Take a draft line back: what it asked for is needed again, under a new reorder id."""
+    command = LineCommand(line_id, "delete", actor, command_id, shown_version)
+
+    def work() -> Row:
+        line = allowed_line(command)
+        execute("DELETE FROM retail.purchase_order_line WHERE id = %s", line_id)
+        log_line(command, line, units=int(line["ordered_units"]))
+        return {"line_id": line_id, "units": int(line["ordered_units"])}
+
     with ledger_transaction():
-        line = locked_line(line_id)
-        open_units = open_order_units(line)
-        execute(
-            "UPDATE retail.purchase_order_line SET status = 'closed',"
-            " cancelled_units = cancelled_units + %s, recorded_by = %s WHERE id = %s",
-            open_units,
-            actor,
-            line_id,
+        return once(command_id, f"delete_order {line_id}", actor, work)
+
+
+def apply(command: LineCommand, change: Change) -> Row:
+    """Do one action on a locked line: `change(line, open units)` says which columns move.
+
+    Returns `{"line_id", "status", "open_before", "open_units"}`.
+    """
+
+    def work() -> Row:
+        line = allowed_line(command)
+        before = open_order_units(line)
+        values = change(line, before)
+        status, open_now = settle(line | values)
+        write_line(command.line_id, values | {"status": status}, command.actor)
+        log_line(command, line, **{name: str(value) for name, value in values.items()})
+        return {
+            "line_id": command.line_id,
+            "status": status,
+            "open_before": before,
+            "open_units": open_now,
+        }
+
+    with ledger_transaction():
+        return once(
+            command.command_id, f"{command.action}_order {command.line_id}", command.actor, work
         )
-        log_action(
-            actor=actor,
-            action="cancel_order",
-            subject=line["inv_key"],
-            detail={"line": line_id, "units": open_units},
-        )
-    return open_units
+
+
+def allowed_line(command: LineCommand) -> Row:
+    """The line, locked, if it is the one that was shown and its status knows the action."""
+    line = locked_line(command.line_id)
+    if command.shown_version is not None and command.shown_version != version_of(line):
+        message = f"order line {command.line_id} has changed since it was shown: {describe(line)}"
+        raise Conflict(message)
+    orders_status.after(line["status"], command.action, line_id=command.line_id)
+    return line
+
+
+def version_of(line: Row) -> str:
+    """What changes with every write of a line."""
+    return str(line["recorded_at"].isoformat())
+
+
+def describe(line: Row) -> str:
+    """What a line says now, for a person who saw something else."""
+    who = line["recorded_by"] or "the system"
+    parts = [f"{who} left it {line['status']}", f"{line['ordered_units']} ordered"]
+    if line["confirmed_units"] is not None:
+        parts.append(f"{line['confirmed_units']} confirmed")
+    if line["cancelled_units"]:
+        parts.append(f"{line['cancelled_units']} cancelled")
+    if line["due_on"]:
+        parts.append(f"due {line['due_on']}")
+    return ", ".join([*parts, f"{open_order_units(line)} open"])
+
+
+def write_line(line_id: int, values: dict[str, object], actor: str | None) -> None:
+    """Write columns of a locked line."""
+    assignments = ", ".join(f"{name} = %s" for name in values)
+    execute(
+        f"UPDATE retail.purchase_order_line SET {assignments}, recorded_by = %s WHERE id = %s",  # noqa: S608 -- names are literals of the services
+        *values.values(),
+        actor,
+        line_id,
+    )
+
+
+def settle(line: Row) -> tuple[str, int]:
+    """Status and open units of a line with these values."""
+    open_now = open_order_units(line)
+    confirmed = line["confirmed_units"] is not None
+    status = orders_status.settled(line["status"], open_units=open_now, is_confirmed=confirmed)
+    return status, open_now
+
+
+def follow_receipts(line_id: int, actor: str | None) -> None:
+    """Close or open a locked line again after its receipts have changed."""
+    line = locked_line(line_id)
+    status, _open = settle(line)
+    if status != line["status"]:
+        write_line(line_id, {"status": status}, actor)
+
+
+def log_line(command: LineCommand, line: Row, **detail: object) -> None:
+    """Keep who did what to a line, findable by key and by order."""
+    log_action(
+        actor=command.actor,
+        action=f"{command.action}_order",
+        subject=line["inv_key"],
+        detail={"line": command.line_id, "order": line["order_ref"], **detail},
+        command_id=command.command_id,
+    )
 
 
 def locked_line(line_id: int) -> Row:
@@ -106,13 +303,51 @@ def locked_line(line_id: int) -> Row:
     return line
 
 
-def open_order_units(line: Row) -> int:
-    """Units of a locked line that are neither cancelled nor received, never below 0."""
+def received_for_order(line_id: int) -> int:
+    """Units that receipts have taken off a line."""
     received: int = fetch_value(
         "SELECT coalesce(sum(order_units), 0)::bigint FROM retail.shipment_line"
         " WHERE purchase_order_line_id = %s AND leg = 'supplier_in'",
-        line["id"],
+        line_id,
     )
+    return received
+
+
+def open_order_units(line: Row) -> int:
+    """Units of a locked line that are neither cancelled nor received, never below 0."""
     promised = line["confirmed_units"]
-    total = line["ordered_units"] if promised is None else promised
-    return max(0, int(total) - int(line["cancelled_units"]) - received)
+    return orders_status.open_units(
+        ordered=int(line["ordered_units"]),
+        confirmed=None if promised is None else int(promised),
+        cancelled=int(line["cancelled_units"]),
+        received_for_order=received_for_order(line["id"]),
+    )
+
+
+def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> None:
+    """Raise `ServiceError` for units that are no whole packs, unless this person may order them."""
+    if units % pack and not allowed:
+        refuse(
+            field, units, f"a multiple of the pack of {pack}; others only by the purchasing lead"
+        )
+
+
+def due_day_of(line: Row, ordered_at: datetime) -> date | None:
+    """When goods of a line are due if they are ordered at `ordered_at`.
+
+    The item's lead time, else its supplier's, from the supplier's next order day on.
+    """
+    terms = terms_of([line["supplier"]])[line["supplier"]]
+    item: int | None = _lead_time(line["inv_key"])
+    return orders_status.due_day(
+        ordered_at,
+        lead_time_centidays=item or terms.lead_time_centidays,
+        order_days_mask=terms.order_days_mask,
+    )
+
+
+def _lead_time(inv_key: str) -> int | None:
+    item = fetch_one(
+        "SELECT lead_time_centidays FROM retail.item_location WHERE inv_key = %s", inv_key
+    )
+    return None if item is None else int(item["lead_time_centidays"])

@@ -1,97 +1,130 @@
-"""The buyer's words on reorder proposals; approving one writes the order line that answers it."""
+"""The buyer's words on reorder proposals; approving one writes the order lines that answer it."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime
 from uuid import UUID
 
 from webui.ledger.services import checks
-from webui.ledger.services.errors import Conflict, refuse
-from webui.ledger.services.items import locked_item
-from webui.ledger.services.proposals import (
-    REORDERS,
-    Word,
-    checked_until,
-    locked_proposal,
-    refuse_if_moved,
-    say,
-    write_word,
-)
-from webui.ledger.services.purchasing import place_order_line
-from webui.ledger.services.transactions import Row, execute, fetch_one, ledger_transaction, once
+from webui.ledger.services.errors import Conflict, LedgerError, ServiceError, refuse
+from webui.ledger.services.proposals import REORDERS, Word, checked_until, say
+from webui.ledger.services.reorders_approval import Approval, Approver, Ordered, Part, order_all
+from webui.ledger.services.transactions import Row, ledger_transaction, once
 
 
-def approve_reorder(
+def approve_reorder(  # noqa: PLR0913 -- one keyword per choice of the buyer
     *,
     reorder_id: str,
     shown_revision: int,
     units: int | None = None,
+    supplier: str | None = None,
+    due_on: date | None = None,
+    odd_units_allowed: bool = False,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
     """Order what a proposal asks for, or `units` of it: decision and order line in one transaction.
 
-    Returns `{"line_id", "units", "order_ref", "repeated"}`. A second approval of the same need
-    orders nothing and returns the first one's line with `repeated` true.
+    The line is a draft of the order that collects for its supplier and location; `send_order`
+    sends it. Returns `{"line_id", "units", "order_ref", "repeated"}`. A second approval of the
+    same need orders nothing and returns the first one's line with `repeated` true.
     """
-    word = Word(REORDERS, reorder_id, "approve", shown_revision, actor)
+    parts: tuple[Part, ...] = ()
+    if supplier is not None or due_on is not None:
+        if units is None:
+            refuse("units", None, "needed beside another supplier or day")
+        parts = (Part(units, supplier, due_on),)
+    approval = Approval(reorder_id, shown_revision, units, parts)
+    return _approve_one(approval, Approver(actor, odd_units_allowed), command_id)
+
+
+def split_reorder(  # noqa: PLR0913 -- one keyword per choice of the buyer
+    *,
+    reorder_id: str,
+    shown_revision: int,
+    parts: Sequence[Part],
+    units: int | None = None,
+    odd_units_allowed: bool = False,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Approve one need with several order lines, for suppliers and days of their own.
+
+    Parts add up to `units`, or to what the proposal asks for. The first line alone carries the
+    reorder id. Returns what `approve_reorder` does, and `"line_ids"`.
+    """
+    if not parts:
+        refuse("parts", 0, "at least one part")
+    approval = Approval(reorder_id, shown_revision, units, tuple(parts))
+    return _approve_one(approval, Approver(actor, odd_units_allowed), command_id)
+
+
+def approve_reorders(
+    *,
+    approvals: Sequence[Approval],
+    odd_units_allowed: bool = False,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> list[Row]:
+    """Approve many needs in one transaction; for each of them, in order, what came of it.
+
+    A need that has changed is left alone and says so in `"refused"`; the others are ordered.
+    Each result is `{"reorder_id", "line_id", "units", "order_ref", "repeated", "refused"}`.
+    """
 
     def work() -> Row:
-        row = locked_proposal(REORDERS, reorder_id)
-        if row["decided_action"] == "approve":
-            return _first_approval(row, units)
-        refuse_if_moved(row, word, allowed=("open",))
-        return _order(row, word, units)
+        found = order_all(approvals, Approver(actor, odd_units_allowed))
+        return {
+            "results": [
+                _result(approval, one) for approval, one in zip(approvals, found, strict=True)
+            ]
+        }
 
     with ledger_transaction():
-        return once(command_id, f"approve {reorder_id}", actor, work)
+        results: list[Row] = once(command_id, "approve_reorders", actor, work)["results"]
+    return results
 
 
-def _order(row: Row, word: Word, units: int | None) -> Row:
-    item = locked_item(location=row["location"], sku=row["sku"])
-    ordered = _whole_packs(row["quantity_units"] if units is None else units, item)
-    supplier = row["supplier"] or item["supplier"]
-    if not supplier:
-        refuse("supplier", None, "an order needs a supplier: set one on the item first")
-    decision_id = write_word(row, word, units=ordered)
-    order_ref = f"PO-{decision_id}"
-    line_id = place_order_line(
-        location=row["location"],
-        sku=row["sku"],
-        supplier=supplier,
-        ordered_units=ordered,
-        order_ref=order_ref,
-        reorder_id=word.proposal,
-        actor=word.actor,
-    )
-    execute(
-        "UPDATE app.reorder_proposal SET decided_units = %s WHERE reorder_id = %s",
-        ordered,
-        word.proposal,
-    )
-    return {"line_id": line_id, "units": ordered, "order_ref": order_ref, "repeated": False}
+def approve_automatically(*, approvals: Sequence[Approval]) -> list[Row]:
+    """Approve needs that rules allow, and send their orders; nobody's name stands on them."""
+    with ledger_transaction():
+        found = order_all(approvals, Approver(None, automatic=True))
+        return [_result(approval, one) for approval, one in zip(approvals, found, strict=True)]
 
 
-def _whole_packs(units: int | None, item: Row) -> int:
-    ordered = checks.whole("units", units, 1)
-    pack = int(item["pack_units"])
-    if ordered % pack:
-        refuse("units", ordered, f"a multiple of the pack of {pack}")
-    return ordered
+def _approve_one(approval: Approval, approver: Approver, command_id: UUID | None) -> Row:
+    def work() -> Row:
+        [one] = order_all([approval], approver)
+        if isinstance(one, LedgerError):
+            raise one
+        done = _ordered(one)
+        return done | {"line_ids": list(one.line_ids)} if approval.parts else done
+
+    with ledger_transaction():
+        return once(command_id, f"approve {approval.reorder_id}", approver.actor, work)
 
 
-def _first_approval(row: Row, units: int | None) -> Row:
-    line = fetch_one(
-        "SELECT id, ordered_units, order_ref FROM retail.purchase_order_line WHERE reorder_id = %s",
-        row["reorder_id"],
-    )
-    if line is None or units not in (None, row["decided_units"]):
-        message = f"{row['decided_by']} has already ordered {row['decided_units']}"
-        raise Conflict(message)
+def _ordered(one: Ordered) -> Row:
     return {
-        "line_id": line["id"],
-        "units": line["ordered_units"],
-        "order_ref": line["order_ref"],
-        "repeated": True,
+        "line_id": one.line_ids[0],
+        "units": one.units,
+        "order_ref": one.order_ref,
+        "repeated": one.repeated,
     }
+
+
+def _result(approval: Approval, one: Ordered | LedgerError) -> Row:
+    named: Row = {"reorder_id": approval.reorder_id, "refused": None}
+    match one:
+        case Ordered():
+            return named | _ordered(one)
+        case Conflict():
+            refused = one.what_changed
+        case ServiceError():
+            refused = f"{one.field.replace('_', ' ')}: {one.rule}; got {one.value!r}"
+        case _:
+            refused = str(one)
+    nothing = {"line_id": None, "units": 0, "order_ref": None, "repeated": False}
+    return named | nothing | {"refused": refused}
 
 
 def reject_reorder(

@@ -3,15 +3,17 @@
 from datetime import datetime
 from uuid import UUID
 
-from webui.ledger.services import checks
-from webui.ledger.services.arrivals import Delivered, locked_shipment, log_receipt, write_receipt
+from webui.ledger.services import checks, orders_status
+from webui.ledger.services.arrivals import Delivered, write_receipt
 from webui.ledger.services.errors import Conflict, refuse
-from webui.ledger.services.purchasing import locked_line, open_order_units
+from webui.ledger.services.purchasing import follow_receipts, locked_line, open_order_units
 from webui.ledger.services.transactions import (
     Row,
+    fetch_one,
     happened_or_now,
     insert,
     ledger_transaction,
+    log_action,
     once,
 )
 
@@ -26,8 +28,9 @@ def ship_order_line(
     """Write that a supplier has shipped units of a line: they are in transit. The shipment's id."""
     checks.whole("shipped_units", shipped_units, 1)
     with ledger_transaction():
-        line = _receivable(line_id)
-        return insert(
+        line = locked_line(line_id)
+        orders_status.after(line["status"], "ship", line_id=line_id)
+        shipment_id = insert(
             "shipment_line",
             {
                 **{name: line[name] for name in ("inv_key", "location", "sku")},
@@ -39,6 +42,14 @@ def ship_order_line(
                 "recorded_by": actor,
             },
         )
+        detail = {"shipment": shipment_id, "line": line_id, "units": shipped_units}
+        log_action(
+            actor=actor,
+            action="ship_order",
+            subject=line["inv_key"],
+            detail=detail | {"order": line["order_ref"]},
+        )
+    return shipment_id
 
 
 def receive_shipment(
@@ -46,37 +57,82 @@ def receive_shipment(
     delivered: Delivered,
     shipment_line_id: int | None = None,
     purchase_order_line_id: int | None = None,
+    shown_open_units: int | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
     """Receive goods of an order line, announced (`shipment_line_id`) or not. The shipment's id.
 
     `order_units` = min(delivered, still open on the line), under a lock on that line: extra units
-    enter stock but never lower the order of somebody else.
+    enter stock but never lower the order of somebody else. With `shown_open_units` a line that
+    moved since it was shown is refused, so that two people do not receive one delivery twice.
+    Nothing delivered needs a reason. The last open unit closes the line.
     """
-    delivered.check()
 
     def work() -> Row:
-        if shipment_line_id is None:
-            if purchase_order_line_id is None:
-                refuse("purchase_order_line_id", None, "a shipment or an order line is needed")
-            return {"id": _receive_unannounced(purchase_order_line_id, delivered, actor)}
-        return {"id": _receive_announced(shipment_line_id, delivered, actor)}
+        return {
+            "id": receive_within(
+                delivered=delivered,
+                shipment_line_id=shipment_line_id,
+                purchase_order_line_id=purchase_order_line_id,
+                shown_open_units=shown_open_units,
+                actor=actor,
+            )
+        }
 
     with ledger_transaction():
         return int(once(command_id, "receive_shipment", actor, work)["id"])
 
 
-def _receivable(line_id: int) -> Row:
+def receive_within(
+    *,
+    delivered: Delivered,
+    shipment_line_id: int | None,
+    purchase_order_line_id: int | None,
+    shown_open_units: int | None,
+    actor: str | None,
+) -> int:
+    """`receive_shipment` inside the transaction of the caller."""
+    delivered.check()
+    if delivered.received_units + delivered.damaged_units == 0:
+        checks.text("discrepancy_reason", delivered.discrepancy_reason)
+    if shipment_line_id is not None:
+        return _receive_announced(shipment_line_id, delivered, shown_open_units, actor)
+    if purchase_order_line_id is None:
+        refuse("purchase_order_line_id", None, "a shipment or an order line is needed")
+    return _receive_unannounced(purchase_order_line_id, delivered, shown_open_units, actor)
+
+
+def _receivable(line_id: int, shown_open_units: int | None) -> Row:
+    """The line, locked, with its open units, if it is as it was shown."""
     line = locked_line(line_id)
-    if line["status"] == "draft":
-        message = f"order line {line_id} is a draft: nothing was ordered yet"
+    orders_status.after(line["status"], "receive", line_id=line_id)
+    open_units = open_order_units(line)
+    if shown_open_units is not None and shown_open_units != open_units:
+        message = (
+            f"order line {line_id} had {shown_open_units} units open when it was shown,"
+            f" {open_units} are open now{_last_receipt(line_id)}"
+        )
         raise Conflict(message)
-    return line
+    return line | {"open_units": open_units}
 
 
-def _receive_unannounced(line_id: int, delivered: Delivered, actor: str | None) -> int:
-    line = _receivable(line_id)
+def _last_receipt(line_id: int) -> str:
+    newest = fetch_one(
+        "SELECT recorded_by, received_units + damaged_units AS units FROM retail.shipment_line"
+        " WHERE purchase_order_line_id = %s AND leg = 'supplier_in' AND status = 'received'"
+        " ORDER BY recorded_at DESC, id DESC LIMIT 1",
+        line_id,
+    )
+    if newest is None:
+        return ""
+    return f": {newest['recorded_by'] or 'the system'} has received {newest['units']}"
+
+
+def _receive_unannounced(
+    line_id: int, delivered: Delivered, shown_open_units: int | None, actor: str | None
+) -> int:
+    line = _receivable(line_id, shown_open_units)
     arrived = delivered.received_units + delivered.damaged_units
     shipment_id = insert(
         "shipment_line",
@@ -88,21 +144,54 @@ def _receive_unannounced(line_id: int, delivered: Delivered, actor: str | None) 
             "shipped_units": min(arrived, checks.MOST_UNITS),
             "received_units": delivered.received_units,
             "damaged_units": delivered.damaged_units,
-            "order_units": min(arrived, open_order_units(line)),
+            "order_units": min(arrived, line["open_units"]),
             "received_at": happened_or_now("received_at", delivered.received_at),
             "discrepancy_reason": delivered.discrepancy_reason,
             "recorded_by": actor,
         },
     )
-    log_receipt(line["inv_key"], shipment_id, delivered, actor)
+    follow_receipts(line_id, actor)
+    _log(line, shipment_id, delivered, actor)
     return shipment_id
 
 
-def _receive_announced(shipment_id: int, delivered: Delivered, actor: str | None) -> int:
-    shipment = locked_shipment(shipment_id, "supplier_in")
+def _receive_announced(
+    shipment_id: int, delivered: Delivered, shown_open_units: int | None, actor: str | None
+) -> int:
+    shipment = _announced(shipment_id)
     arrived = delivered.received_units + delivered.damaged_units
     line_id = shipment["purchase_order_line_id"]
-    order_units = 0 if line_id is None else min(arrived, open_order_units(_receivable(line_id)))
+    line = None if line_id is None else _receivable(line_id, shown_open_units)
+    order_units = 0 if line is None else min(arrived, line["open_units"])
     write_receipt(shipment_id, delivered, order_units, actor)
-    log_receipt(shipment["inv_key"], shipment_id, delivered, actor)
+    if line is not None:
+        follow_receipts(line_id, actor)
+    _log(line or shipment, shipment_id, delivered, actor)
     return shipment_id
+
+
+def _announced(shipment_id: int) -> Row:
+    """The row of a shipment that is still to be received, locked until the transaction ends."""
+    shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
+    if shipment is None or shipment["leg"] != "supplier_in":
+        refuse("shipment_line_id", shipment_id, "no such supplier_in line")
+    if shipment["status"] == "received":
+        who = shipment["recorded_by"] or "the system"
+        message = (
+            f"shipment line {shipment_id} is received already, {shipment['received_units']} by"
+            f" {who}; a line is received once"
+        )
+        raise Conflict(message)
+    return shipment
+
+
+def _log(row: Row, shipment_id: int, delivered: Delivered, actor: str | None) -> None:
+    detail = {
+        "shipment": shipment_id,
+        "line": row["id"] if "order_ref" in row else None,
+        "order": row.get("order_ref"),
+        "received": delivered.received_units,
+        "damaged": delivered.damaged_units,
+        "reason": delivered.discrepancy_reason,
+    }
+    log_action(actor=actor, action="receive", subject=row["inv_key"], detail=detail)

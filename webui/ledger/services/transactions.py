@@ -142,6 +142,21 @@ def log_action(
     )
 
 
+def log_actions(
+    *, actor: str | None, entries: Sequence[tuple[str, str, Mapping[str, object]]]
+) -> None:
+    """Append many actions of one person, each as (action, subject, detail), in one statement."""
+    execute(
+        "INSERT INTO app.action_log (actor, action, subject, detail)"
+        " SELECT %s, action, subject, detail::jsonb"
+        " FROM unnest(%s::text[], %s::text[], %s::text[]) AS said (action, subject, detail)",
+        actor,
+        [action for action, _, _ in entries],
+        [subject for _, subject, _ in entries],
+        [json.dumps(dict(detail), default=str) for _, _, detail in entries],
+    )
+
+
 def once(
     command_id: UUID | None,
     kind: str,

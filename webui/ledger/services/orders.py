@@ -1,0 +1,181 @@
+"""Orders: the lines that go to one supplier for one location, collected as drafts and sent as one.
+
+`app.purchase_order` names the order and is what approvals and the sending lock; its status is the
+status of its lines. Lines under another `order_ref` (imports, other systems) have no such row and
+are sent the same way.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from webui.ledger.services import orders_status
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.purchasing import due_day_of
+from webui.ledger.services.purchasing_terms import Terms, terms_of
+from webui.ledger.services.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_all,
+    fetch_one,
+    fetch_value,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+_DRAFT = """
+SELECT order_ref FROM app.purchase_order
+WHERE supplier = %s AND location = %s AND sent_at IS NULL FOR UPDATE
+"""
+_OPEN = """
+INSERT INTO app.purchase_order (supplier, location, opened_by) VALUES (%s, %s, %s)
+ON CONFLICT (supplier, location) WHERE sent_at IS NULL DO UPDATE SET supplier = excluded.supplier
+RETURNING order_ref
+"""
+_OPEN_SENT = """
+INSERT INTO app.purchase_order (supplier, location, opened_by, is_automatic, sent_at, sent_by)
+VALUES (%s, %s, %s, true, clock_timestamp(), %s) RETURNING order_ref
+"""
+
+
+def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
+    """The order that collects drafts for this supplier and location, locked; its `order_ref`.
+
+    Sending takes the same lock, so a line joins an order before it is sent, or the next one.
+    """
+    # Asked first, so that numbers of orders have no gap for each line that joins one.
+    found = fetch_one(_DRAFT, supplier, location)
+    if found is not None:
+        return str(found["order_ref"])
+    return str(fetch_value(_OPEN, supplier, location, actor))
+
+
+def automatic_order(*, supplier: str, location: str) -> str:
+    """A new order that is sent at once, because no person will come to send it."""
+    return str(fetch_value(_OPEN_SENT, supplier, location, None, None))
+
+
+def send_order(
+    *,
+    order_ref: str,
+    below_minimum_allowed: bool = False,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Send every draft line of an order: from now on it is the supplier's.
+
+    Lead times count from here, and a line without a due day gets one. Refused for a supplier that
+    is not active, and below its minimum order value unless that is allowed.
+    Returns `{"order_ref", "lines", "units", "value_minor"}`.
+    """
+
+    def work() -> Row:
+        _lock_order(order_ref)
+        lines = _drafts(order_ref)
+        _refuse_moved(order_ref, lines, shown_version)
+        _refuse_terms(order_ref, lines, allowed=below_minimum_allowed)
+        now = database_now()
+        for line in lines:
+            _send_line(line, now, actor)
+        execute(
+            "UPDATE app.purchase_order SET sent_at = %s, sent_by = %s WHERE order_ref = %s",
+            now,
+            actor,
+            order_ref,
+        )
+        done = {"order_ref": order_ref, "lines": len(lines), **_totals(lines)}
+        log_action(
+            actor=actor,
+            action="send_order",
+            subject=order_ref,
+            detail={"order": order_ref, **done},
+            command_id=command_id,
+        )
+        return done
+
+    with ledger_transaction():
+        return once(command_id, f"send_order {order_ref}", actor, work)
+
+
+def _lock_order(order_ref: str) -> None:
+    fetch_one("SELECT number FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref)
+
+
+def _drafts(order_ref: str) -> list[Row]:
+    lines = fetch_all(
+        "SELECT * FROM retail.purchase_order_line WHERE order_ref = %s AND status = 'draft'"
+        " ORDER BY id FOR UPDATE",
+        order_ref,
+    )
+    if lines:
+        return lines
+    sent = fetch_one(
+        "SELECT sent_by, sent_at FROM app.purchase_order WHERE order_ref = %s", order_ref
+    )
+    if sent is None or sent["sent_at"] is None:
+        refuse("order_ref", order_ref, "an order with at least one draft line")
+    who = sent["sent_by"] or "the system"
+    message = f"{who} has already sent {order_ref} at {sent['sent_at']:%Y-%m-%d %H:%M} UTC"
+    raise Conflict(message)
+
+
+def _refuse_moved(order_ref: str, lines: Sequence[Row], shown_version: str | None) -> None:
+    if shown_version is None or shown_version == version_of_drafts(lines):
+        return
+    newest = max(lines, key=lambda line: line["recorded_at"])
+    who = newest["recorded_by"] or "the system"
+    message = (
+        f"{order_ref} has changed since it was shown, by {who}: now {len(lines)} draft lines,"
+        f" {_totals(lines)['units']} units"
+    )
+    raise Conflict(message)
+
+
+def version_of_drafts(lines: Sequence[Row]) -> str:
+    """What changes when a draft line of an order is added, changed, sent or deleted."""
+    newest = max((line["recorded_at"].isoformat() for line in lines), default="")
+    return f"{len(lines)}@{newest}"
+
+
+def _refuse_terms(order_ref: str, lines: Sequence[Row], *, allowed: bool) -> None:
+    all_terms = terms_of({line["supplier"] for line in lines})
+    for terms in all_terms.values():
+        refuse_inactive(terms)
+    least = max(terms.minimum_order_minor for terms in all_terms.values())
+    value = _totals(lines)["value_minor"]
+    if value < least and not allowed:
+        rule = (
+            f"worth {least} minor units or more, the supplier's minimum, or sent knowingly below it"
+        )
+        refuse("order", f"{order_ref} worth {value}", rule)
+
+
+def refuse_inactive(terms: Terms) -> None:
+    """Raise `ServiceError` for a supplier that nobody may order from."""
+    if not terms.is_active:
+        refuse("supplier", terms.code, "an active supplier; choose another one for this order")
+
+
+def _totals(lines: Sequence[Row]) -> dict[str, int]:
+    return {
+        "units": sum(int(line["ordered_units"]) for line in lines),
+        "value_minor": sum(
+            int(line["ordered_units"]) * int(line["cost_minor"] or 0) for line in lines
+        ),
+    }
+
+
+def _send_line(line: Row, now: datetime, actor: str | None) -> None:
+    status = orders_status.after(line["status"], "send", line_id=line["id"])
+    execute(
+        "UPDATE retail.purchase_order_line SET status = %s, ordered_at = %s, due_on = %s,"
+        " recorded_by = %s WHERE id = %s",
+        status,
+        now,
+        line["due_on"] or due_day_of(line, now),
+        actor,
+        line["id"],
+    )

@@ -1,0 +1,203 @@
+"""Receipts against orders: many lines at once, goods refused at the door, a receipt put right.
+
+A correction updates the receipt's own row: capture publishes before and after, so the fold takes
+the old effect back and adds the new one in one step. After 48 h the goods have long been sold from
+and counted, and a correction is a booking of its own: an adjustment.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from webui.ledger.services import checks, orders_status
+from webui.ledger.services.arrivals import Delivered
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.purchasing import follow_receipts, locked_line
+from webui.ledger.services.shipments import receive_within
+from webui.ledger.services.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_all,
+    fetch_one,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+CORRECTABLE_FOR: Final = timedelta(hours=48)
+MOST_LINES: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LineReceipt:
+    """What arrived for one line of an order, announced or not, and what was shown as open."""
+
+    line_id: int
+    delivered: Delivered
+    shipment_line_id: int | None = None
+    shown_open_units: int | None = None
+
+
+def receive_order(
+    *,
+    receipts: Sequence[LineReceipt],
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> list[int]:
+    """Receive several lines of a delivery together or not at all; the ids of the receipts."""
+    if not 1 <= len(receipts) <= MOST_LINES:
+        refuse("receipts", len(receipts), f"1 to {MOST_LINES} lines")
+
+    def work() -> Row:
+        # In one order, so that two deliveries that share lines wait for each other in a row.
+        by_line = sorted(enumerate(receipts), key=lambda pair: (pair[1].line_id, pair[0]))
+        ids = {number: _receive(receipt, actor) for number, receipt in by_line}
+        return {"ids": [ids[number] for number in range(len(receipts))]}
+
+    with ledger_transaction():
+        found: list[int] = once(command_id, "receive_order", actor, work)["ids"]
+    return found
+
+
+def _receive(receipt: LineReceipt, actor: str | None) -> int:
+    return receive_within(
+        delivered=receipt.delivered,
+        shipment_line_id=receipt.shipment_line_id,
+        purchase_order_line_id=receipt.line_id,
+        shown_open_units=receipt.shown_open_units,
+        actor=actor,
+    )
+
+
+def refuse_delivery(
+    *,
+    line_id: int,
+    reason: str,
+    shipment_line_id: int | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Send goods back at the door: nothing is received, the order stays open, the reason stays."""
+    given = checks.text("reason", reason)
+    delivered = Delivered(0, 0, discrepancy_reason=f"refused: {given}")
+    receipt = LineReceipt(line_id, delivered, shipment_line_id)
+    return receive_order(receipts=[receipt], actor=actor, command_id=command_id)[0]
+
+
+def correct_receipt(
+    *,
+    shipment_line_id: int,
+    delivered: Delivered,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Put one's own receipt right within 48 h; the order line follows under its lock.
+
+    `received_at` stays unless a new one is given. Returns `{"shipment_id", "order_units",
+    "open_units"}`.
+    """
+    delivered.check()
+
+    def work() -> Row:
+        receipt = _own_fresh_receipt(shipment_line_id, shown_version, actor)
+        line_id = receipt["purchase_order_line_id"]
+        arrived = delivered.received_units + delivered.damaged_units
+        if arrived == 0:
+            checks.text("discrepancy_reason", delivered.discrepancy_reason)
+        order_units, open_units = 0, 0
+        if line_id is not None:
+            line = locked_line(line_id)
+            promised = _open_without(line, receipt)
+            order_units = min(arrived, promised)
+            open_units = promised - order_units
+        _rewrite(receipt, delivered, order_units, actor)
+        if line_id is not None:
+            follow_receipts(line_id, actor)
+        return {
+            "shipment_id": shipment_line_id,
+            "order_units": order_units,
+            "open_units": open_units,
+        }
+
+    with ledger_transaction():
+        return once(command_id, f"correct_receipt {shipment_line_id}", actor, work)
+
+
+def _own_fresh_receipt(shipment_id: int, shown_version: str | None, actor: str | None) -> Row:
+    receipt = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
+    if receipt is None or receipt["leg"] != "supplier_in":
+        refuse("shipment_line_id", shipment_id, "no such receipt from a supplier")
+    if receipt["status"] != "received":
+        message = f"shipment line {shipment_id} is not received yet: receive it instead"
+        raise Conflict(message)
+    if receipt["recorded_by"] != actor:
+        who = receipt["recorded_by"] or "the system"
+        rule = f"only {who}, who received it, may correct it; book an adjustment instead"
+        refuse("actor", actor, rule)
+    refuse_old_receipt(receipt, database_now())
+    if shown_version is not None and receipt["recorded_at"].isoformat() != shown_version:
+        message = (
+            f"shipment line {shipment_id} has changed since it was shown: now"
+            f" {receipt['received_units']} received, {receipt['damaged_units']} damaged"
+        )
+        raise Conflict(message)
+    return receipt
+
+
+def refuse_old_receipt(receipt: Row, now: datetime) -> None:
+    """Raise `Conflict` for a receipt whose goods arrived more than 48 h ago."""
+    if not is_correctable(receipt["received_at"], now):
+        message = (
+            f"shipment line {receipt['id']} was received more than 48 h ago and stays as it is;"
+            " book an adjustment for what is different"
+        )
+        raise Conflict(message)
+
+
+def is_correctable(received_at: datetime, now: datetime) -> bool:
+    """Whether a receipt may still be corrected: up to and with 48 h after the goods arrived."""
+    return now - received_at <= CORRECTABLE_FOR
+
+
+def _open_without(line: Row, receipt: Row) -> int:
+    """Units of a line that were open if this receipt had not been."""
+    received = fetch_all(
+        "SELECT order_units FROM retail.shipment_line WHERE purchase_order_line_id = %s"
+        " AND leg = 'supplier_in' AND id <> %s",
+        line["id"],
+        receipt["id"],
+    )
+    promised = line["confirmed_units"]
+    return orders_status.open_units(
+        ordered=int(line["ordered_units"]),
+        confirmed=None if promised is None else int(promised),
+        cancelled=int(line["cancelled_units"]),
+        received_for_order=sum(int(row["order_units"]) for row in received),
+    )
+
+
+def _rewrite(receipt: Row, delivered: Delivered, order_units: int, actor: str | None) -> None:
+    execute(
+        "UPDATE retail.shipment_line SET received_units = %s, damaged_units = %s,"
+        " order_units = %s, received_at = %s, discrepancy_reason = %s, recorded_by = %s"
+        " WHERE id = %s",
+        delivered.received_units,
+        delivered.damaged_units,
+        order_units,
+        delivered.received_at or receipt["received_at"],
+        delivered.discrepancy_reason,
+        actor,
+        receipt["id"],
+    )
+    detail = {
+        "shipment": receipt["id"],
+        "line": receipt["purchase_order_line_id"],
+        "received": [receipt["received_units"], delivered.received_units],
+        "damaged": [receipt["damaged_units"], delivered.damaged_units],
+        "reason": delivered.discrepancy_reason,
+    }
+    log_action(actor=actor, action="correct_receipt", subject=receipt["inv_key"], detail=detail)
