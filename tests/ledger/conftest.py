@@ -18,6 +18,7 @@ EMPTIED = (
     *("retail.product", "retail.location", "retail.supplier"),
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
     "app.purchase_order",
+    *("app.count_entry", "app.count_sheet", "app.adjustment_request"),
     *("read_model.stock", "read_model.service_heartbeat"),
 )
 

@@ -1,10 +1,150 @@
-"""Counts, transfers and adjustments as people work with them."""
+"""Counts, transfers and adjustments as people work with them: who counted, who approved, what waits.
 
-from typing import Any, ClassVar
+The new columns of captured tables say who and what was expected; no rule reads them. What is only
+being worked on stands in `app`: a sheet's entries become draft counts when the sheet is handed in,
+a request becomes an adjustment when somebody else has approved it.
+"""
+
+from importlib import import_module
 
 from django.db import migrations
+
+UNPRINTABLE = import_module("webui.ledger.migrations.0002_facts").UNPRINTABLE
+
+COLUMNS = """
+ALTER TABLE retail.stock_count
+    ADD COLUMN counted_by text,
+    ADD COLUMN approved_by text,
+    ADD COLUMN expected_units bigint,
+    ADD COLUMN recount_of bigint,
+    ADD COLUMN recount_asked boolean NOT NULL DEFAULT false,
+    ADD COLUMN sheet_id bigint,
+    ADD CONSTRAINT stock_count_four_eyes CHECK (approved_by <> counted_by);
+CREATE INDEX stock_count_waiting ON retail.stock_count (location, inv_key) WHERE status = 'draft';
+ALTER TABLE retail.shipment_line ADD COLUMN due_on date;
+CREATE INDEX shipment_line_moving ON retail.shipment_line (location, id)
+    WHERE leg = 'transfer_in' AND status <> 'received';
+ALTER TABLE app.setting ADD COLUMN adjustment_limit_minor bigint NOT NULL DEFAULT 10000
+    CHECK (adjustment_limit_minor BETWEEN 0 AND 100000000000);
+"""
+
+ITEM = f"""
+    location text NOT NULL CHECK (location ~ '^[A-Z0-9-]{{1,24}}$'),
+    sku text NOT NULL CHECK (char_length(sku) BETWEEN 1 AND 32 AND sku !~ '^ | $'
+                             AND sku !~ '{UNPRINTABLE}'),
+"""
+
+TABLES = f"""
+CREATE TABLE app.count_sheet (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    location text NOT NULL CHECK (location ~ '^[A-Z0-9-]{{1,24}}$'),
+    opened_by text NOT NULL,
+    opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    submitted_at timestamptz
+);
+CREATE INDEX count_sheet_open ON app.count_sheet (opened_by, id) WHERE submitted_at IS NULL;
+
+CREATE TABLE app.count_entry (
+    entry_id uuid PRIMARY KEY,
+    sheet_id bigint NOT NULL REFERENCES app.count_sheet ON DELETE CASCADE,
+    sku text NOT NULL,
+    units bigint NOT NULL CHECK (units BETWEEN 0 AND 1000000),
+    counted_at timestamptz NOT NULL,
+    number bigint GENERATED ALWAYS AS IDENTITY,
+    is_undone boolean NOT NULL DEFAULT false,
+    count_id bigint
+);
+CREATE INDEX count_entry_sheet ON app.count_entry (sheet_id, number);
+
+CREATE TABLE app.adjustment_request (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    {ITEM}
+    reason text NOT NULL,
+    quantity_units bigint NOT NULL CHECK (quantity_units BETWEEN 1 AND 1000000),
+    occurred_at timestamptz NOT NULL CHECK (occurred_at >= '2000-01-01 00:00:00+00'),
+    value_minor bigint,
+    note text NOT NULL DEFAULT '',
+    status text NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'approved', 'refused')),
+    requested_by text NOT NULL,
+    requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    decided_by text,
+    decided_at timestamptz,
+    decision_reason text,
+    adjustment_id bigint,
+    CONSTRAINT adjustment_request_four_eyes CHECK (decided_by <> requested_by OR status = 'refused'),
+    CONSTRAINT adjustment_request_decided CHECK ((status = 'waiting') = (decided_by IS NULL)),
+    CONSTRAINT adjustment_request_posted CHECK ((status = 'approved') = (adjustment_id IS NOT NULL))
+);
+CREATE INDEX adjustment_request_waiting ON app.adjustment_request (location, id)
+    WHERE status = 'waiting';
+
+GRANT SELECT, INSERT, UPDATE ON app.count_sheet, app.count_entry, app.adjustment_request TO app_rw;
+GRANT SELECT ON app.count_sheet, app.count_entry, app.adjustment_request TO app_ro;
+"""
+
+# On-hand by all other facts up to a count's second (docs/domain.md 2.4): the last approved count
+# before it, and what moved since; of two counts of one second the lower id comes first.
+FUNCTIONS = """
+CREATE FUNCTION app.expected_at(
+    item text, at_second timestamptz, count_id bigint,
+    OUT expected_units bigint, OUT stock_known boolean
+) LANGUAGE sql STABLE AS $$
+WITH base AS (
+    SELECT units, date_trunc('second', least(occurred_at, recorded_at)) AS at
+    FROM retail.stock_count
+    WHERE inv_key = $1 AND status = 'approved'
+      AND (date_trunc('second', least(occurred_at, recorded_at)), id) < ($2, $3)
+    ORDER BY 2 DESC, id DESC LIMIT 1
+), moved AS (
+    SELECT least(occurred_at, recorded_at) AS at,
+           CASE WHEN quantity_units > 0 OR condition = 'resaleable' THEN -quantity_units ELSE 0 END
+               AS units
+    FROM retail.sale_line WHERE inv_key = $1
+    UNION ALL
+    SELECT least(received_at, recorded_at), received_units FROM retail.shipment_line
+    WHERE inv_key = $1 AND leg <> 'transfer_out' AND status = 'received'
+    UNION ALL
+    SELECT least(shipped_at, recorded_at), -shipped_units FROM retail.shipment_line
+    WHERE inv_key = $1 AND leg = 'transfer_out' AND status = 'shipped'
+    UNION ALL
+    SELECT least(occurred_at, recorded_at),
+           CASE WHEN reason IN ('found', 'correction_up', 'repair') THEN quantity_units
+                WHEN reason IN ('dispose', 'vendor_return_damaged') THEN 0
+                ELSE -quantity_units END
+    FROM retail.stock_adjustment WHERE inv_key = $1
+)
+SELECT coalesce((SELECT units FROM base), 0) + coalesce(sum(units), 0)::bigint,
+       EXISTS (SELECT FROM base)
+FROM moved
+WHERE date_trunc('second', at) <= $2
+  AND date_trunc('second', at) > coalesce((SELECT at FROM base), '-infinity')
+$$;
+
+CREATE FUNCTION app.count_tolerance(expected_units bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+RETURN greatest(2, ceil(expected_units / 10.0))::bigint;
+"""
+
+REVERSE = """
+DROP FUNCTION app.count_tolerance(bigint);
+DROP FUNCTION app.expected_at(text, timestamptz, bigint);
+DROP TABLE app.adjustment_request;
+DROP TABLE app.count_entry;
+DROP TABLE app.count_sheet;
+ALTER TABLE app.setting DROP COLUMN adjustment_limit_minor;
+DROP INDEX retail.shipment_line_moving;
+ALTER TABLE retail.shipment_line DROP COLUMN due_on;
+DROP INDEX retail.stock_count_waiting;
+ALTER TABLE retail.stock_count
+    DROP CONSTRAINT stock_count_four_eyes,
+    DROP COLUMN counted_by,
+    DROP COLUMN approved_by,
+    DROP COLUMN expected_units,
+    DROP COLUMN recount_of,
+    DROP COLUMN recount_asked,
+    DROP COLUMN sheet_id;
+"""
 
 
 class Migration(migrations.Migration):
     dependencies = [("ledger", "0009_purchase_orders")]
-    operations: ClassVar[list[Any]] = []
+    operations = [migrations.RunSQL([COLUMNS + TABLES + FUNCTIONS], [REVERSE])]

@@ -4,7 +4,25 @@ A service checks what a person could get wrong, takes the locks that the rule ne
 facts. What follows from the facts is the workers' business; it comes back by change capture.
 """
 
+from webui.ledger.services.adjustments import (
+    Asked,
+    Wanted,
+    approve_adjustment,
+    refuse_adjustment,
+    request_adjustment,
+    set_adjustment_limit,
+)
 from webui.ledger.services.arrivals import Delivered
+from webui.ledger.services.count_sheets import (
+    Entry,
+    Refused,
+    Submitted,
+    add_entries,
+    open_sheet,
+    submit_sheet,
+    undo_entry,
+)
+from webui.ledger.services.counts import Approved, approve_waiting_count, ask_for_recount
 from webui.ledger.services.errors import Conflict, LedgerError, ServiceError
 from webui.ledger.services.history import (
     PastAdjustment,
@@ -70,12 +88,24 @@ from webui.ledger.services.repricing import approve_price, reject_price, snooze_
 from webui.ledger.services.sales import Recorded, SaleRow, record_sale, record_sales
 from webui.ledger.services.shipments import receive_shipment, ship_order_line
 from webui.ledger.services.stock import adjust, approve_count, void_count
-from webui.ledger.services.transfers import Transfer, receive_transfer, ship_transfer
+from webui.ledger.services.transfers import (
+    Route,
+    Transfer,
+    cancel_transfer,
+    correct_transfer_receipt,
+    plan_transfer,
+    receive_transfer,
+    ship_planned_transfer,
+    ship_transfer,
+)
 
 __all__ = [
     "Approval",
+    "Approved",
+    "Asked",
     "Conflict",
     "Delivered",
+    "Entry",
     "FirstPrice",
     "LedgerError",
     "LineReceipt",
@@ -88,20 +118,30 @@ __all__ = [
     "PastTransfer",
     "RangedItem",
     "Recorded",
+    "Refused",
+    "Route",
     "SaleRow",
     "ServiceError",
     "ShortLine",
+    "Submitted",
     "Transfer",
+    "Wanted",
+    "add_entries",
     "adjust",
+    "approve_adjustment",
     "approve_count",
     "approve_price",
     "approve_reorder",
     "approve_reorders",
+    "approve_waiting_count",
+    "ask_for_recount",
     "cancel_order_units",
+    "cancel_transfer",
     "change_order_line",
     "close_past_lines",
     "confirm_order_line",
     "correct_receipt",
+    "correct_transfer_receipt",
     "delete_order_line",
     "is_past_written",
     "keep_past",
@@ -110,7 +150,9 @@ __all__ = [
     "name_locations",
     "name_products",
     "name_suppliers",
+    "open_sheet",
     "place_order_line",
+    "plan_transfer",
     "range_item",
     "range_items",
     "receive_order",
@@ -124,13 +166,16 @@ __all__ = [
     "record_past_transfers",
     "record_sale",
     "record_sales",
+    "refuse_adjustment",
     "refuse_delivery",
     "reject_price",
     "reject_reorder",
+    "request_adjustment",
     "restore_order_units",
     "resume_reorder",
     "roll_back_price",
     "send_order",
+    "set_adjustment_limit",
     "set_first_prices",
     "set_policies",
     "set_policy",
@@ -138,9 +183,12 @@ __all__ = [
     "set_price_kill_switch",
     "set_supplier_terms",
     "ship_order_line",
+    "ship_planned_transfer",
     "ship_transfer",
     "snooze_price",
     "snooze_reorder",
     "split_reorder",
+    "submit_sheet",
+    "undo_entry",
     "void_count",
 ]

@@ -1,6 +1,6 @@
 """Counts and adjustments: what people found, and what they booked because of it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -8,6 +8,7 @@ from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
     Row,
+    database_now,
     execute,
     fetch_one,
     happened_or_now,
@@ -17,6 +18,7 @@ from webui.ledger.services.transactions import (
     once,
 )
 
+VOIDABLE: Final = timedelta(hours=48)
 COUNT_KINDS: Final = ("opening", "cycle", "recount")
 ADJUSTMENT_REASONS: Final = (
     "theft",
@@ -71,25 +73,34 @@ def approve_count(  # noqa: PLR0913 -- one keyword per column
         return int(once(command_id, "approve_count", actor, work)["id"])
 
 
-def void_count(*, count_id: int, actor: str | None = None) -> None:
-    """Take an approved count back; SQL refuses it when the count is older than 48 h."""
-    with ledger_transaction():
+def void_count(
+    *, count_id: int, actor: str | None = None, reason: str = "", command_id: UUID | None = None
+) -> None:
+    """Take a count back, draft or approved; an approved one of more than 48 h ago stays."""
+
+    def work() -> Row:
         count = fetch_one(
-            "SELECT inv_key, status FROM retail.stock_count WHERE id = %s FOR UPDATE", count_id
+            "SELECT inv_key, status, occurred_at FROM retail.stock_count WHERE id = %s FOR UPDATE",
+            count_id,
         )
         if count is None:
             refuse("count_id", count_id, "no such count")
         if count["status"] == "void":
             message = f"count {count_id} is void already"
             raise Conflict(message)
+        if count["status"] == "approved" and count["occurred_at"] < database_now() - VOIDABLE:
+            refuse("count_id", count_id, "a count older than 48 h stays; count again")
         execute(
             "UPDATE retail.stock_count SET status = 'void', recorded_by = %s WHERE id = %s",
             actor,
             count_id,
         )
-        log_action(
-            actor=actor, action="void_count", subject=count["inv_key"], detail={"count": count_id}
-        )
+        detail = {"count": count_id, "was": count["status"], "reason": reason}
+        log_action(actor=actor, action="void_count", subject=count["inv_key"], detail=detail)
+        return {}
+
+    with ledger_transaction():
+        once(command_id, "void_count", actor, work)
 
 
 def adjust(  # noqa: PLR0913 -- one keyword per column
@@ -102,27 +113,52 @@ def adjust(  # noqa: PLR0913 -- one keyword per column
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Book a correction; the reason decides which bucket moves and in which direction. Its id."""
-    inv_key = checks.key(location, sku)
-    checks.one_of("reason", reason, ADJUSTMENT_REASONS)
-    checks.whole("quantity_units", quantity_units, 1)
+    """Book a correction; the reason decides which bucket moves and in which direction. Its id.
+
+    Whatever it is worth: people ask with `request_adjustment`, which knows the limit.
+    """
 
     def work() -> Row:
-        adjustment_id = insert(
-            "stock_adjustment",
-            {
-                "inv_key": inv_key,
-                "location": location,
-                "sku": sku,
-                "reason": reason,
-                "quantity_units": quantity_units,
-                "occurred_at": happened_or_now("occurred_at", occurred_at),
-                "recorded_by": actor,
-            },
-        )
-        detail = {"reason": reason, "units": quantity_units, "adjustment": adjustment_id}
-        log_action(actor=actor, action="adjust", subject=inv_key, detail=detail)
-        return {"id": adjustment_id}
+        return {
+            "id": book_adjustment(
+                location=location,
+                sku=sku,
+                reason=reason,
+                quantity_units=quantity_units,
+                occurred_at=occurred_at,
+                actor=actor,
+            )
+        }
 
     with ledger_transaction():
         return int(once(command_id, "adjust", actor, work)["id"])
+
+
+def book_adjustment(
+    *,
+    location: str,
+    sku: str,
+    reason: str,
+    quantity_units: int,
+    occurred_at: datetime | None,
+    actor: str | None,
+) -> int:
+    """Write the row of an adjustment and its entry in the log, inside a transaction. Its id."""
+    inv_key = checks.key(location, sku)
+    checks.one_of("reason", reason, ADJUSTMENT_REASONS)
+    checks.whole("quantity_units", quantity_units, 1)
+    adjustment_id = insert(
+        "stock_adjustment",
+        {
+            "inv_key": inv_key,
+            "location": location,
+            "sku": sku,
+            "reason": reason,
+            "quantity_units": quantity_units,
+            "occurred_at": happened_or_now("occurred_at", occurred_at),
+            "recorded_by": actor,
+        },
+    )
+    detail = {"reason": reason, "units": quantity_units, "adjustment": adjustment_id}
+    log_action(actor=actor, action="adjust", subject=inv_key, detail=detail)
+    return adjustment_id

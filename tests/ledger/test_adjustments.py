@@ -1,0 +1,149 @@
+"""Adjustments: direction by reason, worth by cost, and two people above the limit."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from inventory.parsing import ADJUSTMENT_REASONS
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.rows import NOON, write
+from webui.ledger import services
+from webui.ledger.services import Conflict, ServiceError, Wanted, adjustments, stock
+
+
+@pytest.fixture
+def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
+    """L|S at 4.00 a unit; two people from 100.01 on."""
+    write(ledger, "item_location", cost_minor=400)
+    ledger.execute("UPDATE app.setting SET adjustment_limit_minor = 10000")
+    return ledger
+
+
+def wanted(units: int = 25, **changes: Any) -> Wanted:
+    given = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": units}
+    return Wanted(**(given | changes))
+
+
+def booked(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT reason, quantity_units, recorded_by FROM retail.stock_adjustment ORDER BY id"
+    ).fetchall()
+
+
+def test_what_is_worth_the_limit_is_booked_at_once(shelf: psycopg.Connection) -> None:
+    asked = services.request_adjustment(wanted=wanted(25), actor="ann")
+
+    assert (asked.request_id, asked.value_minor) == (None, 10_000)
+    assert booked(shelf) == [("theft", 25, "ann")]
+
+
+def test_what_is_worth_more_waits_for_somebody_else(shelf: psycopg.Connection) -> None:
+    asked = services.request_adjustment(wanted=wanted(26, occurred_at=NOON), actor="ann")
+
+    assert asked.request_id is not None
+    assert (asked.adjustment_id, asked.value_minor, booked(shelf)) == (None, 10_400, [])
+    with pytest.raises(ServiceError, match="another person"):
+        services.approve_adjustment(request_id=asked.request_id, actor="ann")
+    services.approve_adjustment(request_id=asked.request_id, actor="max")
+    assert booked(shelf) == [("theft", 26, "max")]
+    found = shelf.execute("SELECT occurred_at FROM retail.stock_adjustment").fetchone()
+    assert found == (NOON,)
+
+
+def test_without_a_known_cost_every_adjustment_waits(ledger: psycopg.Connection) -> None:
+    asked = services.request_adjustment(wanted=wanted(1), actor="ann")
+
+    assert (asked.adjustment_id, asked.value_minor) == (None, None)
+
+
+def test_a_limit_of_nothing_means_always_two_people(shelf: psycopg.Connection) -> None:
+    services.set_adjustment_limit(limit_minor=0, actor="max")
+
+    assert services.request_adjustment(wanted=wanted(1), actor="ann").request_id is not None
+
+
+def test_a_refused_request_is_never_booked(shelf: psycopg.Connection) -> None:
+    request = services.request_adjustment(wanted=wanted(1000), actor="ann").request_id
+    assert request is not None
+
+    services.refuse_adjustment(request_id=request, reason="counted wrong", actor="max")
+
+    with pytest.raises(Conflict, match="refused by max"):
+        services.approve_adjustment(request_id=request, actor="moe")
+    assert booked(shelf) == []
+
+
+def test_two_approvals_of_one_request_book_it_once(shelf: psycopg.Connection) -> None:
+    request = services.request_adjustment(wanted=wanted(1000), actor="ann").request_id
+    assert request is not None
+
+    results = at_the_same_time(
+        lambda: services.approve_adjustment(request_id=request, actor="max"),
+        lambda: services.approve_adjustment(request_id=request, actor="moe"),
+    )
+
+    assert sum(isinstance(result, Conflict) for result in results) == 1
+    assert len(booked(shelf)) == 1
+
+
+def test_the_same_request_sent_twice_is_booked_once(shelf: psycopg.Connection) -> None:
+    command = uuid4()
+
+    first, second = (
+        services.request_adjustment(wanted=wanted(1), actor="ann", command_id=command)
+        for _ in range(2)
+    )
+
+    assert first == second
+    assert len(booked(shelf)) == 1
+
+
+def test_a_future_time_is_clamped_when_it_is_asked_for(shelf: psycopg.Connection) -> None:
+    found = shelf.execute("SELECT clock_timestamp()").fetchone()
+    assert found is not None
+    asked = services.request_adjustment(
+        wanted=wanted(1000, occurred_at=found[0] + timedelta(days=1)), actor="ann"
+    )
+
+    row = shelf.execute(
+        "SELECT occurred_at <= clock_timestamp() FROM app.adjustment_request WHERE id = %s",
+        [asked.request_id],
+    ).fetchone()
+    assert row == (True,)
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("reason", {"reason": "because"}),
+        ("quantity_units", {"quantity_units": 0}),
+        ("quantity_units", {"quantity_units": 1_000_001}),
+        ("sku", {"sku": "a|b"}),
+        ("location", {"location": "l"}),
+        ("note", {"note": "x" * 501}),
+    ],
+)
+def test_a_wrong_request_names_its_field(
+    shelf: psycopg.Connection, field: str, changes: dict[str, Any]
+) -> None:
+    with pytest.raises(ServiceError) as refusal:
+        services.request_adjustment(wanted=wanted(**changes), actor="ann")
+
+    assert refusal.value.field == field
+
+
+@pytest.mark.parametrize("reason", ADJUSTMENT_REASONS)
+def test_the_direction_of_a_reason_is_the_folds(shelf: psycopg.Connection, reason: str) -> None:
+    services.adjust(location="L", sku="S", reason=reason, quantity_units=3)
+
+    found = shelf.execute(
+        "SELECT expected_units FROM app.expected_at('L|S', clock_timestamp(), 1)"
+    ).fetchone()
+    assert found == (3 * adjustments.on_hand_sign(reason),)
+
+
+def test_services_and_fold_know_the_same_reasons() -> None:
+    assert stock.ADJUSTMENT_REASONS == ADJUSTMENT_REASONS

@@ -1,0 +1,208 @@
+"""Adjustments as people ask for them: small ones are booked at once, large ones by two people.
+
+The reason decides the direction; nobody types a sign. What an adjustment is worth is its units at
+the item's cost. Above the limit, or where no cost is known, the request waits in a table of its
+own, and becomes a fact when somebody else has approved it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from inventory.folds.effects import ADJUSTMENT_SIGNS
+from webui.ledger.services import checks
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.stock import ADJUSTMENT_REASONS, book_adjustment
+from webui.ledger.services.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_one,
+    fetch_value,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+LONGEST_NOTE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wants to book; `occurred_at` None means now."""
+
+    location: str
+    sku: str
+    reason: str
+    quantity_units: int
+    occurred_at: datetime | None = None
+    note: str = ""
+
+    def check(self) -> str:
+        """The checked `inv_key`; raises `ServiceError` with the field that breaks a rule."""
+        checks.one_of("reason", self.reason, ADJUSTMENT_REASONS)
+        checks.whole("quantity_units", self.quantity_units, 1)
+        checks.happened("occurred_at", self.occurred_at)
+        if len(self.note) > LONGEST_NOTE or "\x00" in self.note:
+            refuse("note", self.note[:20], f"at most {LONGEST_NOTE} characters of text")
+        return checks.key(self.location, self.sku)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What became of a request: booked (`adjustment_id`) or waiting (`request_id`)."""
+
+    adjustment_id: int | None
+    request_id: int | None
+    value_minor: int | None
+
+
+def on_hand_sign(reason: str) -> int:
+    """+1, −1 or 0: what one unit of this reason does to on-hand."""
+    return ADJUSTMENT_SIGNS[reason][0]
+
+
+def unavailable_sign(reason: str) -> int:
+    """+1, −1 or 0: what one unit of this reason does to unavailable stock."""
+    return ADJUSTMENT_SIGNS[reason][1]
+
+
+def request_adjustment(*, wanted: Wanted, actor: str, command_id: UUID | None = None) -> Asked:
+    """Book it, or let it wait for somebody else's approval if it is worth more than the limit."""
+    inv_key = wanted.check()
+
+    def work() -> Row:
+        value_minor, limit_minor = _value_and_limit(inv_key, wanted.quantity_units)
+        if value_minor is not None and value_minor <= limit_minor:
+            booked = _book(wanted, wanted.occurred_at or database_now(), actor)
+            return {"adjustment": booked, "request": None, "value": value_minor}
+        request_id = _wait(wanted, value_minor, actor)
+        detail = {"request": request_id, "reason": wanted.reason, "units": wanted.quantity_units}
+        detail |= {"value_minor": value_minor}
+        log_action(actor=actor, action="ask_adjustment", subject=inv_key, detail=detail)
+        return {"adjustment": None, "request": request_id, "value": value_minor}
+
+    with ledger_transaction():
+        done = once(command_id, "request_adjustment", actor, work)
+    return Asked(done["adjustment"], done["request"], done["value"])
+
+
+def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None = None) -> int:
+    """Book a waiting request with the time it happened at; the adjustment's id."""
+
+    def work() -> Row:
+        request = _locked_request(request_id)
+        if request["requested_by"] == actor:
+            refuse("actor", actor, "another person than who asked approves")
+        wanted = Wanted(
+            request["location"], request["sku"], request["reason"], request["quantity_units"]
+        )
+        booked = _book(wanted, request["occurred_at"], actor)
+        _decide(request_id, "approved", actor, adjustment_id=booked)
+        return {"id": booked}
+
+    with ledger_transaction():
+        return int(once(command_id, "approve_adjustment", actor, work)["id"])
+
+
+def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
+    """Close a waiting request without booking it; who asked may take it back like this too."""
+    checks.text("reason", reason)
+    with ledger_transaction():
+        request = _locked_request(request_id)
+        _decide(request_id, "refused", actor, reason=reason)
+        log_action(
+            actor=actor,
+            action="refuse_adjustment",
+            subject=f"{request['location']}|{request['sku']}",
+            detail={"request": request_id, "reason": reason},
+        )
+
+
+def set_adjustment_limit(*, limit_minor: int, actor: str) -> None:
+    """From which value on an adjustment needs two people; 0 means always."""
+    checks.whole("limit_minor", limit_minor, 0, checks.MOST_MINOR)
+    with ledger_transaction():
+        execute(
+            "UPDATE app.setting SET adjustment_limit_minor = %s, updated_by = %s,"
+            " updated_at = clock_timestamp()",
+            limit_minor,
+            actor,
+        )
+        detail = {"limit_minor": limit_minor}
+        log_action(actor=actor, action="adjustment_limit", subject="settings", detail=detail)
+
+
+def _value_and_limit(inv_key: str, units: int) -> tuple[int | None, int]:
+    """What the units cost, None where no cost is known, beside the limit in force."""
+    found = fetch_one(
+        "SELECT s.adjustment_limit_minor AS limit_minor, il.cost_minor FROM app.setting s"
+        " LEFT JOIN retail.item_location il ON il.inv_key = %s AND il.cost_minor > 0",
+        inv_key,
+    )
+    if found is None:
+        message = "app.setting has no row"
+        raise LookupError(message)
+    cost_minor = found["cost_minor"]
+    return None if cost_minor is None else cost_minor * units, int(found["limit_minor"])
+
+
+def _book(wanted: Wanted, occurred_at: datetime, actor: str) -> int:
+    return book_adjustment(
+        location=wanted.location,
+        sku=wanted.sku,
+        reason=wanted.reason,
+        quantity_units=wanted.quantity_units,
+        occurred_at=occurred_at,
+        actor=actor,
+    )
+
+
+def _wait(wanted: Wanted, value_minor: int | None, actor: str) -> int:
+    now = database_now()
+    return int(
+        fetch_value(
+            "INSERT INTO app.adjustment_request (location, sku, reason, quantity_units,"
+            " occurred_at, value_minor, note, requested_by)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
+            wanted.location,
+            wanted.sku,
+            wanted.reason,
+            wanted.quantity_units,
+            # The clamp of business time happens when it is asked for, not when it is approved.
+            min(wanted.occurred_at or now, now),
+            value_minor,
+            wanted.note,
+            actor,
+        )
+    )
+
+
+def _locked_request(request_id: int) -> Row:
+    request = fetch_one("SELECT * FROM app.adjustment_request WHERE id = %s FOR UPDATE", request_id)
+    if request is None:
+        refuse("request_id", request_id, "no such request")
+    if request["status"] != "waiting":
+        message = f"request {request_id} was {request['status']} by {request['decided_by']} already"
+        raise Conflict(message)
+    return request
+
+
+def _decide(
+    request_id: int,
+    status: str,
+    actor: str,
+    *,
+    reason: str | None = None,
+    adjustment_id: int | None = None,
+) -> None:
+    execute(
+        "UPDATE app.adjustment_request SET status = %s, decided_by = %s,"
+        " decided_at = clock_timestamp(), decision_reason = %s, adjustment_id = %s WHERE id = %s",
+        status,
+        actor,
+        reason,
+        adjustment_id,
+        request_id,
+    )

@@ -1,0 +1,244 @@
+"""Sheets: items counted blind, scan by scan, until they are handed in as draft counts.
+
+An entry is one scan; entries of an item add up, because people find the same item in two places.
+Handing the sheet in writes one draft per item, with the second of its last entry. A new count of an
+item that has a draft waiting is the second count: it takes the draft's place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from webui.ledger.services import checks
+from webui.ledger.services.counts import OLDEST
+from webui.ledger.services.errors import Conflict, ServiceError, refuse
+from webui.ledger.services.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_all,
+    fetch_one,
+    fetch_value,
+    insert,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+MOST_ENTRIES: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One scan: an item and how many; its id was drawn where it was scanned."""
+
+    entry_id: UUID
+    sku: str
+    units: int
+    counted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A row that was not kept, and why; the other rows of the call were."""
+
+    sku: str
+    field: str
+    value: str
+    rule: str
+    entry_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The draft counts that a sheet became, and the items that still stand on it."""
+
+    count_ids: tuple[int, ...]
+    refused: tuple[Refused, ...]
+
+
+def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> int:
+    """Begin a sheet at a location; its id. Only who opened it writes on it."""
+    problem = checks.location_problem(location)
+    if problem:
+        refuse("location", location, problem)
+
+    def work() -> Row:
+        sheet_id = fetch_value(
+            "INSERT INTO app.count_sheet (location, opened_by) VALUES (%s, %s) RETURNING id",
+            location,
+            actor,
+        )
+        log_action(actor=actor, action="open_sheet", subject=location, detail={"sheet": sheet_id})
+        return {"id": sheet_id}
+
+    with ledger_transaction():
+        return int(once(command_id, "open_sheet", actor, work)["id"])
+
+
+def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple[Refused, ...]:
+    """Keep every entry that is right; the others, each with what is wrong with it.
+
+    An entry that was kept before is kept once, whatever is sent again.
+    """
+    if len(entries) > MOST_ENTRIES:
+        refuse("entries", len(entries), f"at most {MOST_ENTRIES} at a time")
+    refused: list[Refused] = []
+    with ledger_transaction():
+        sheet = _locked_sheet(sheet_id, actor)
+        now = database_now()
+        for entry in entries:
+            try:
+                _keep(sheet, entry, now)
+            except ServiceError as problem:
+                refused.append(_refused(entry.sku, problem, entry.entry_id))
+    return tuple(refused)
+
+
+def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
+    """Take one entry back; an entry that became a count is changed by counting again."""
+    with ledger_transaction():
+        _locked_sheet(sheet_id, actor)
+        done = execute(
+            "UPDATE app.count_entry SET is_undone = true"
+            " WHERE sheet_id = %s AND entry_id = %s AND count_id IS NULL",
+            sheet_id,
+            entry_id,
+        )
+    if not done:
+        message = f"entry {entry_id} is no open entry of sheet {sheet_id}"
+        raise Conflict(message)
+
+
+def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
+    """Hand a sheet in: a draft count per item. Items that are refused stay on the open sheet."""
+    count_ids: list[int] = []
+    refused: list[Refused] = []
+    with ledger_transaction():
+        sheet = _locked_sheet(sheet_id, actor)
+        found = fetch_all(
+            "SELECT sku, sum(units)::bigint AS units, max(counted_at) AS counted_at"
+            " FROM app.count_entry WHERE sheet_id = %s AND NOT is_undone AND count_id IS NULL"
+            # In the order of their keys, so that two sheets lock the same items in one order.
+            " GROUP BY sku ORDER BY sku",
+            sheet_id,
+        )
+        if not found:
+            refuse("entries", 0, "nothing was counted on this sheet yet")
+        now = database_now()
+        for item in found:
+            try:
+                count_ids.append(_draft(sheet, item, now, actor))
+            except ServiceError as problem:
+                refused.append(_refused(item["sku"], problem))
+        if not refused:
+            execute("UPDATE app.count_sheet SET submitted_at = %s WHERE id = %s", now, sheet_id)
+        detail = {"sheet": sheet_id, "counts": count_ids, "refused": len(refused)}
+        log_action(actor=actor, action="submit_sheet", subject=sheet["location"], detail=detail)
+    return Submitted(tuple(count_ids), tuple(refused))
+
+
+def _locked_sheet(sheet_id: int, actor: str) -> Row:
+    sheet = fetch_one("SELECT * FROM app.count_sheet WHERE id = %s FOR UPDATE", sheet_id)
+    if sheet is None:
+        refuse("sheet_id", sheet_id, "no such sheet")
+    if sheet["opened_by"] != actor:
+        refuse("actor", actor, f"the sheet is {sheet['opened_by']}'s: open one of your own")
+    if sheet["submitted_at"] is not None:
+        message = f"sheet {sheet_id} was handed in at {sheet['submitted_at']:%Y-%m-%d %H:%M:%S}"
+        raise Conflict(message)
+    return sheet
+
+
+def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
+    checks.key(sheet["location"], entry.sku)
+    checks.whole("units", entry.units)
+    counted_at = checks.happened("counted_at", entry.counted_at) or now
+    if counted_at < now - OLDEST:
+        refuse("counted_at", counted_at, "a count older than 48 h is made again")
+    _check_known(sheet["location"], entry.sku)
+    execute(
+        "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
+        " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (entry_id) DO NOTHING",
+        entry.entry_id,
+        sheet["id"],
+        entry.sku,
+        entry.units,
+        # Nothing was counted in the future; a fast clock must not move the count later.
+        min(counted_at, now),
+    )
+
+
+def _check_known(location: str, sku: str) -> None:
+    known = fetch_value(
+        "SELECT EXISTS (SELECT FROM retail.item_location WHERE inv_key = %s)"
+        " OR EXISTS (SELECT FROM retail.product WHERE code = %s)",
+        f"{location}|{sku}",
+        sku,
+    )
+    if not known:
+        refuse("sku", sku, "not in the catalogue: ask for the item to be added")
+
+
+def _refused(sku: str, problem: ServiceError, entry_id: UUID | None = None) -> Refused:
+    return Refused(sku, problem.field, str(problem.value), problem.rule, entry_id)
+
+
+def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
+    inv_key = checks.key(sheet["location"], item["sku"])
+    checks.whole("units", item["units"])
+    if item["counted_at"] < now - OLDEST:
+        refuse("counted_at", item["counted_at"], "a count older than 48 h is made again")
+    first = _waiting_of(inv_key, actor)
+    count_id = insert(
+        "stock_count",
+        {
+            "inv_key": inv_key,
+            "location": sheet["location"],
+            "sku": item["sku"],
+            "units": item["units"],
+            "kind": _kind(inv_key, first),
+            "status": "draft",
+            "occurred_at": item["counted_at"],
+            "recorded_by": actor,
+            "counted_by": actor,
+            "recount_of": first,
+            "sheet_id": sheet["id"],
+        },
+    )
+    execute(
+        "UPDATE app.count_entry SET count_id = %s"
+        " WHERE sheet_id = %s AND sku = %s AND NOT is_undone AND count_id IS NULL",
+        count_id,
+        sheet["id"],
+        item["sku"],
+    )
+    return count_id
+
+
+def _waiting_of(inv_key: str, actor: str) -> int | None:
+    """Void the drafts of a key that the new count takes the place of; the newest of them."""
+    execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
+    first: int | None = fetch_value(
+        "SELECT max(id) FROM retail.stock_count WHERE inv_key = %s AND status = 'draft'", inv_key
+    )
+    if first is not None:
+        execute(
+            "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"
+            " WHERE inv_key = %s AND status = 'draft'",
+            actor,
+            inv_key,
+        )
+    return first
+
+
+def _kind(inv_key: str, first: int | None) -> str:
+    counted = fetch_value(
+        "SELECT EXISTS (SELECT FROM retail.stock_count WHERE inv_key = %s AND status = 'approved')",
+        inv_key,
+    )
+    if not counted:
+        return "opening"  # what was never counted has no shrink yet
+    return "cycle" if first is None else "recount"

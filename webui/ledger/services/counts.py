@@ -1,0 +1,129 @@
+"""Approving counts: another person than who counted lets a draft become a fact.
+
+A draft changes nothing. The rule that decides what was expected is SQL (`app.expected_at`), so that
+the page, this service and a reader with psql get one number.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_one,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+OLDEST: Final = timedelta(hours=48)
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """What an approval wrote: the count, what was expected at its second, and the difference."""
+
+    count_id: int
+    expected_units: int
+    variance_units: int
+
+
+def approve_waiting_count(
+    *,
+    count_id: int,
+    actor: str,
+    shown_expected_units: int | None = None,
+    command_id: UUID | None = None,
+) -> Approved:
+    """Let a draft count: on-hand is its units at its second, plus whatever moved since.
+
+    Another person than who counted; not before a second blind count when the difference passes
+    the tolerance; not if the expected number is no longer `shown_expected_units`.
+    """
+
+    def work() -> Row:
+        count = _locked_draft(count_id)
+        if count["counted_by"] == actor:
+            refuse("actor", actor, "another person than who counted approves")
+        if count["business_at"] < database_now() - OLDEST:
+            message = f"count {count_id} is older than 48 h: count again"
+            raise Conflict(message)
+        expected = int(count["expected_units"])
+        if shown_expected_units is not None and shown_expected_units != expected:
+            message = (
+                f"{shown_expected_units} units were expected when this was shown,"
+                f" {expected} are now, because of facts that came in late"
+            )
+            raise Conflict(message)
+        _check_second_count(count)
+        execute(
+            "UPDATE retail.stock_count SET status = 'approved', approved_by = %s,"
+            " expected_units = %s, recorded_by = %s WHERE id = %s",
+            actor,
+            expected,
+            actor,
+            count_id,
+        )
+        detail = {"count": count_id, "units": count["units"], "expected": expected}
+        detail |= {"counted_by": count["counted_by"]}
+        log_action(actor=actor, action="approve_count", subject=count["inv_key"], detail=detail)
+        return {"expected": expected, "variance": int(count["units"]) - expected}
+
+    with ledger_transaction():
+        done = once(command_id, "approve_waiting_count", actor, work)
+    return Approved(count_id, int(done["expected"]), int(done["variance"]))
+
+
+def ask_for_recount(*, count_id: int, actor: str) -> None:
+    """Let nobody approve this draft before somebody has counted again."""
+    with ledger_transaction():
+        count = _locked_draft(count_id)
+        execute("UPDATE retail.stock_count SET recount_asked = true WHERE id = %s", count_id)
+        detail = {"count": count_id}
+        log_action(actor=actor, action="ask_recount", subject=count["inv_key"], detail=detail)
+
+
+def _locked_draft(count_id: int) -> Row:
+    """A waiting count with what is expected at its second, locked until the transaction ends."""
+    locked = fetch_one(
+        "SELECT status, approved_by FROM retail.stock_count WHERE id = %s FOR UPDATE", count_id
+    )
+    if locked is None:
+        refuse("count_id", count_id, "no such count")
+    if locked["status"] == "approved":
+        message = f"count {count_id} was approved by {locked['approved_by'] or 'somebody'} already"
+        raise Conflict(message)
+    if locked["status"] == "void":
+        message = f"count {count_id} is void: it was refused, or counted again"
+        raise Conflict(message)
+    # A statement of its own: it sees what has committed while the lock was waited for.
+    count = fetch_one(
+        "SELECT c.*, t.at AS business_at, e.expected_units, e.stock_known,"
+        " app.count_tolerance(e.expected_units) AS tolerance_units"
+        " FROM retail.stock_count c, LATERAL (SELECT date_trunc('second',"
+        " least(c.occurred_at, c.recorded_at)) AS at) t,"
+        " LATERAL app.expected_at(c.inv_key, t.at, c.id) e WHERE c.id = %s",
+        count_id,
+    )
+    if count is None:
+        refuse("count_id", count_id, "no such count")
+    return count
+
+
+def _check_second_count(count: Row) -> None:
+    """A difference over the tolerance stands only after two people's eyes or two blind counts."""
+    if count["recount_asked"]:
+        message = f"a second count of {count['inv_key']} was asked for: it comes first"
+        raise Conflict(message)
+    variance = int(count["units"]) - int(count["expected_units"])
+    is_over = abs(variance) > int(count["tolerance_units"])
+    if is_over and count["stock_known"] and count["recount_of"] is None:
+        message = (
+            f"{variance:+d} units is more than the tolerance of {count['tolerance_units']}:"
+            " a second blind count comes first"
+        )
+        raise Conflict(message)
