@@ -1,13 +1,21 @@
 """Demand over complete days, as in the tables of domain.md 3.3."""
 
 from dataclasses import replace
+from itertools import accumulate
 
-from inventory.folds.demand import Rules, walk_days
+import pytest
+
+from inventory.folds.demand import MICRO, Rules, walk_days
 from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
 from inventory.model.price_timeline import PriceRow
 from inventory.model.state import NO_STOCK, Count, Demand, Stock, WindowRow
+from inventory.policies.levels import sigma_micro
 from tests.inventory.builders import MONDAY_US, Log, at, count, policy, price, sale
+from tests.oracle import demand as second
+from tests.oracle.columns import POLICY
+from tests.vectors import VECTORS
 
+DEFAULTS = {name: column.default for name, column in POLICY.items()}
 HALF_DAY = Rules(72, 0, False, 125, None, ())  # noqa: FBT003 -- ewma
 KNOWN = replace(NO_STOCK, opening_count=Count(MONDAY_US - DAY_US, 1, 0, "opening"))
 BEGUN = Demand(begun=True)
@@ -36,29 +44,52 @@ def learnt(sold_and_out: list[tuple[int, int]], rules: Rules) -> list[Demand]:
     return found
 
 
+@pytest.mark.domain("3.3 demand *")
 def test_the_ewma_follows_the_table() -> None:
-    days = learnt([(8, 0), (12, 0), (3, 36), (0, 60), (0, 0), (0, 0)], HALF_DAY)
+    table = VECTORS["demand"]["ewma"]
+    rules = replace(HALF_DAY, trading_windows=table["trading_windows"])
 
-    assert [day.rate_micro for day in days] == [
-        8_000_000, 8_500_000, 8_187_500, 8_187_500, 7_164_062, 6_268_554,
-    ]  # fmt: skip
-    assert [day.mad_micro for day in days] == [
-        4_000_000, 4_000_000, 3_812_500, 3_812_500, 4_359_375, 4_709_961,
-    ]  # fmt: skip
-    assert [day.quiet_windows for day in days] == [0, 0, 0, 12, 84, 156]
-    assert [day.observed_days for day in days] == [1, 2, 3, 3, 4, 5]
-    assert days[-1].rate_at_last_sale_micro == 8_187_500
-    sigmas = [half_even((day.mad_micro or 0) * 1_253_314, 10**6) for day in days]
-    assert sigmas == [5_013_256, 5_013_256, 4_778_260, 4_778_260, 5_463_666, 5_903_060]
+    days = learnt(list(zip(table["sold"], table["out"], strict=True)), rules)
+
+    assert [day.rate_micro for day in days] == table["rate"]
+    assert [day.mad_micro for day in days] == table["mad"]
+    assert [day.quiet_windows for day in days] == table["quiet"]
+    observed = [isinstance(obs, int) for obs in table["obs"]]
+    assert [day.observed_days for day in days] == [*accumulate(observed)]
+    assert days[-1].rate_at_last_sale_micro == table["rate"][2]
+    assert [sigma_micro(day.mad_micro or 0) for day in days] == table["sigma"]
+
+
+@pytest.mark.domain("3.3 demand *")
+def test_the_reference_model_learns_the_same() -> None:
+    table, demand = VECTORS["demand"]["ewma"], second.Demand(begun=True)
+    n = table["trading_windows"]
+    for sold, out, obs, rate, mad in zip(
+        *(table[column] for column in ("sold", "out", "obs", "rate", "mad")), strict=True
+    ):
+        if isinstance(obs, int):
+            assert obs == half_even(sold * MICRO * n, n - out)
+            demand = second.observe(demand, obs, DEFAULTS)
+        assert (demand.rate, demand.mad) == (rate, mad)
 
 
 def test_tsb_lets_the_rate_of_an_item_with_gaps_fall() -> None:
-    rules = replace(HALF_DAY, trading_windows=144, is_tsb=True)
+    table = VECTORS["demand"]["tsb"]
+    rules = replace(HALF_DAY, trading_windows=table["trading_windows"], is_tsb=True)
 
-    days = learnt([(5, 0), (0, 0), (0, 0), (4, 0)], rules)
+    days = learnt(list(zip(table["sold"], table["out"], strict=True)), rules)
 
-    assert [day.rate_micro for day in days] == [5_000_000, 4_375_000, 3_828_125, 3_875_245]
-    assert (days[-1].tsb_p_micro, days[-1].tsb_z_micro) == (794_922, 4_875_000)
+    assert [day.rate_micro for day in days] == table["rate"]
+    assert (days[-1].tsb_p_micro, days[-1].tsb_z_micro) == (table["p"], table["z"])
+
+
+def test_the_reference_model_lets_it_fall_alike() -> None:
+    table, demand, rates = VECTORS["demand"]["tsb"], second.Demand(begun=True), []
+    for sold in table["sold"]:
+        demand = second.observe(demand, sold * MICRO, {**DEFAULTS, "demand_method": "tsb"})
+        rates.append(demand.rate)
+    assert rates == table["rate"]
+    assert (demand.p, demand.z) == (table["p"], table["z"])
 
 
 def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:

@@ -1,42 +1,8 @@
-"""Windows, lateness and the clocks, as in the table of domain.md 3.2."""
+"""Windows, lateness and clocks around the table of domain.md 3.2 (it: test_worked_tables.py)."""
 
 from inventory.model.outputs import LateSale
 from inventory.windows import complete_before_us, evaluation_us, horizon_us, is_closed
 from tests.inventory.builders import Log, at, count, counters, policy, price, sale
-
-
-def test_a_live_key_follows_the_table() -> None:
-    log = Log()
-    row_3, row_6 = sale(3, 1, at("10:08"), amount=999), sale(6, 3, at("10:05"), amount=2997)
-    log.insert("stock_count", count(1, 20, at("09:00")), commit=at("09:00:01"))
-    log.insert("sale_line", sale(1, 2, at("10:03"), amount=1998), commit=at("10:03:01"))
-    assert counters(log.state, "10:00") == (2, 0, 1, 0, 1998, 0, 0)
-    log.insert("sale_line", sale(2, 1, at("10:12"), amount=999), commit=at("10:12:01"))
-    assert counters(log.state, "10:10") == (1, 0, 1, 0, 999, 0, 0)
-    log.insert("sale_line", row_3, commit=at("10:14"))
-    assert counters(log.state, "10:00") == (3, 0, 2, 0, 2997, 0, 0)
-    log.insert("sale_line", sale(4, -1, at("10:19:58"), amount=-999), commit=at("10:19:59"))
-    assert counters(log.state, "10:10") == (1, 1, 1, 1, 0, 0, 0)
-    log.insert("sale_line", sale(5, 1, at("10:09:59"), amount=999), commit=at("10:20"))
-    assert counters(log.state, "10:00") == (4, 0, 3, 0, 3996, 1, 1)
-    log.insert("sale_line", row_6, commit=at("12:00"))
-    assert counters(log.state, "10:00") == (7, 0, 4, 0, 6993, 2, 2)
-    log.delete("sale_line", row_3, commit=at("12:01"), recorded=at("10:14"))
-    assert counters(log.state, "10:00") == (6, 0, 3, 0, 5994, 2, 3)
-    assert log.state.on_hand_units == 14
-    recorded = at("12:27:30") + 400_000
-    ahead = sale(8, 1, at("12:31"), amount=999)
-    log.insert("sale_line", ahead, commit=recorded + 100_000, recorded=recorded)
-    assert counters(log.state, "12:20") == (1, 0, 1, 0, 999, 0, 0)
-    assert log.state.on_hand_units == 13
-
-    four_days_later = at("00:00", day=4)
-    log.insert("item_location", policy(reviewed_at=four_days_later), commit=four_days_later)
-    assert log.state.windows == {}
-    late = log.insert("sale_line", sale(10, 1, at("10:06"), amount=999))
-    assert (late.late, log.state.on_hand_units) == (LateSale(1, 999), 12)
-    taken_back = log.delete("sale_line", row_6, recorded=at("12:00"))
-    assert (taken_back.late, log.state.on_hand_units) == (LateSale(-3, -2997), 15)
 
 
 def test_a_late_record_is_the_net_of_both_images() -> None:

@@ -40,7 +40,7 @@ def has_facts(known: Known, d: int) -> bool:
     if any(day(count.at) == d for count in known.ledger.counts):
         return True
     for start, row in known.windows.items():
-        if day(start) == d and (row[SALE_LINES] != 0 or row[RETURN_LINES] != 0):
+        if day(start) == d and (row[SALE_LINES] > 0 or row[RETURN_LINES] > 0):
             return True
     net: dict[int, int] = {}
     for movement in known.ledger.movements:

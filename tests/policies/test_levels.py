@@ -1,4 +1,4 @@
-"""Levels vectors V1 to V11 of domain.md 5.1, and what lies around them."""
+"""What lies around the levels vectors of domain.md 5.1 (those: test_worked_tables.py)."""
 
 import pytest
 
@@ -9,9 +9,9 @@ from inventory.policies.levels import (
     sigma_micro,
     span_units,
 )
-from tests.policies.builders import mad_for_sigma, policy
+from tests.policies.builders import policy
 
-Z95, Z99 = 1_644_854, 2_326_348
+Z95 = 1_644_854
 TEXTBOOK = {
     "levels": "computed",
     "safety_method": "service",
@@ -20,68 +20,6 @@ TEXTBOOK = {
     "lead_time_sd_centidays": 100,
     "cycle_centidays": 700,
 }
-VECTORS = [
-    ("V1", "sS", {}, 20_000_000, 6_000_000, (40, 140, 280)),
-    ("V2", "sS", {"service_z_micro": Z99}, 20_000_000, 6_000_000, (57, 157, 297)),
-    ("V3", "RS", {"review_centidays": 700}, 20_000_000, 6_000_000, (48, 287, 288)),
-    ("V4", "RsS", {"review_centidays": 700}, 20_000_000, 6_000_000, (48, 288, 428)),
-    (
-        "V5",
-        "sS",
-        {"lead_time_centidays": 400, "lead_time_sd_centidays": 0, "cycle_centidays": 1400},
-        300_000,
-        550_000,
-        (2, 4, 9),
-    ),
-    (
-        "V6",
-        "sS",
-        {
-            "lead_time_centidays": 1000,
-            "lead_time_sd_centidays": 250,
-            "cycle_centidays": 0,
-            "order_quantity_units": 40,
-        },
-        8_000_000,
-        0,
-        (33, 113, 153),
-    ),
-    ("V7", "sQ", {"lead_time_sd_centidays": 0}, 10_000_000, 0, (0, 50, None)),
-    ("V8", "sQ", {"lead_time_sd_centidays": 0}, 10_000_001, 0, (0, 51, None)),
-    (
-        "V9",
-        "cover",
-        {"min_cover_centidays": 500, "max_cover_centidays": 1200},
-        1_250_000,
-        0,
-        (0, 7, 15),
-    ),
-    (
-        "V10",
-        "sS",
-        {"safety_method": "days", "safety_centidays": 300},
-        20_000_000,
-        0,
-        (60, 160, 300),
-    ),
-    ("V11", "sS", {"safety_method": "fixed", "safety_stock_units": 4}, 0, 0, (4, 4, 5)),
-]
-
-
-@pytest.mark.parametrize(
-    ("family", "columns", "rate", "sigma", "expected"),
-    [case[1:] for case in VECTORS],
-    ids=[case[0] for case in VECTORS],
-)
-def test_levels_vector(family, columns, rate, sigma, expected):
-    found = levels(
-        policy(**(TEXTBOOK | {"replenish_family": family} | columns)), rate, mad_for_sigma(sigma)
-    )
-    assert (
-        found.safety_stock_units,
-        found.reorder_point_units,
-        found.order_up_to_units,
-    ) == expected
 
 
 @pytest.mark.parametrize(

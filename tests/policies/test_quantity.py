@@ -1,43 +1,16 @@
-"""Quantity vectors Q1 to Q21 of domain.md 5.2, and the edges of each step."""
+"""The edges of each step to an order quantity (vectors Q1 to Q21: test_worked_tables.py)."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inventory.policies.quantity import least_units, limit_units, order_quantity
-from inventory.policies.replenishment import base_position_units, levels
+from inventory.policies.replenishment import levels
 from tests.policies.builders import policy
 
 DOZEN = {"pack_units": 12}
-DOWN = {"pack_units": 12, "pack_rounding": "down"}
 NEAR = {"pack_units": 12, "pack_rounding": "threshold"}
 PALLET = {"pack_units": 12, "pallet_packs": 10, "pallet_permille": 900}
-SQ = {"replenish_family": "sQ", "order_quantity_units": 24}
 GUARD = {"initial_rate_micro": 2_000_000}
-
-VECTORS = [
-    ("Q1", base_position_units(62, 72, 6), 140, 816, DOZEN, 688, 696),
-    ("Q2", 140, 140, 816, DOZEN, 676, 684),
-    ("Q3", base_position_units(-5, 0, 0), 10, 40, {"pack_units": 6}, 40, 42),
-    ("Q4", base_position_units(4, 0, 10), 5, 20, {}, 26, 26),
-    ("Q5", 20, 20, 40, DOWN, 20, 12),
-    ("Q6", 20, 20, 27, DOWN, 7, 12),
-    ("Q7", 0, 5, 18, NEAR, 18, 24),
-    ("Q8", 0, 5, 17, NEAR, 17, 12),
-    ("Q9", 0, 5, 5, NEAR, 5, 12),
-    ("Q10", 0, 5, 20, DOZEN | {"moq_units": 50}, 20, 60),
-    ("Q11", 0, 5, 20, DOZEN | {"moq_units": 50, "max_order_units": 55}, 20, None),
-    ("Q12", 0, 20, 150, DOZEN | {"max_order_units": 100}, 150, 96),
-    ("Q13", 30, 30, 60, DOZEN | {"capacity_units": 40}, 30, None),
-    ("Q14", 30, 30, 80, DOZEN | {"capacity_units": 60}, 50, 24),
-    ("Q15", 6, 30, 0, SQ, 48, 48),
-    ("Q16", 7, 30, 0, SQ, 24, 24),
-    ("Q17", 0, 5, 105, PALLET, 105, 120),
-    ("Q18", 0, 5, 96, PALLET, 96, 96),
-    ("Q19", 5, 5, 6, {"replenish_family": "par"}, 1, 1),
-    ("Q20", 20, 50, 200, GUARD, 180, 180),
-    ("Q21", 20, 50, 180, GUARD, 160, 160),
-]
 
 
 def ordered(base, reorder_point, order_up_to, columns):
@@ -45,18 +18,6 @@ def ordered(base, reorder_point, order_up_to, columns):
         **({"reorder_point_units": reorder_point, "order_up_to_units": order_up_to} | columns)
     )
     return order_quantity(ranged, levels(ranged, None, None), base, None)
-
-
-@pytest.mark.parametrize(
-    ("base", "reorder_point", "order_up_to", "columns", "need", "units"),
-    [case[1:] for case in VECTORS],
-    ids=[case[0] for case in VECTORS],
-)
-def test_quantity_vector(base, reorder_point, order_up_to, columns, need, units):
-    found = ordered(base, reorder_point, order_up_to, columns)
-    assert dict(found.terms)["need_units"] == need
-    assert found.units == units
-    assert found.reason == (None if units is not None else "limit_below_minimum")
 
 
 def test_a_position_over_the_guard_is_flagged_and_one_at_the_guard_is_not():

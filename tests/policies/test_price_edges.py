@@ -1,62 +1,17 @@
-"""Pricing vectors P1 to P16, P19 and P20 of domain.md 6.2, driven through one evaluation."""
+"""The edges of signals, targets and clamps (vectors P1 to P20: test_worked_tables.py)."""
 
 import pytest
 
-from inventory.model.arithmetic import DAY_US, MINUTE_US
+from inventory.model.arithmetic import DAY_US
 from inventory.model.episode import NO_PROPOSAL
-from inventory.policies.price_signals import effective_at_us
 from inventory.policies.price_targets import Clamped, PriceFrame, clamped_up
-from inventory.policies.pricing import PricingTrigger, floor_minor, next_proposal
+from inventory.policies.pricing import PricingTrigger, next_proposal
 from tests.policies.builders import KEY, NOW_US, at, market, priced
 
 OVERSTOCK = {"rate_micro": 1_000_000, "on_hand_units": 1000}
 SELLING_FAST = {"rate_micro": 10_000_000, "on_hand_units": 20, "sold_last_24h_units": 15}
 SELLING = {"rate_micro": 10_000_000, "on_hand_units": 200}
 SCARCE = {"scarce_enabled": True}
-
-VECTORS = [
-    ("P1", {}, 999, 0, OVERSTOCK, ("overstock", 849, ())),
-    ("P2", {"endings": (99,)}, 999, 0, OVERSTOCK, ("overstock", 899, ("ending_up",))),
-    ("P3", {"endings": (99,)}, 799, 1, OVERSTOCK, "floor,ending_up"),
-    ("P4", {"endings": ()}, 849, 1, OVERSTOCK, ("overstock", 750, ("floor",))),
-    ("P5", {"cost_minor": 600}, 999, 0, OVERSTOCK, ("overstock", 949, ("floor", "ending_up"))),
-    ("P6", {}, 999, 2, OVERSTOCK, "ladder_end"),
-    ("P7", {}, 849, 1, SELLING, ("restore", 999, ())),
-    ("P8", {}, 1049, -1, SELLING, ("restore", 999, ())),
-    (
-        "P9",
-        SCARCE | {"raise_permille": (50, 100)},
-        999,
-        0,
-        SELLING_FAST,
-        ("scarce", 1049, ("ending_up",)),
-    ),
-    (
-        "P10",
-        SCARCE | {"raise_permille": (50, 150), "endings": ()},
-        1048,
-        -1,
-        SELLING_FAST,
-        ("scarce", 1098, ("ceiling",)),
-    ),
-    ("P11", {"cost_minor": 800}, 999, 0, OVERSTOCK, ("below_floor", 1249, ("floor",))),
-    (
-        "P12",
-        {"ladder_permille": (400,), "endings": (99,)},
-        999,
-        0,
-        OVERSTOCK,
-        ("overstock", 899, ("floor", "max_step", "ending_up")),
-    ),
-    (
-        "P13",
-        {"ladder_permille": (600,), "cost_minor": 100, "max_step_permille": 1000},
-        999,
-        0,
-        OVERSTOCK,
-        ("overstock", 549, ("max_off", "ending_up")),
-    ),
-]
 
 
 def evaluated(ranged, old, step, **inputs):
@@ -72,46 +27,6 @@ def evaluated(ranged, old, step, **inputs):
         return episode.reason
     assert (output.id, output.revision, output.status) == ("P:L|S:1-7", 1, "open")
     return output.signal, output.new_minor, output.clamps
-
-
-@pytest.mark.parametrize(
-    ("columns", "old", "step", "inputs", "expected"),
-    [case[1:] for case in VECTORS],
-    ids=[case[0] for case in VECTORS],
-)
-def test_pricing_vector(columns, old, step, inputs, expected):
-    assert evaluated(priced(**columns), old, step, **inputs) == expected
-
-
-@pytest.mark.parametrize(
-    ("cost", "margin", "tax", "floor"),
-    [(333, 250, 700, 476), (1000, 0, 0, 1000), (500, 200, 2000, 750), (0, 999, 2000, 0)],
-    ids=["P14", "P15", "shared", "free"],
-)
-def test_floor_vector(cost, margin, tax, floor):
-    assert floor_minor(cost, margin, tax) == floor
-
-
-@pytest.mark.parametrize("minute", [3 * 60 + 20, 10 * 60], ids=["10:03:20", "10:10:00"])
-def test_p16_a_price_begins_with_a_window(minute):
-    ten = NOW_US + 600 * MINUTE_US
-    assert effective_at_us(ten + minute * 1_000_000, 30) == ten + 40 * MINUTE_US
-    assert effective_at_us(ten + 600 * 1_000_000 + 1, 30) == ten + 50 * MINUTE_US
-
-
-@pytest.mark.parametrize(("supply", "signal"), [(300, "overstock"), (280, "no_signal")])
-def test_p19_cover_over_eight_weeks_is_overstock(supply, signal):
-    found = evaluated(priced(), 999, 0, rate_micro=5_000_000, on_hand_units=supply)
-    assert (found if isinstance(found, str) else found[0]) == signal
-
-
-@pytest.mark.parametrize(("sold", "signal"), [(8, "scarce"), (7, "no_signal")])
-def test_p20_scarce_needs_a_day_half_above_its_demand(sold, signal):
-    ranged = priced(**SCARCE)
-    found = evaluated(
-        ranged, 999, 0, rate_micro=5_000_000, on_hand_units=14, sold_last_24h_units=sold
-    )
-    assert (found if isinstance(found, str) else found[0]) == signal
 
 
 def test_scarce_ends_at_its_cover():
