@@ -17,12 +17,7 @@ from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
 from analytics import kafka
 from analytics.archive.manifest import BrokenArchive, Manifest
-from analytics.archive.writer import (
-    ROLL_AFTER_S,
-    Arrival,
-    PartitionWriter,
-    open_writers,
-)
+from analytics.archive.writer import Arrival, PartitionWriter, open_writers
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
@@ -114,7 +109,10 @@ def follow(settings: Connections, *, goes_on: Callable[[], bool], progress: Prog
                 if message.error() is None:
                     writers[message.partition()].take(arrival(message))
             for writer in writers:
-                writer.roll_if_due(after_s=0.0 if asked else ROLL_AFTER_S)
+                if asked:
+                    writer.roll()
+                else:
+                    writer.roll_if_due()
             progress({writer.partition: writer.next_offset for writer in writers})
         for writer in writers:
             writer.roll()

@@ -5,7 +5,7 @@ once, and stored beside the record; a task over one key bucket could not find it
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -18,8 +18,12 @@ from cdc.contracts.topics import STOCK_EVENTS
 from inventory.dedupe import HORIZON_US, Ring
 from inventory.model.record import Record
 
-ROLL_ROWS: Final = 50_000
-ROLL_AFTER_S: Final = 60.0  # heartbeats alone fill 12 files each time
+# The log itself keeps everything, and a run that is in a hurry asks for a roll. So waiting costs
+# nothing but memory, and rolling often would leave thousands of tiny files a day: heartbeats alone
+# bring a record per partition and second.
+ROLL_ROWS: Final = 20_000
+ROLL_FACTS_AFTER_S: Final = 600.0
+ROLL_HEARTBEATS_AFTER_S: Final = 3600.0
 HEARTBEAT_TABLE: Final = "pipeline_heartbeat"
 _INT64: Final = 1 << 63
 
@@ -43,8 +47,10 @@ class PartitionWriter:
     generation: int
     ring: Ring = field(default_factory=Ring)
     fact_end: int = 0
+    clock: Callable[[], float] = time.monotonic
     _rows: list[ArchiveRow] = field(default_factory=list)
     _oldest_waiting: float = 0.0
+    _facts_wait: bool = False
 
     def restore(self) -> None:
         """Rebuild the ring from the archive's own files, so that a restart changes no verdict."""
@@ -70,16 +76,18 @@ class PartitionWriter:
         """Judge and keep one record; a full buffer becomes a file."""
         row = self._judged(arrival)
         if not self._rows:
-            self._oldest_waiting = time.monotonic()
+            self._oldest_waiting = self.clock()
         self._rows.append(row)
         if row.table != HEARTBEAT_TABLE:
             self.fact_end = row.offset + 1
+            self._facts_wait = True
         if len(self._rows) >= ROLL_ROWS:
             self.roll()
 
-    def roll_if_due(self, *, after_s: float = ROLL_AFTER_S) -> None:
+    def roll_if_due(self) -> None:
         """Write a file if the oldest waiting record has waited long enough."""
-        if self._rows and time.monotonic() - self._oldest_waiting >= after_s:
+        after_s = ROLL_FACTS_AFTER_S if self._facts_wait else ROLL_HEARTBEATS_AFTER_S
+        if self._rows and self.clock() - self._oldest_waiting >= after_s:
             self.roll()
 
     def roll(self) -> None:
@@ -106,6 +114,7 @@ class PartitionWriter:
             )
         )
         self._rows = []
+        self._facts_wait = False
 
     @property
     def next_offset(self) -> int:

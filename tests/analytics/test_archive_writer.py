@@ -1,6 +1,7 @@
 """The archive under crashes: the same rows and verdicts as if nothing had happened."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,24 @@ def test_resent_and_malformed_records_keep_their_verdict(tmp_path: Path) -> None
     verdicts = {row.admission for part in content(tmp_path) for row in part}
 
     assert {"new", "resent", "malformed"} <= verdicts
+
+
+def test_facts_wait_ten_minutes_for_a_file_and_heartbeats_alone_an_hour(tmp_path: Path) -> None:
+    history = generate(seed=3)
+    now = 0.0
+    writer = open_writers(tmp_path, partitions=PARTITIONS, generation=1)[0]
+    writer.clock = lambda: now
+    sale, later, *_ = (one for one in history.log[0] if one.value and b'"sale_line"' in one.value)
+    assert sale.value is not None
+    beat = replace(sale, value=sale.value.replace(b'"sale_line"', b'"pipeline_heartbeat"'))
+
+    def files_when(at: float) -> int:
+        nonlocal now
+        now = at
+        writer.roll_if_due()
+        return len(writer.manifest.files(0))
+
+    writer.take(beat)
+    assert (files_when(3599.9), files_when(3600.0)) == (0, 1)
+    writer.take(later)
+    assert (files_when(4199.9), files_when(4200.0)) == (1, 2)
