@@ -1,0 +1,313 @@
+"""Order lines from draft to closed, and orders as a whole."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.ledger.concurrency import at_the_same_time
+from webui.ledger import services
+from webui.ledger.services import Conflict, Delivered, ServiceError
+from webui.ledger.services.orders_status import ALLOWED, STATUSES
+
+ORDERED = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def order(units: int = 10, **changes: object) -> int:
+    given: dict[str, Any] = {
+        "location": "L",
+        "sku": "S",
+        "supplier": "ACME",
+        "order_ref": "X-1",
+        "ordered_at": ORDERED,
+    }
+    return services.place_order_line(**given | {"ordered_units": units} | changes)
+
+
+def line(ledger: psycopg.Connection, line_id: int) -> tuple[Any, ...] | None:
+    return ledger.execute(
+        "SELECT status, ordered_units, confirmed_units, cancelled_units"
+        " FROM retail.purchase_order_line WHERE id = %s",
+        [line_id],
+    ).fetchone()
+
+
+def version(ledger: psycopg.Connection, line_id: int) -> str:
+    found = ledger.execute(
+        "SELECT recorded_at FROM retail.purchase_order_line WHERE id = %s", [line_id]
+    ).fetchone()
+    assert found is not None
+    return str(found[0].astimezone(UTC).isoformat())
+
+
+def in_status(ledger: psycopg.Connection, status: str) -> int:
+    """A line of ten in this status; a closed one has all of them cancelled."""
+    line_id = order(status="draft" if status == "draft" else "sent")
+    if status == "confirmed":
+        services.confirm_order_line(line_id=line_id, confirmed_units=10)
+    if status == "closed":
+        services.cancel_order_units(line_id=line_id)
+    return line_id
+
+
+DO: dict[str, Callable[[int], object]] = {
+    "change": lambda n: services.change_order_line(line_id=n, ordered_units=12),
+    "delete": lambda n: services.delete_order_line(line_id=n),
+    "confirm": lambda n: services.confirm_order_line(line_id=n, confirmed_units=9),
+    "ship": lambda n: services.ship_order_line(line_id=n, shipped_units=1),
+    "receive": lambda n: services.receive_shipment(
+        purchase_order_line_id=n, delivered=Delivered(1)
+    ),
+    "cancel": lambda n: services.cancel_order_units(line_id=n),
+    "re_date": lambda n: services.move_due_date(line_id=n, due_on=date(2026, 3, 9)),
+    "restore": lambda n: services.restore_order_units(line_id=n, units=4, reopening_allowed=True),
+    "send": lambda _: services.send_order(order_ref="X-1"),
+}
+
+
+@pytest.mark.parametrize(("status", "action"), list(product(STATUSES, DO)))
+def test_services_follow_the_table_of_statuses(
+    ledger: psycopg.Connection, status: str, action: str
+) -> None:
+    line_id = in_status(ledger, status)
+    before = line(ledger, line_id)
+
+    if (status, action) in ALLOWED:
+        DO[action](line_id)
+        return
+    with pytest.raises((Conflict, ServiceError)):
+        DO[action](line_id)
+    assert line(ledger, line_id) == before
+
+
+def test_a_draft_is_changed_in_whole_packs_unless_the_lead_does_it(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id = order(12, status="draft")
+    ledger.execute("UPDATE retail.purchase_order_line SET pack_units = 6")
+    with pytest.raises(ServiceError, match="multiple of the pack of 6"):
+        services.change_order_line(line_id=line_id, ordered_units=13)
+
+    services.change_order_line(line_id=line_id, ordered_units=18)
+    services.change_order_line(line_id=line_id, ordered_units=19, odd_units_allowed=True)
+
+    assert line(ledger, line_id) == ("draft", 19, None, 0)
+
+
+def test_a_deleted_draft_is_gone_and_a_second_click_says_nothing_new(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id = order(status="draft")
+    command = uuid4()
+
+    first = services.delete_order_line(line_id=line_id, command_id=command, actor="ann")
+    second = services.delete_order_line(line_id=line_id, command_id=command, actor="ann")
+
+    assert first == second == {"line_id": line_id, "units": 10}
+    assert line(ledger, line_id) is None
+
+
+def test_a_supplier_confirms_less_or_nothing(ledger: psycopg.Connection) -> None:
+    short, none = order(), order(sku="T")
+
+    services.confirm_order_line(line_id=short, confirmed_units=8, due_on=date(2026, 3, 9))
+    services.confirm_order_line(line_id=none, confirmed_units=0)
+
+    assert line(ledger, short) == ("confirmed", 10, 8, 0)
+    assert line(ledger, none) == ("closed", 10, 0, 0)
+    assert ledger.execute(
+        "SELECT due_on FROM retail.purchase_order_line WHERE id = %s", [short]
+    ).fetchone() == (date(2026, 3, 9),)
+
+
+def test_a_supplier_confirms_no_less_than_has_arrived(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    services.receive_shipment(purchase_order_line_id=line_id, delivered=Delivered(6))
+    with pytest.raises(ServiceError, match="at least 6"):
+        services.confirm_order_line(line_id=line_id, confirmed_units=5)
+
+    services.confirm_order_line(line_id=line_id, confirmed_units=6)
+
+    assert line(ledger, line_id) == ("closed", 10, 6, 0)
+
+
+def test_the_due_day_is_not_before_the_order(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    with pytest.raises(ServiceError, match="not before the day of the order, 2026-03-02"):
+        services.move_due_date(line_id=line_id, due_on=date(2026, 3, 1))
+
+    services.move_due_date(line_id=line_id, due_on=date(2026, 3, 2))
+
+
+def test_cancelled_units_come_back_by_the_lead_alone(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    services.receive_shipment(purchase_order_line_id=line_id, delivered=Delivered(7))
+    services.cancel_order_units(line_id=line_id)
+    with pytest.raises(ServiceError, match="only the purchasing lead"):
+        services.restore_order_units(line_id=line_id, units=1)
+    with pytest.raises(ServiceError, match="at most 3"):
+        services.restore_order_units(line_id=line_id, units=4, reopening_allowed=True)
+
+    services.restore_order_units(line_id=line_id, units=3, reopening_allowed=True)
+
+    assert line(ledger, line_id) == ("sent", 10, None, 0)
+
+
+def test_the_loser_of_two_changes_reads_what_the_line_says_now(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    seen = version(ledger, line_id)
+
+    outcomes = at_the_same_time(
+        lambda: services.confirm_order_line(
+            line_id=line_id, confirmed_units=8, shown_version=seen, actor="ann"
+        ),
+        lambda: services.confirm_order_line(
+            line_id=line_id, confirmed_units=9, shown_version=seen, actor="bob"
+        ),
+    )
+
+    [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+    stands = line(ledger, line_id)
+    assert stands is not None
+    left = {8: "ann", 9: "bob"}[stands[2]]
+    assert f"{left} left it confirmed" in loser.what_changed
+
+
+def test_sending_starts_the_lead_time_and_gives_each_line_its_due_day(
+    ledger: psycopg.Connection,
+) -> None:
+    services.range_item(location="L", sku="S", policy={"lead_time_centidays": 400})
+    services.range_item(location="L", sku="T")
+    services.name_suppliers(names={"ACME": "Acme"})
+    services.set_supplier_terms(code="ACME", lead_time_centidays=200)
+    promised = date(2030, 1, 1)
+    for sku, due in (("S", None), ("T", None), ("U", promised)):
+        order(sku=sku, status="draft", due_on=due)
+
+    done = services.send_order(order_ref="X-1", actor="ann")
+
+    rows = ledger.execute(
+        "SELECT status, due_on - ordered_at::date, due_on, recorded_by"
+        " FROM retail.purchase_order_line ORDER BY id"
+    ).fetchall()
+    assert [row[0] for row in rows] == ["sent"] * 3
+    assert [row[1] for row in rows[:2]] == [4, 2]
+    assert rows[2][2:] == (promised, "ann")
+    assert (done["lines"], done["units"]) == (3, 30)
+
+
+def test_an_order_below_the_suppliers_minimum_is_sent_knowingly(ledger: psycopg.Connection) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    order(status="draft")
+    ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 100")
+    services.set_supplier_terms(code="ACME", minimum_order_minor=1001)
+    with pytest.raises(ServiceError, match="1001 minor units or more"):
+        services.send_order(order_ref="X-1")
+
+    services.send_order(order_ref="X-1", below_minimum_allowed=True)
+    order(status="draft", order_ref="X-2")
+    ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 100")
+    services.set_supplier_terms(code="ACME", minimum_order_minor=1000)
+    services.send_order(order_ref="X-2")
+
+
+def test_no_order_goes_to_a_supplier_that_is_not_active(ledger: psycopg.Connection) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    services.set_supplier_terms(code="ACME", is_active=False)
+    order(status="draft")
+
+    with pytest.raises(ServiceError, match="active supplier"):
+        services.send_order(order_ref="X-1")
+
+
+def test_an_order_is_sent_once(ledger: psycopg.Connection) -> None:
+    ledger.execute("INSERT INTO app.purchase_order (supplier, location) VALUES ('ACME', 'L')")
+    found = ledger.execute("SELECT order_ref FROM app.purchase_order").fetchone()
+    assert found is not None
+    order(status="draft", order_ref=found[0])
+
+    outcomes = at_the_same_time(
+        *(
+            lambda actor=actor: services.send_order(order_ref=found[0], actor=actor)
+            for actor in ("ann", "bob")
+        )
+    )
+
+    [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+    assert f"has already sent {found[0]}" in loser.what_changed
+
+
+def test_an_order_that_grew_since_it_was_shown_is_not_sent(ledger: psycopg.Connection) -> None:
+    first = order(status="draft")
+    shown = f"1@{version(ledger, first)}"
+    order(5, sku="T", status="draft", actor="bob")
+
+    with pytest.raises(Conflict, match="by bob: now 2 draft lines, 15 units"):
+        services.send_order(order_ref="X-1", shown_version=shown)
+
+
+def test_an_order_without_a_draft_line_can_not_be_sent(ledger: psycopg.Connection) -> None:
+    with pytest.raises(ServiceError, match="at least one draft line"):
+        services.send_order(order_ref="X-9")
+
+
+@pytest.mark.parametrize(
+    ("terms", "rule"),
+    [
+        ({"minimum_order_minor": -1}, "whole number"),
+        ({"minimum_order_minor": 100_000_000_001}, "whole number"),
+        ({"order_days_mask": 0}, "whole number"),
+        ({"order_days_mask": 128}, "whole number"),
+        ({"lead_time_centidays": 100_001}, "whole number"),
+        ({"address": "x" * 501}, "at most 500"),
+    ],
+)
+def test_terms_of_a_supplier_have_limits(
+    ledger: psycopg.Connection, terms: dict[str, Any], rule: str
+) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+
+    with pytest.raises(ServiceError, match=rule):
+        services.set_supplier_terms(code="ACME", **terms)
+
+
+def test_the_widest_terms_are_taken_and_logged(ledger: psycopg.Connection) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    terms: dict[str, Any] = {
+        "minimum_order_minor": 100_000_000_000,
+        "order_days_mask": 1,
+        "lead_time_centidays": 100_000,
+        "address": "x" * 500,
+        "email": "orders@acme.example",
+        "is_active": False,
+    }
+
+    moved = services.set_supplier_terms(code="ACME", **terms, actor="ann")
+
+    assert moved.keys() == terms.keys()
+    assert services.set_supplier_terms(code="ACME", **terms, actor="ann") == {}
+    with pytest.raises(ServiceError, match="no such supplier"):
+        services.set_supplier_terms(code="NOBODY", is_active=True)
+    logged = ledger.execute("SELECT count(*) FROM app.action_log WHERE actor = 'ann'").fetchone()
+    assert logged == (1,)
+
+
+def test_a_command_sent_twice_cancels_once(ledger: psycopg.Connection) -> None:
+    line_id, command = order(), uuid4()
+
+    cancelled = [services.cancel_order_units(line_id=line_id, command_id=command) for _ in range(2)]
+
+    assert cancelled == [10, 10]
+
+
+def test_a_moved_due_day_changes_no_quantity(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    before = line(ledger, line_id)
+
+    services.move_due_date(line_id=line_id, due_on=ORDERED.date() + timedelta(days=90))
+
+    assert line(ledger, line_id) == before

@@ -1,0 +1,253 @@
+"""Approving many needs, parts of needs, and odd numbers of units."""
+
+from datetime import date
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.rows import reorder_proposal
+from webui.ledger import services
+from webui.ledger.services import Approval, Conflict, Part, ServiceError
+
+REORDER = "R:L|S:1-2"
+PACK = 6
+
+
+@pytest.fixture
+def proposal(ledger: psycopg.Connection) -> str:
+    services.range_item(
+        location="L", sku="S", policy={"supplier": "ACME", "pack_units": PACK, "cost_minor": 250}
+    )
+    return reorder_proposal(ledger)
+
+
+def needs(ledger: psycopg.Connection, number: int, **changes: object) -> list[str]:
+    """Open proposals of as many items at L."""
+    found = []
+    for n in range(number):
+        sku = f"S{n:03}"
+        services.range_item(location="L", sku=sku, policy={"supplier": "ACME", "pack_units": PACK})
+        row = {"reorder_id": f"R:L|{sku}:1-2", "inv_key": f"L|{sku}", "sku": sku, **changes}
+        found.append(reorder_proposal(ledger, **row))
+    return found
+
+
+def lines(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT reorder_id, ordered_units, supplier, due_on, order_ref"
+        " FROM retail.purchase_order_line ORDER BY id"
+    ).fetchall()
+
+
+def test_odd_units_need_the_purchasing_lead(ledger: psycopg.Connection, proposal: str) -> None:
+    given: dict[str, Any] = {"reorder_id": proposal, "shown_revision": 1, "units": 41}
+    with pytest.raises(ServiceError, match=r"multiple of the pack of 6.*purchasing lead"):
+        services.approve_reorder(**given)
+
+    services.approve_reorder(**given, odd_units_allowed=True)
+
+    assert lines(ledger)[0][1] == 41
+
+
+@pytest.mark.parametrize("units", [0, -6, 1_000_002])
+def test_an_order_has_one_to_a_million_units(
+    ledger: psycopg.Connection, proposal: str, units: int
+) -> None:
+    with pytest.raises(ServiceError, match="whole number from 1 to 1000000"):
+        services.approve_reorder(reorder_id=proposal, shown_revision=1, units=units)
+
+    services.approve_reorder(reorder_id=proposal, shown_revision=1, units=999_996)
+
+    assert lines(ledger)[0][1] == 999_996
+
+
+def test_the_line_keeps_cost_and_pack_of_the_day(ledger: psycopg.Connection, proposal: str) -> None:
+    services.approve_reorder(reorder_id=proposal, shown_revision=1)
+    services.set_policy(location="L", sku="S", changes={"cost_minor": 999, "pack_units": 12})
+
+    kept = ledger.execute(
+        "SELECT cost_minor, pack_units FROM retail.purchase_order_line"
+    ).fetchone()
+    assert kept == (250, 6)
+
+
+def test_a_split_need_is_answered_by_its_first_line_alone(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    parts = [Part(30), Part(12, "OTHER", date(2026, 12, 24))]
+
+    done = services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
+
+    first, second = lines(ledger)
+    assert first[:4] == (REORDER, 30, "ACME", None)
+    assert second[:4] == (None, 12, "OTHER", date(2026, 12, 24))
+    assert first[4] != second[4]
+    assert (done["units"], len(done["line_ids"])) == (42, 2)
+    assert ledger.execute("SELECT decided_units FROM app.reorder_proposal").fetchone() == (42,)
+
+
+@pytest.mark.parametrize(
+    ("parts", "rule"),
+    [
+        ([], "at least one part"),
+        ([Part(30), Part(6)], "add up to 42"),
+        ([Part(30), Part(18)], "add up to 42"),
+        ([Part(37), Part(5)], "multiple of the pack"),
+        ([Part(42), Part(0)], "whole number from 1"),
+        ([Part(6)] * 5 + [Part(1)] * 6 + [Part(6)], "at most 10 lines"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(
+    ledger: psycopg.Connection, proposal: str, parts: list[Part], rule: str
+) -> None:
+    with pytest.raises(ServiceError, match=rule):
+        services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
+
+    assert lines(ledger) == []
+
+
+def test_ten_parts_are_fine_and_the_total_may_be_another(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    services.split_reorder(reorder_id=proposal, shown_revision=1, parts=[Part(6)] * 10, units=60)
+
+    assert len(lines(ledger)) == 10
+    assert len({line[4] for line in lines(ledger)}) == 1
+
+
+def test_nobody_orders_from_a_supplier_that_is_not_active(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    services.name_suppliers(names={"ACME": "Acme", "OTHER": "Other"})
+    services.set_supplier_terms(code="ACME", is_active=False)
+    with pytest.raises(ServiceError, match="active supplier"):
+        services.approve_reorder(reorder_id=proposal, shown_revision=1)
+
+    services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42, supplier="OTHER")
+
+    assert lines(ledger)[0][2] == "OTHER"
+
+
+def test_needs_of_one_supplier_and_location_share_an_order_until_it_is_sent(
+    ledger: psycopg.Connection,
+) -> None:
+    first, second, third = needs(ledger, 3)
+    approve = services.approve_reorder
+
+    refs = [approve(reorder_id=need, shown_revision=1)["order_ref"] for need in (first, second)]
+    services.send_order(order_ref=refs[0])
+    refs.append(approve(reorder_id=third, shown_revision=1)["order_ref"])
+
+    assert refs[0] == refs[1] != refs[2]
+
+
+def test_two_approvals_at_once_open_one_order(ledger: psycopg.Connection) -> None:
+    found = at_the_same_time(
+        *(
+            lambda need=need: services.approve_reorder(reorder_id=need, shown_revision=1)
+            for need in needs(ledger, 4)
+        )
+    )
+
+    assert len({done["order_ref"] for done in found}) == 1
+    assert ledger.execute("SELECT count(*) FROM app.purchase_order").fetchone() == (1,)
+
+
+def test_two_different_quantities_at_once_have_one_winner_and_a_loser_who_is_told(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    outcomes = at_the_same_time(
+        *(
+            lambda units=units, actor=actor: services.approve_reorder(
+                reorder_id=proposal, shown_revision=1, units=units, actor=actor
+            )
+            for actor, units in (("ann", 42), ("bob", 48))
+        )
+    )
+
+    [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+    [winner] = [outcome for outcome in outcomes if isinstance(outcome, dict)]
+    who = {42: "ann", 48: "bob"}[winner["units"]]
+    assert loser.what_changed == f"{who} has already ordered {winner['units']}"
+    assert len(lines(ledger)) == 1
+
+
+def test_a_batch_orders_what_it_can_and_says_why_not_of_the_rest(
+    ledger: psycopg.Connection,
+) -> None:
+    good, moved, closed = needs(ledger, 3)
+    ledger.execute("UPDATE app.reorder_proposal SET revision = 3 WHERE reorder_id = %s", [moved])
+    ledger.execute(
+        "UPDATE app.reorder_proposal SET status = 'cancelled' WHERE reorder_id = %s", [closed]
+    )
+    batch = [Approval(need, 1) for need in (good, moved, closed, "R:none", good)]
+
+    done = services.approve_reorders(approvals=batch, actor="ann")
+
+    assert [row["refused"] is None for row in done] == [True, False, False, False, False]
+    assert "revision 1 was shown, 3 stands" in done[1]["refused"]
+    assert "is cancelled now" in done[2]["refused"]
+    assert "no such proposal" in done[3]["refused"]
+    assert "named once" in done[4]["refused"]
+    assert [line[0] for line in lines(ledger)] == [good]
+    assert ledger.execute(
+        "SELECT action, actor FROM app.action_log WHERE action IN ('approve', 'order') ORDER BY id"
+    ).fetchall() == [("approve", "ann"), ("order", "ann")]
+
+
+def test_the_same_batch_twice_orders_once(ledger: psycopg.Connection) -> None:
+    batch = [Approval(need, 1) for need in needs(ledger, 3)]
+    given: dict[str, Any] = {"approvals": batch, "command_id": uuid4()}
+
+    first, second = services.approve_reorders(**given), services.approve_reorders(**given)
+    third = services.approve_reorders(approvals=batch, command_id=uuid4())
+
+    assert first == second
+    assert [row["repeated"] for row in third] == [True, True, True]
+    assert len(lines(ledger)) == 3
+
+
+def test_batches_that_share_needs_do_not_block_each_other(ledger: psycopg.Connection) -> None:
+    found = needs(ledger, 20)
+
+    outcomes = at_the_same_time(
+        lambda: services.approve_reorders(approvals=[Approval(need, 1) for need in found]),
+        lambda: services.approve_reorders(approvals=[Approval(need, 1) for need in found[::-1]]),
+    )
+
+    assert all(isinstance(outcome, list) for outcome in outcomes), outcomes
+    assert len(lines(ledger)) == 20
+    assert sorted(row["repeated"] for outcome in outcomes for row in outcome) == [False] * 20 + (
+        [True] * 20
+    )
+
+
+@pytest.mark.parametrize("number", [0, 501])
+def test_a_batch_has_one_to_five_hundred_needs(ledger: psycopg.Connection, number: int) -> None:
+    with pytest.raises(ServiceError, match="1 to 500 proposals"):
+        services.approve_reorders(approvals=[Approval(f"R:{n}", 1) for n in range(number)])
+
+
+def test_a_batch_of_five_hundred_is_taken(ledger: psycopg.Connection) -> None:
+    done = services.approve_reorders(approvals=[Approval(f"R:{n}", 1) for n in range(500)])
+
+    assert len(done) == 500
+
+
+def test_a_need_that_another_line_answers_already_is_not_ordered_again(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    services.place_order_line(
+        location="L",
+        sku="S",
+        supplier="ACME",
+        ordered_units=6,
+        order_ref="X",
+        reorder_id=proposal,
+    )
+
+    with pytest.raises(Conflict, match="answers this already"):
+        services.approve_reorder(reorder_id=proposal, shown_revision=1)

@@ -1,0 +1,264 @@
+"""Goods at the dock: several deliveries, refused ones, corrections, and two people at once."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.ledger.concurrency import at_the_same_time
+from webui.ledger import services
+from webui.ledger.services import Conflict, Delivered, LineReceipt, ServiceError
+from webui.ledger.services.receipts import is_correctable
+
+
+def order(units: int = 10, **changes: object) -> int:
+    given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X-1"}
+    return services.place_order_line(**given | {"ordered_units": units} | changes)
+
+
+def receive(line_id: int, units: int, damaged: int = 0, **more: Any) -> int:
+    return services.receive_shipment(
+        purchase_order_line_id=line_id, delivered=Delivered(units, damaged), **more
+    )
+
+
+def receipts(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT received_units, damaged_units, order_units, discrepancy_reason"
+        " FROM retail.shipment_line WHERE status = 'received' ORDER BY id"
+    ).fetchall()
+
+
+def status(ledger: psycopg.Connection, line_id: int) -> str:
+    found = ledger.execute(
+        "SELECT status FROM retail.purchase_order_line WHERE id = %s", [line_id]
+    ).fetchone()
+    assert found is not None
+    return str(found[0])
+
+
+def test_the_last_receipt_closes_the_line_and_goods_that_come_later_are_stock(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id = order()
+
+    receive(line_id, 4)
+    assert status(ledger, line_id) == "sent"
+    receive(line_id, 5, 1)
+    assert status(ledger, line_id) == "closed"
+    receive(line_id, 3)
+
+    assert [row[:3] for row in receipts(ledger)] == [(4, 0, 4), (5, 1, 6), (3, 0, 0)]
+
+
+def test_a_line_that_moved_since_it_was_shown_is_not_received(ledger: psycopg.Connection) -> None:
+    line_id = order()
+
+    outcomes = at_the_same_time(
+        *(
+            lambda actor=actor: receive(line_id, 10, shown_open_units=10, actor=actor)
+            for actor in ("ann", "bob")
+        )
+    )
+
+    [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+    assert "had 10 units open when it was shown, 0 are open now" in loser.what_changed
+    assert "has received 10" in loser.what_changed
+    assert [row[:3] for row in receipts(ledger)] == [(10, 0, 10)]
+
+
+def test_many_receipts_of_one_line_at_once_take_off_exactly_what_was_open(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id = order()
+
+    at_the_same_time(*(lambda: receive(line_id, 4) for _ in range(5)))
+
+    assert sum(row[2] for row in receipts(ledger)) == 10
+    assert sum(row[0] for row in receipts(ledger)) == 20
+    assert status(ledger, line_id) == "closed"
+
+
+def test_refused_goods_leave_the_order_open_and_their_reason(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    shipment = services.ship_order_line(line_id=line_id, shipped_units=10)
+    with pytest.raises(ServiceError, match="reason"):
+        services.refuse_delivery(line_id=line_id, shipment_line_id=shipment, reason=" ")
+
+    services.refuse_delivery(line_id=line_id, shipment_line_id=shipment, reason="wet boxes")
+
+    assert receipts(ledger) == [(0, 0, 0, "refused: wet boxes")]
+    assert status(ledger, line_id) == "sent"
+
+
+def test_nothing_arrived_needs_a_reason(ledger: psycopg.Connection) -> None:
+    with pytest.raises(ServiceError, match="discrepancy_reason"):
+        receive(order(), 0)
+
+
+def test_a_delivery_of_several_lines_is_received_together_or_not_at_all(
+    ledger: psycopg.Connection,
+) -> None:
+    first, second = order(), order(6, sku="T")
+    receive(second, 2)
+    both = [
+        LineReceipt(second, Delivered(6), shown_open_units=6),
+        LineReceipt(first, Delivered(10), shown_open_units=10),
+    ]
+    with pytest.raises(Conflict, match="4 are open now"):
+        services.receive_order(receipts=both, actor="ann")
+    assert len(receipts(ledger)) == 1
+
+    both[0] = LineReceipt(second, Delivered(3, 1), shown_open_units=4)
+    command = uuid4()
+    ids = services.receive_order(receipts=both, actor="ann", command_id=command)
+
+    assert ids == services.receive_order(receipts=both, actor="ann", command_id=command)
+    assert sorted(row[:3] for row in receipts(ledger)) == [(2, 0, 2), (3, 1, 4), (10, 0, 10)]
+    assert {status(ledger, first), status(ledger, second)} == {"closed"}
+
+
+@pytest.mark.parametrize("number", [0, 501])
+def test_a_delivery_has_one_to_five_hundred_lines(ledger: psycopg.Connection, number: int) -> None:
+    with pytest.raises(ServiceError, match="1 to 500 lines"):
+        services.receive_order(receipts=[LineReceipt(1, Delivered(1))] * number)
+
+
+def test_deliveries_that_share_lines_in_another_order_wait_for_each_other(
+    ledger: psycopg.Connection,
+) -> None:
+    line_ids = [order(20, sku=f"S{n}") for n in range(10)]
+
+    outcomes = at_the_same_time(
+        *(
+            lambda ids=ids: services.receive_order(
+                receipts=[LineReceipt(n, Delivered(7)) for n in ids]
+            )
+            for ids in (line_ids, line_ids[::-1], line_ids)
+        )
+    )
+
+    assert all(isinstance(outcome, list) for outcome in outcomes), outcomes
+    assert sum(row[2] for row in receipts(ledger)) == 200
+
+
+def test_a_corrected_receipt_takes_back_and_gives_anew(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    receipt = receive(line_id, 10, actor="ann")
+
+    done = services.correct_receipt(
+        shipment_line_id=receipt, delivered=Delivered(7, 1, None, "miscounted"), actor="ann"
+    )
+
+    assert done == {"shipment_id": receipt, "order_units": 8, "open_units": 2}
+    assert receipts(ledger) == [(7, 1, 8, "miscounted")]
+    assert status(ledger, line_id) == "sent"
+    services.correct_receipt(shipment_line_id=receipt, delivered=Delivered(12), actor="ann")
+    assert receipts(ledger) == [(12, 0, 10, None)]
+    assert status(ledger, line_id) == "closed"
+
+
+def test_a_correction_leaves_what_other_receipts_took(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    first = receive(line_id, 6, actor="ann")
+    receive(line_id, 4, actor="bob")
+
+    services.correct_receipt(shipment_line_id=first, delivered=Delivered(9), actor="ann")
+
+    assert [row[:3] for row in receipts(ledger)] == [(9, 0, 6), (4, 0, 4)]
+
+
+def test_only_the_receiver_corrects(ledger: psycopg.Connection) -> None:
+    receipt = receive(order(), 10, actor="ann")
+
+    with pytest.raises(ServiceError, match=r"only ann.*adjustment"):
+        services.correct_receipt(shipment_line_id=receipt, delivered=Delivered(9), actor="bob")
+
+
+def test_a_receipt_is_corrected_for_48_hours_and_then_by_adjustment(
+    ledger: psycopg.Connection,
+) -> None:
+    found = ledger.execute("SELECT now()").fetchone()
+    assert found is not None
+    line_id, now = order(20), found[0]
+    fresh, old = (
+        services.receive_shipment(
+            purchase_order_line_id=line_id,
+            delivered=Delivered(5, received_at=now - timedelta(hours=48) + shift),
+            actor="ann",
+        )
+        for shift in (timedelta(minutes=5), -timedelta(seconds=1))
+    )
+
+    services.correct_receipt(shipment_line_id=fresh, delivered=Delivered(4), actor="ann")
+    with pytest.raises(Conflict, match=r"48 h.*adjustment"):
+        services.correct_receipt(shipment_line_id=old, delivered=Delivered(4), actor="ann")
+
+
+def test_48_hours_are_counted_to_the_microsecond() -> None:
+    arrived = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    edge = arrived + timedelta(hours=48)
+
+    assert is_correctable(arrived, edge)
+    assert not is_correctable(arrived, edge + timedelta(microseconds=1))
+
+
+def test_a_correction_and_a_receipt_at_the_same_time_share_the_line(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id = order()
+    first = receive(line_id, 10, actor="ann")
+
+    at_the_same_time(
+        lambda: services.correct_receipt(
+            shipment_line_id=first, delivered=Delivered(4), actor="ann"
+        ),
+        lambda: receive(line_id, 6, actor="bob"),
+    )
+
+    corrected, second = receipts(ledger)
+    assert corrected[:3] == (4, 0, 4)
+    # Before the correction nothing was open for the second receipt, afterwards all of it was.
+    assert second[2] in {0, 6}
+    expected = "closed" if second[2] == 6 else "sent"
+    assert status(ledger, line_id) == expected
+
+
+def test_what_is_not_received_can_not_be_corrected(ledger: psycopg.Connection) -> None:
+    shipment = services.ship_order_line(line_id=order(), shipped_units=5, actor="ann")
+
+    with pytest.raises(Conflict, match="not received yet"):
+        services.correct_receipt(shipment_line_id=shipment, delivered=Delivered(4), actor="ann")
+    with pytest.raises(ServiceError, match="no such receipt"):
+        services.correct_receipt(shipment_line_id=0, delivered=Delivered(4), actor="ann")
+
+
+def test_a_correction_of_what_has_changed_since_is_refused(ledger: psycopg.Connection) -> None:
+    receipt = receive(order(), 10, actor="ann")
+    services.correct_receipt(shipment_line_id=receipt, delivered=Delivered(9), actor="ann")
+
+    with pytest.raises(Conflict, match="now 9 received, 0 damaged"):
+        services.correct_receipt(
+            shipment_line_id=receipt,
+            delivered=Delivered(8),
+            shown_version="2026-03-02T09:00:00+00:00",
+            actor="ann",
+        )
+
+
+def test_an_announced_delivery_names_who_was_first(ledger: psycopg.Connection) -> None:
+    shipment = services.ship_order_line(line_id=order(), shipped_units=10)
+
+    outcomes = at_the_same_time(
+        *(
+            lambda actor=actor: services.receive_shipment(
+                shipment_line_id=shipment, delivered=Delivered(10), actor=actor
+            )
+            for actor in ("ann", "bob")
+        )
+    )
+
+    [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+    assert "is received already, 10 by" in loser.what_changed
