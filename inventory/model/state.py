@@ -158,6 +158,11 @@ class KeyState:
         return 0 if self.policy is None else self.policy.allocated_units
 
     @property
+    def available_to_sell_units(self) -> int:
+        """On-hand that nobody has been promised; negative is oversold, and kept."""
+        return self.stock.on_hand_units - self.allocated_units
+
+    @property
     def stock_known(self) -> bool:
         """Whether anybody has ever counted."""
         return self.stock.known

@@ -126,7 +126,7 @@ def stock_row(state: KeyState, content: bytes, partition: int, as_of_us: int) ->
         "on_order_units": stock.on_order_units,
         "in_transit_units": stock.in_transit_units,
         "allocated_units": state.allocated_units,
-        "available_to_sell_units": stock.on_hand_units - state.allocated_units,
+        "available_to_sell_units": state.available_to_sell_units,
         "stock_known": stock.known,
         "base_position_units": state.base_position_units,
         "requested_units": state.episode.quantity_units or 0,

@@ -29,7 +29,7 @@ def patch_of_record(content: bytes) -> Patch:
     priced = (
         None if state.stream_time_us is None else in_force(state.timeline, state.stream_time_us)
     )
-    available = state.on_hand_units - state.allocated_units
+    available = state.available_to_sell_units
     cells = {
         "on_hand": units_text(state.on_hand_units),
         "available": units_text(available),

@@ -1,0 +1,68 @@
+"""All sections of a key in their fixed order; the command line and the item page print these."""
+
+from inventory.explanation.demand import demand_section
+from inventory.explanation.lines import Section, Source, note
+from inventory.explanation.needs import hold_section, levels_section, quantity_section
+from inventory.explanation.price import price_in_force, price_section
+from inventory.explanation.stock import StockFacts, stock_section
+from inventory.model.price_timeline import PriceRow
+from inventory.model.state import KeyState
+from inventory.model.value import value
+
+
+@value
+class Provenance:
+    """Where a state stands: its place in the log, the rules that made it, how far it reaches.
+
+    A decision carries the policy position: the offset up to which the policy and everything else
+    that it was made from was known. That is the position of the state.
+    """
+
+    partition: int
+    logic_revision: int
+    as_of_us: int | None
+    policy: Source | None
+
+
+def explain(
+    state: KeyState, facts: StockFacts | None, came_from: Provenance, *, is_whole: bool
+) -> tuple[Section, ...]:
+    """Stock, demand, levels, quantity, price, hold, and where all of it comes from.
+
+    `facts` None: only the state is at hand. `is_whole`: the state has its window rows.
+    """
+    return (
+        stock_section(state, facts),
+        demand_section(state, is_whole=is_whole),
+        levels_section(state),
+        quantity_section(state),
+        price_section(state, is_whole=is_whole),
+        hold_section(state),
+        _provenance(state, came_from),
+    )
+
+
+def explain_at(facts: StockFacts, price: PriceRow | None, at_us: int) -> tuple[Section, ...]:
+    """What the facts of today say of a business time: on-hand, and the price in force.
+
+    What was on order, what demand was known and what the rules asked for is history of the state,
+    not of the facts: a recomputation up to that record shows it.
+    """
+    at = Section("source", (note("business_at_us", at_us),))
+    return (stock_section(None, facts), Section("price", price_in_force(price)), at)
+
+
+def _provenance(state: KeyState, came_from: Provenance) -> Section:
+    place = state.position
+    return Section(
+        "source",
+        (
+            note("policy_generation", place.generation),
+            note("policy_partition", came_from.partition),
+            note("policy_offset", place.offset),
+            note("policy_row", None if state.policy is None else "current", "", came_from.policy),
+            note("logic_revision", came_from.logic_revision),
+            note("stream_time_us", state.stream_time_us),
+            note("as_of_us", came_from.as_of_us),
+        ),
+    )

@@ -1,0 +1,120 @@
+"""Every explanation adds up, over all states that generated histories reach (domain.md 5)."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from inventory.explanation.key import Provenance, explain
+from inventory.explanation.lines import ADD, SUM, Line, Section, gaps
+from inventory.model.arithmetic import half_even
+from inventory.model.outputs import PriceOutput, ReorderOutput
+from inventory.model.record import Record
+from inventory.model.state import KeyState
+from inventory.partition import Folded, Partition
+from tests.oracle.generate import history
+
+SEEDS = int(os.environ.get("INVENTORY_EXPLAIN_SEEDS", "60"))
+BATCH = 10
+FROM = Provenance(partition=3, logic_revision=1, as_of_us=77, policy=None)
+
+
+def steps(seed: int) -> Iterator[Folded]:
+    """What each applied record of a history of this seed made of its key."""
+    partition = Partition(1)
+    for row in history(seed):
+        folded = partition.apply(Record(**row))
+        if folded.state is not None and folded.verdict == "applied":
+            yield folded
+
+
+def explained(state: KeyState, *, is_whole: bool = True) -> dict[str, Section]:
+    sections = explain(state, None, FROM, is_whole=is_whole)
+    assert gaps(sections) == ()
+    return {section.name: section for section in sections}
+
+
+def value_of(section: Section, name: str, part: str | None = None) -> object:
+    """The amount of the section's last line of this name."""
+    found = [line for line in section.lines if line.name == name and part in (None, line.part)]
+    assert found, (name, section)
+    return found[-1].amount
+
+
+def has(section: Section, name: str, part: str) -> bool:
+    return any(line.name == name and line.part == part for line in section.lines)
+
+
+def check_state(state: KeyState) -> None:
+    """The sums are the state's own numbers, with and without window rows."""
+    for is_whole in (True, False):
+        found = explained(state, is_whole=is_whole)
+        assert value_of(found["stock"], "on_hand_units", SUM) == state.on_hand_units
+        assert value_of(found["stock"], "base_position_units", SUM) == state.base_position_units
+        assert value_of(found["levels"], "reorder_point_units") == state.reorder_point_units
+        if has(found["levels"], "order_up_to_units", SUM):
+            assert value_of(found["levels"], "order_up_to_units") == state.order_up_to_units
+        if has(found["demand"], "learned_rate_micro", SUM):
+            learned = value_of(found["demand"], "learned_rate_micro", SUM)
+            assert learned == (state.demand.rate_micro or 0)
+        requested = state.episode.quantity_units or 0
+        assert value_of(found["hold"], "requested_units", ADD) == requested
+        assert value_of(found["source"], "policy_offset") == state.position.offset
+
+
+def check_days(state: KeyState) -> None:
+    """Each day's change of the rate follows from what the lines before it say was observed."""
+    section = explained(state)["demand"]
+    if value_of(section, "demand_method") == "tsb" or state.demand.tsb_p_micro is not None:
+        return
+    alpha = value_of(section, "demand_alpha_permille")
+    assert isinstance(alpha, int)
+    rate = state.final_demand.rate_micro
+    for observed, change in days_of(section):
+        seen = observed.amount
+        if isinstance(seen, int):
+            expected = seen if rate is None else half_even((seen - rate) * alpha, 1000)
+        else:
+            initial = None if state.policy is None else state.policy.initial_rate_micro
+            expected = (initial or 0) if change.detail == "the initial rate" else 0
+        assert change.amount == expected
+        if isinstance(seen, int) or change.detail:
+            rate = (rate or 0) + expected
+
+
+def days_of(section: Section) -> Iterator[tuple[Line, Line]]:
+    """What each retained day shows, and by how much the rate changed with it."""
+    observed = [line for line in section.lines if line.name == "observed_micro"]
+    changes = [line for line in section.lines if line.name == "rate_change_micro"]
+    return zip(observed, changes, strict=True)
+
+
+def check_decisions(folded: Folded) -> None:
+    """What the record decided is what the explanation of the state after it gives."""
+    assert folded.state is not None
+    for output in folded.outputs:
+        found = explained(folded.state)
+        match output:
+            case ReorderOutput(status="open"):
+                assert value_of(found["quantity"], "quantity_units", SUM) == output.quantity_units
+                assert value_of(found["quantity"], "flags") == ",".join(output.flags)
+            case PriceOutput(status="open"):
+                price = found["price"]
+                assert value_of(price, "new_minor", SUM) == output.new_minor
+                assert value_of(price, "signal") == output.signal
+                assert value_of(price, "old_minor", ADD) == output.old_minor
+                assert [line.detail for line in price.lines if line.name == "clamps_minor"] == [
+                    ", ".join(output.clamps)
+                ]
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, BATCH))
+def test_the_lines_add_up_after_every_record(first: int) -> None:
+    for seed in range(first, min(first + BATCH, SEEDS)):
+        for folded in steps(seed):
+            assert folded.state is not None
+            check_state(folded.state)
+            check_days(folded.state)
+            check_decisions(folded)
