@@ -65,13 +65,14 @@ def test_each_round_does_every_job_and_says_how_much(ledger: psycopg.Connection)
 
     def second() -> int:
         done.append("second")
-        if len(done) == 4:
+        if len(done) == 6:
             stop.set()
         return 0
 
-    automation.run({"first": first, "second": second}, stop, pause_s=0)
+    jobs = {"first": automation.Job(first, 0.0), "second": automation.Job(second, 0.0)}
+    automation.run(jobs, stop, pause_s=0)
 
-    assert done == ["first", "second"] * 2
+    assert done == ["first", "second"] * 3
     row = ledger.execute(ROW).fetchone()
     assert row is not None
     assert row[2] == {"first": 3, "second": 0}
@@ -83,4 +84,24 @@ def test_a_broken_invariant_ends_the_process(ledger: psycopg.Connection) -> None
         raise AssertionError(message)
 
     with pytest.raises(AssertionError, match="never"):
-        automation.run({"broken": broken}, threading.Event(), pause_s=0)
+        automation.run({"broken": automation.Job(broken, 0.0)}, threading.Event(), pause_s=0)
+
+
+def test_a_job_waits_until_it_is_due_again(ledger: psycopg.Connection) -> None:
+    stop = threading.Event()
+    done: list[str] = []
+
+    def often() -> int:
+        done.append("often")
+        if len(done) == 5:
+            stop.set()
+        return 0
+
+    def seldom() -> int:
+        done.append("seldom")
+        return 0
+
+    jobs = {"often": automation.Job(often, 0.0), "seldom": automation.Job(seldom, 3600.0)}
+    automation.run(jobs, stop, pause_s=0)
+
+    assert done == ["often", "seldom", "often", "often", "often"]

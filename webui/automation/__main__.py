@@ -12,23 +12,31 @@ import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import django
 import structlog
 
-Job = Callable[[], int]
-
 SERVICE: Final = "automation"
-PAUSE_S: Final = 2.0
+PAUSE_S: Final = 1.0
 RETRY_AFTER_S: Final = 1.0
+
+
+class Job(NamedTuple):
+    """Something that is done again and again; it says how much it changed."""
+
+    work: Callable[[], int]
+    every_s: float
+
+
 # A job takes part when its module exists, as desks do; in the order in which one feeds the next.
-MODULES: Final = {
-    "reorders": "approve_due",
-    "prices": "write_due",
-    "tasks": "refresh",
-    "scorecard": "write_back",
-}
+SCHEDULE: Final = (
+    ("reorders", "approve_due", 2.0),
+    ("prices", "write_due", 2.0),
+    ("tasks", "refresh_quick", 5.0),
+    ("tasks", "refresh_slow", 30.0),
+    ("scorecard", "write_back", 60.0),
+)
 # A dead server must not hold a job for the minutes that TCP would wait.
 CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
@@ -48,29 +56,29 @@ log = structlog.get_logger(__name__)
 def jobs() -> dict[str, Job]:
     """The jobs of this installation by name."""
     found: dict[str, Job] = {}
-    for name, function in MODULES.items():
+    for name, function, every_s in SCHEDULE:
         module = f"webui.automation.{name}"
         if find_spec(module) is not None:
-            found[name] = getattr(import_module(module), function)
+            work = getattr(import_module(module), function)
+            found[f"{name}.{function}"] = Job(work, every_s)
     return found
 
 
 def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE_S) -> None:
-    """Do every job again and again until `stop`; each round leaves a sign of life."""
+    """Do every job when it is due until `stop`; each round leaves a sign of life."""
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
-    lost = (OperationalError, InterfaceError)
     done: dict[str, int] = dict.fromkeys(due, 0)
+    next_s: dict[str, float] = dict.fromkeys(due, 0.0)
     while not stop.is_set():
         try:
             _alive(done)
             for name, job in due.items():
-                if stop.is_set():
-                    break
-                done[name] = _timed(name, job)
-            _alive(done)
+                if not stop.is_set() and time.monotonic() >= next_s[name]:
+                    done[name] = _timed(name, job)
+                    next_s[name] = time.monotonic() + job.every_s
             stop.wait(pause_s)
-        except lost as problem:
+        except (OperationalError, InterfaceError) as problem:
             log.warning("database_lost", error=str(problem).strip())
             connection.close()
             stop.wait(RETRY_AFTER_S)
@@ -78,7 +86,7 @@ def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE
 
 def _timed(name: str, job: Job) -> int:
     started = time.monotonic()
-    changed = job()
+    changed = job.work()
     if changed:
         milliseconds = round((time.monotonic() - started) * 1000)
         log.info("job_done", job=name, changed=changed, milliseconds=milliseconds)

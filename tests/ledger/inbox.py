@@ -1,0 +1,127 @@
+"""What the inbox looks at, written as the projector writes it, and what it has opened."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from cdc.contracts.state import encode_level
+from inventory.model.ids import InvKey, Position
+from inventory.model.policy import ItemLocation
+from inventory.model.state import Count, Demand, KeyState, Stock
+from streams.sinks import rows
+from streams.sinks.upsert import upsert
+from webui.automation import tasks
+from webui.automation.conditions import KINDS
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+NOON_US = 1_772_452_800_000_000
+FORGOTTEN = (
+    *("app.task", "app.rejected_mark", "app.location_hour", "app.inbox_mark"),
+    *("read_model.sales_window", "read_model.rejected", "read_model.heartbeat"),
+)
+BY_NAME = {kind.name: kind for kind in KINDS}
+COUNTED = Count(NOON_US - 30 * 86_400_000_000, 1, 10, "cycle")
+
+
+def policy(**changes: object) -> ItemLocation:
+    """An active policy with these columns."""
+    return ItemLocation(id=1, inv_key="L|S", status="active", **changes)  # type: ignore[arg-type] # columns by name
+
+
+def state(sku: str = "S", **changes: Any) -> KeyState:
+    """A counted key with 10 on hand at noon, changed by name; `stock` values by name too."""
+    stock = replace(
+        Stock(on_hand_units=10, opening_units=10, opening_count=COUNTED), **changes.pop("stock", {})
+    )
+    return replace(
+        KeyState(
+            inv_key=InvKey(f"L|{sku}"),
+            position=Position(1, 1),
+            stream_time_us=NOON_US,
+            stock=stock,
+            policy=policy(),
+        ),
+        **changes,
+    )
+
+
+def level(connection: psycopg.Connection, found: KeyState) -> None:
+    """Have the read model hold `found`, whatever it held before."""
+    connection.execute("DELETE FROM read_model.stock WHERE inv_key = %s", (found.inv_key,))
+    row = rows.stock_row(found, encode_level(found, ()), 0, NOON_US)
+    upsert(connection, rows.STOCK, [row])
+
+
+def unsold(quiet_windows: int, *, rate_micro: int = 2_000_000) -> Demand:
+    """Demand of an item that has not sold for so many windows."""
+    return Demand(
+        begun=True,
+        rate_micro=rate_micro,
+        quiet_windows=quiet_windows,
+        rate_at_last_sale_micro=rate_micro,
+        observed_days=20,
+    )
+
+
+def put(connection: psycopg.Connection, table: str, **columns: object) -> None:
+    """Insert one row anywhere."""
+    connection.execute(
+        sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+            sql.Identifier(*table.split(".")),
+            sql.SQL(", ").join(map(sql.Identifier, columns)),
+            sql.SQL(", ").join(sql.Placeholder() * len(columns)),
+        ),
+        list(columns.values()),
+    )
+
+
+def rejected(connection: psycopg.Connection, **changes: object) -> str:
+    """Insert a rejected record; its id."""
+    row: dict[str, object] = {
+        "id": "1-0-7",
+        "generation": 1,
+        "partition": 0,
+        "offset": 7,
+        "key": b"L|S",
+        "value": b"{}",
+        "reason": "limit",
+        "stage": "fold",
+        "detail": "quantity_units: got 0",
+        "logic_revision": 1,
+        "commit_us": NOON_US,
+        **changes,
+    }
+    put(connection, "read_model.rejected", **row)
+    return str(row["id"])
+
+
+def emptied(connection: psycopg.Connection) -> psycopg.Connection:
+    """The connection to an empty inbox, on which tests may write `recorded_at` themselves."""
+    connection.execute("".join(f"DELETE FROM {table};" for table in FORGOTTEN))  # noqa: S608 -- names from above
+    connection.execute("SET session_replication_role = replica")
+    return connection
+
+
+def look(kind: str, at: datetime = NOON) -> int:
+    """Refresh one kind."""
+    return tasks.refresh(kinds=[BY_NAME[kind]], at=at)
+
+
+def open_tasks(connection: psycopg.Connection) -> list[dict[str, Any]]:
+    """Tasks that people see, in the order in which they opened."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(
+            "SELECT * FROM app.task WHERE cleared_at IS NULL AND opened_at IS NOT NULL ORDER BY id"
+        ).fetchall()
+
+
+def is_open(connection: psycopg.Connection, kind: str, at: datetime = NOON) -> bool:
+    """Whether one look at `kind` leaves exactly one task open; None at all is False."""
+    look(kind, at)
+    found = open_tasks(connection)
+    assert len(found) <= 1
+    return bool(found)

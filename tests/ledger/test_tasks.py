@@ -1,0 +1,415 @@
+"""The exceptions inbox: every kind on both sides of its condition (docs/domain.md 8)."""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from inventory.model.arithmetic import DAY_US
+from inventory.model.episode import Episode, PriceEpisode
+from inventory.model.ids import ProposalId, ReorderId
+from inventory.model.price_timeline import PriceRow
+from inventory.policies.price_targets import floor_minor
+from tests.ledger.inbox import (
+    NOON,
+    NOON_US,
+    emptied,
+    is_open,
+    level,
+    look,
+    open_tasks,
+    policy,
+    put,
+    rejected,
+    state,
+)
+from tests.ledger.rows import price_proposal, reorder_proposal, write
+
+
+@pytest.fixture
+def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
+    """The ledger with an empty inbox, and times that tests may write themselves."""
+    return emptied(ledger)
+
+
+def test_stock_below_zero_is_negative_once_somebody_counted(inbox: psycopg.Connection) -> None:
+    level(inbox, state(stock={"on_hand_units": 0}))
+    assert not is_open(inbox, "negative_stock")
+
+    level(inbox, state(stock={"on_hand_units": -1}))
+    assert is_open(inbox, "negative_stock")
+    task = open_tasks(inbox)[0]
+    assert (task["role"], task["subject"], task["detail"]) == (
+        "manager",
+        "L|S",
+        {"on_hand_units": -1},
+    )
+
+    level(inbox, state(stock={"on_hand_units": -1, "opening_count": None}))
+    assert not is_open(inbox, "negative_stock")
+
+
+def test_an_active_item_without_a_count_is_to_be_counted(inbox: psycopg.Connection) -> None:
+    level(inbox, state(stock={"opening_count": None}))
+    assert is_open(inbox, "not_counted")
+    level(inbox, state())
+    assert not is_open(inbox, "not_counted")
+    level(inbox, state(stock={"opening_count": None}, policy=replace(policy(), status="exit")))
+    assert not is_open(inbox, "not_counted")
+
+
+def test_a_count_that_is_on_its_way_is_waited_for(inbox: psycopg.Connection) -> None:
+    level(inbox, state(stock={"opening_count": None}))
+    write(inbox, "stock_count", recorded_at=NOON - timedelta(seconds=60))
+    assert is_open(inbox, "not_counted")
+    inbox.execute("UPDATE retail.stock_count SET recorded_at = %s", (NOON - timedelta(seconds=59),))
+    assert not is_open(inbox, "not_counted")
+
+
+def test_facts_without_an_item_are_an_unknown_item(inbox: psycopg.Connection) -> None:
+    level(inbox, state(policy=None, stock={"opening_count": None}))
+    assert is_open(inbox, "unknown_item")
+    write(inbox, "item_location", recorded_at=NOON)
+    assert not is_open(inbox, "unknown_item")
+
+
+@pytest.mark.parametrize("held", ["held-snoozed", "held-rejected", "held-short"])
+def test_a_hold_with_nothing_to_sell_is_told(inbox: psycopg.Connection, held: str) -> None:
+    episode = Episode(state=held, until_us=NOON_US)
+    level(inbox, state(episode=episode, policy=policy(allocated_units=9)))
+    assert not is_open(inbox, "held_at_zero")
+    level(inbox, state(episode=episode, policy=policy(allocated_units=10)))
+    assert is_open(inbox, "held_at_zero")
+    level(inbox, state(policy=policy(allocated_units=10)))
+    assert not is_open(inbox, "held_at_zero")
+
+
+@pytest.mark.parametrize("bucket", ["on_order_units", "unavailable_units"])
+def test_a_bucket_below_zero_is_told(inbox: psycopg.Connection, bucket: str) -> None:
+    level(inbox, state(stock={bucket: 0}))
+    assert not is_open(inbox, "negative_bucket")
+    level(inbox, state(stock={bucket: -1}))
+    assert is_open(inbox, "negative_bucket")
+
+
+@pytest.mark.parametrize(
+    ("cost", "margin", "tax"),
+    [(333, 250, 700), (1000, 0, 0), (500, 200, 2000), (999_999_999, 999, 2500), (1, 1, 1)],
+)
+def test_a_price_below_the_floor_of_the_rule_is_told(
+    inbox: psycopg.Connection, cost: int, margin: int, tax: int
+) -> None:
+    lowest = min(floor_minor(cost, margin, tax), 1_000_000_000)
+    floor_is_in_range = lowest < 1_000_000_000
+    columns = {"cost_minor": cost, "margin_permille": margin, "tax_bp": tax}
+    write(
+        inbox,
+        "item_location",
+        recorded_at=NOON,
+        price_mode="advise",
+        regular_minor=lowest,
+        **columns,
+    )
+    level(inbox, state())
+    assert is_open(inbox, "floor_breached") is not floor_is_in_range
+
+    inbox.execute("UPDATE retail.item_location SET regular_minor = %s", (max(1, lowest - 1),))
+    assert is_open(inbox, "floor_breached") is (lowest > 1)
+    inbox.execute("UPDATE retail.item_location SET price_mode = 'off'")
+    assert not is_open(inbox, "floor_breached")
+
+
+def test_a_price_that_is_in_force_by_now_mends_a_breached_floor(inbox: psycopg.Connection) -> None:
+    write(
+        inbox,
+        "item_location",
+        recorded_at=NOON,
+        price_mode="auto",
+        regular_minor=999,
+        cost_minor=900,
+        margin_permille=0,
+    )
+    cheap = PriceRow(NOON_US - DAY_US, 1, 899, 1, "manual")
+    level(inbox, state(timeline=(cheap,)))
+    write(
+        inbox,
+        "price_change",
+        price_minor=899,
+        floor_minor=0,
+        effective_from=NOON - timedelta(days=1),
+        recorded_at=NOON,
+    )
+    assert is_open(inbox, "floor_breached")
+    write(
+        inbox,
+        "price_change",
+        price_minor=949,
+        floor_minor=0,
+        effective_from=NOON + timedelta(hours=1),
+        recorded_at=NOON,
+    )
+    assert is_open(inbox, "floor_breached")
+    assert not is_open(inbox, "floor_breached", NOON + timedelta(hours=1))
+
+
+def order(inbox: psycopg.Connection, **changes: object) -> int:
+    columns = {"due_on": NOON.date(), "recorded_at": NOON, "ordered_units": 10, **changes}
+    return write(inbox, "purchase_order_line", **columns)
+
+
+def test_open_units_a_day_past_due_are_overdue(inbox: psycopg.Connection) -> None:
+    order(inbox)
+    midnight = NOON + timedelta(hours=12)
+
+    assert not is_open(inbox, "overdue_receipt", midnight - timedelta(microseconds=1))
+    assert is_open(inbox, "overdue_receipt", midnight)
+    task = open_tasks(inbox)[0]
+    assert task["role"] == "buyer"
+    assert task["detail"]["open_units"] == 10
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": "closed", "cancelled_units": 10},
+        {"cancelled_units": 10},
+        {"confirmed_units": 0},
+        {"due_on": NOON.date() + timedelta(days=7)},
+        {"status": "draft"},
+        {"due_on": None},
+    ],
+)
+def test_what_is_cancelled_or_due_later_is_not_overdue(
+    inbox: psycopg.Connection, change: dict[str, object]
+) -> None:
+    order(inbox, **change)
+    assert not is_open(inbox, "overdue_receipt", NOON + timedelta(days=1))
+
+
+def test_a_receipt_of_all_units_clears_an_overdue_order(inbox: psycopg.Connection) -> None:
+    line = order(inbox)
+    later = NOON + timedelta(days=2)
+    for units in (9, 1):
+        assert is_open(inbox, "overdue_receipt", later)
+        write(
+            inbox,
+            "shipment_line",
+            purchase_order_line_id=line,
+            recorded_at=NOON,
+            received_units=units,
+            order_units=units,
+        )
+    assert not is_open(inbox, "overdue_receipt", later)
+
+
+def transfer(inbox: psycopg.Connection, **changes: object) -> None:
+    shared: dict[str, object] = {
+        "transfer_ref": "T-1",
+        "status": "shipped",
+        "shipped_units": 6,
+        "shipped_at": NOON,
+        "recorded_at": NOON,
+        "received_at": None,
+        "received_units": 0,
+        "order_units": 0,
+    }
+    write(inbox, "shipment_line", leg="transfer_out", location="FROM", **shared)
+    write(inbox, "shipment_line", leg="transfer_in", location="TO", **shared | changes)
+
+
+def test_a_transfer_three_days_past_due_is_stuck_at_both_ends(inbox: psycopg.Connection) -> None:
+    transfer(inbox, due_on=NOON.date())
+    look("stuck_transfer", NOON + timedelta(days=2, hours=11))
+    assert open_tasks(inbox) == []
+
+    look("stuck_transfer", NOON + timedelta(days=3))
+
+    assert {task["subject"] for task in open_tasks(inbox)} == {"FROM|S", "TO|S"}
+    assert {task["role"] for task in open_tasks(inbox)} == {"manager"}
+    inbox.execute(
+        "UPDATE retail.shipment_line SET status = 'received', received_at = shipped_at"
+        " WHERE leg = 'transfer_in'"
+    )
+    look("stuck_transfer", NOON + timedelta(days=3))
+    assert open_tasks(inbox) == []
+
+
+def test_a_transfer_without_a_due_day_is_due_after_its_lead_time(inbox: psycopg.Connection) -> None:
+    transfer(inbox)
+    write(inbox, "item_location", location="TO", lead_time_centidays=101, recorded_at=NOON)
+    look("stuck_transfer", NOON + timedelta(days=4))
+    assert open_tasks(inbox) == []
+    look("stuck_transfer", NOON + timedelta(days=5))
+    assert len(open_tasks(inbox)) == 2
+
+
+def test_a_proposal_without_a_word_for_a_day_is_stuck(inbox: psycopg.Connection) -> None:
+    reorder_proposal(inbox, opened_at=NOON)
+    day = NOON + timedelta(days=1)
+
+    assert not is_open(inbox, "stuck_signal", day - timedelta(microseconds=1))
+    assert is_open(inbox, "stuck_signal", day)
+    assert open_tasks(inbox)[0]["role"] == "lead"
+    inbox.execute(
+        "UPDATE app.reorder_proposal SET decided_action = 'approve', decided_by = 'b',"
+        " decided_at = %s",
+        (day,),
+    )
+    assert not is_open(inbox, "stuck_signal", day + timedelta(days=9))
+
+
+def test_a_resumed_proposal_has_another_day(inbox: psycopg.Connection) -> None:
+    at = NOON + timedelta(hours=20)
+    reorder_proposal(inbox, opened_at=NOON, decided_action="resume", decided_at=at)
+    assert not is_open(inbox, "stuck_signal", NOON + timedelta(days=1))
+    assert is_open(inbox, "stuck_signal", at + timedelta(days=1))
+
+
+@pytest.mark.parametrize("side", ["reorder", "price"])
+def test_a_decision_without_its_proposal_for_a_minute_is_told(
+    inbox: psycopg.Connection, side: str
+) -> None:
+    if side == "reorder":
+        level(inbox, state(episode=Episode(state="open", id=ReorderId("R:L|S:1-2"))))
+    else:
+        level(inbox, state(price_episode=PriceEpisode(id=ProposalId("P:L|S:1-2"))))
+
+    assert not is_open(inbox, "missing_proposal", NOON)
+    assert not is_open(inbox, "missing_proposal", NOON + timedelta(seconds=59))
+    assert is_open(inbox, "missing_proposal", NOON + timedelta(seconds=60))
+    assert open_tasks(inbox)[0]["role"] == "operator"
+
+    (reorder_proposal if side == "reorder" else price_proposal)(inbox)
+    assert not is_open(inbox, "missing_proposal", NOON + timedelta(seconds=61))
+
+
+def test_a_decision_that_comes_within_a_minute_is_never_told(inbox: psycopg.Connection) -> None:
+    found = state(episode=Episode(state="open", id=ReorderId("R:L|S:1-2")))
+    level(inbox, found)
+    look("missing_proposal", NOON)
+    level(inbox, state())
+    look("missing_proposal", NOON + timedelta(seconds=50))
+    level(inbox, found)
+
+    assert not is_open(inbox, "missing_proposal", NOON + timedelta(seconds=70))
+    assert inbox.execute("SELECT count(*) FROM app.task").fetchone() == (1,)
+
+
+def ahead(inbox: psycopg.Connection, number: int, seconds: int, **changes: object) -> None:
+    at = NOON - timedelta(minutes=30)
+    columns = {
+        "source_ref": str(number),
+        "recorded_at": at,
+        "occurred_at": at + timedelta(seconds=seconds),
+        **changes,
+    }
+    write(inbox, "sale_line", **columns)
+
+
+def test_three_facts_of_one_source_far_ahead_are_a_wrong_clock(inbox: psycopg.Connection) -> None:
+    ahead(inbox, 1, 301)
+    ahead(inbox, 2, 301)
+    ahead(inbox, 3, 300)
+    ahead(inbox, 4, 999, source="till-2")
+    assert not is_open(inbox, "source_clock")
+
+    ahead(inbox, 5, 301)
+    assert is_open(inbox, "source_clock")
+    assert open_tasks(inbox)[0]["subject"] == "till-1"
+    assert open_tasks(inbox)[0]["location"] == "L"
+
+
+def test_only_an_hour_without_one_clears_a_wrong_clock(inbox: psycopg.Connection) -> None:
+    for number in range(3):
+        ahead(inbox, number, 400)
+    last = NOON - timedelta(minutes=29)
+    ahead(inbox, 9, 0, recorded_at=last, occurred_at=last + timedelta(seconds=500))
+    assert is_open(inbox, "source_clock")
+
+    assert is_open(inbox, "source_clock", NOON + timedelta(minutes=30))
+    assert not is_open(inbox, "source_clock", NOON + timedelta(minutes=31))
+
+
+def sales(inbox: psycopg.Connection, days_ago: int, hour: int, lines: int) -> None:
+    at = NOON.replace(hour=hour) - timedelta(days=days_ago)
+    for _ in range(lines):
+        ahead(inbox, 0, 0, source_ref=str(uuid4()), occurred_at=at, recorded_at=at)
+
+
+def test_a_shop_that_should_have_sold_is_silent(inbox: psycopg.Connection) -> None:
+    sales(inbox, 0, 9, 1)
+    for day in range(1, 8):
+        sales(inbox, day, 10, 3)
+        sales(inbox, day, 11, 4)
+    inbox.execute("DELETE FROM retail.sale_line WHERE id = (SELECT max(id) FROM retail.sale_line)")
+    assert not is_open(inbox, "stale_source")
+
+    sales(inbox, 7, 11, 1)
+    assert not is_open(inbox, "stale_source", NOON - timedelta(seconds=1))
+    assert is_open(inbox, "stale_source")
+    assert open_tasks(inbox)[0]["detail"]["lines_of_seven_days"] == 49
+
+    sales(inbox, 0, 11, 1)
+    assert not is_open(inbox, "stale_source")
+
+
+def test_a_closed_shop_is_not_silent(inbox: psycopg.Connection) -> None:
+    for day in range(1, 8):
+        sales(inbox, day, 9, 20)
+    sales(inbox, 0, 9, 1)
+
+    assert not is_open(inbox, "stale_source", NOON.replace(hour=23))
+
+
+def test_a_rejected_record_waits_for_a_word(inbox: psycopg.Connection) -> None:
+    first = rejected(inbox)
+    rejected(inbox, id="1-0-8", key=None)
+    rejected(inbox, id="1-0-9", key=b"\xff\x00")
+    look("rejected_record")
+    assert [task["subject"] for task in open_tasks(inbox)] == ["L|S", "\\377\\000", "no key"]
+    assert open_tasks(inbox)[0]["location"] == "L"
+
+    put(inbox, "app.rejected_mark", record_id=first, action="dismissed", reason="a test")
+    look("rejected_record")
+    assert len(open_tasks(inbox)) == 2
+
+
+def test_a_count_that_came_too_late_is_counted_again(inbox: psycopg.Connection) -> None:
+    rejected(inbox, reason="count_beyond_horizon", key="L|café".encode())
+    assert is_open(inbox, "count_again")
+    assert open_tasks(inbox)[0]["sku"] == "café"
+    look("rejected_record")
+    assert len(open_tasks(inbox)) == 2
+
+    newer = NOON + timedelta(seconds=1)
+    write(inbox, "stock_count", sku="café", recorded_at=newer, status="draft")
+    assert look("count_again") == 0
+    inbox.execute("UPDATE retail.stock_count SET status = 'approved'")
+    assert look("count_again") == 1
+    assert look("rejected_record") == 1
+
+
+def test_an_old_heartbeat_is_a_stale_pipeline(inbox: psycopg.Connection) -> None:
+    put(inbox, "read_model.heartbeat", partition=0, beat=9, commit_us=NOON_US, applied_at=NOON)
+    put(
+        inbox,
+        "read_model.heartbeat",
+        partition=1,
+        beat=9,
+        commit_us=NOON_US + DAY_US,
+        applied_at=NOON,
+    )
+    assert not is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=60))
+    assert is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=60, microseconds=1))
+    inbox.execute("UPDATE read_model.heartbeat SET commit_us = commit_us + 60000000")
+    assert not is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=61))
+
+
+def test_a_pipeline_that_never_let_a_beat_through_is_stale(inbox: psycopg.Connection) -> None:
+    beat = {"location": "~heartbeat", "sku": "1", "recorded_at": NOON}
+    write(inbox, "pipeline_heartbeat", beat=60, **beat)
+    assert not is_open(inbox, "pipeline_stale")
+    inbox.execute("UPDATE retail.pipeline_heartbeat SET beat = 61")
+    assert is_open(inbox, "pipeline_stale")
