@@ -1,4 +1,4 @@
-"""Creates the topics and says where existing ones differ from `cdc.contracts.topics`.
+"""Creates the topics, with the settings of `cdc.contracts.topics`, and says where any differ.
 
 Connect's producer blocks for ever on a missing topic, also for the topics that exist, so this step
 comes before the connector is registered.
@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
 
 from cdc.contracts.topics import TOPICS, Topic
 
@@ -42,8 +49,9 @@ def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
 def create_topics(
     bootstrap: str, topics: Iterable[Topic] = TOPICS, *, replication: int = 1
 ) -> tuple[str, ...]:
-    """Create the topics that are missing; gives their names."""
+    """Create the topics that are missing and give all the contract's settings; gives new names."""
     client = admin_client(bootstrap)
+    topics = tuple(topics)
     wanted = [
         NewTopic(
             topic.name,
@@ -61,7 +69,29 @@ def create_topics(
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
+    _settle(client, [topic for topic in topics if topic.name not in created])
     return tuple(sorted(created))
+
+
+def _settle(client: AdminClient, topics: Iterable[Topic]) -> None:
+    """Give topics of an earlier release the settings of this one."""
+    drifted = [
+        ConfigResource(
+            ResourceType.TOPIC,
+            drift.topic,
+            incremental_configs=[
+                ConfigEntry(
+                    drift.setting,
+                    drift.expected,
+                    incremental_operation=AlterConfigOpType.SET,
+                )
+            ],
+        )
+        for drift in _config_drift(client, topics)
+    ]
+    for resource in drifted:
+        for future in client.incremental_alter_configs([resource]).values():
+            future.result(timeout=_TIMEOUT_S)
 
 
 def topic_drift(bootstrap: str, topics: Iterable[Topic] = TOPICS) -> tuple[Drift, ...]:

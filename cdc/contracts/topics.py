@@ -28,6 +28,11 @@ _DAY_MS: Final = 86_400_000
 _FOREVER: Final = "-1"
 # Changelog timestamps are processing time, so a row must outlive window retention plus grace.
 _WINDOW_RETENTION_MS: Final = 400 * _DAY_MS
+# A level carries the window rows that its chunk changed, each with its moves, and a rejected
+# record its original bytes: both outgrow the broker's default of 1 MB, and a refused record stops
+# a worker.
+LARGEST_RECORD_BYTES: Final = 8_388_608
+_LARGE: Final = {"max.message.bytes": str(LARGEST_RECORD_BYTES)}
 _COMPACT: Final = {
     "cleanup.policy": "compact",
     "min.cleanable.dirty.ratio": "0.1",
@@ -74,10 +79,10 @@ STOCK_REJECTED: Final = "stock.rejected"
 TOPICS: Final = (
     Topic(STOCK_EVENTS, config=_KEPT),
     *(Topic(name, partitions=1, config=_KEPT) for name in REFERENCE),
-    Topic(ON_HAND_CHANGELOG, config=_COMPACT),
+    Topic(ON_HAND_CHANGELOG, config=_COMPACT | _LARGE),
     Topic(SALES_WINDOWS_CHANGELOG, config=_COMPACT_DELETE),
     Topic(REORDER_EVENTS, config=_COMPACT_DELETE),
     Topic(PRICE_EVENTS, config=_COMPACT_DELETE),
     Topic(STOCK_LATE, config=_KEPT),
-    Topic(STOCK_REJECTED, config=_KEPT),
+    Topic(STOCK_REJECTED, config=_KEPT | _LARGE),
 )

@@ -12,10 +12,12 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import ProducerFenced
 
+from cdc.contracts.topics import LARGEST_RECORD_BYTES
 from streams.engine.records import Fenced, Send, Stage
 
 BATCH_BYTES = 262_144
-REQUEST_BYTES = 8_000_000  # a level with many window rows; the broker limits the compressed batch
+# The producer weighs a batch before compression, the broker after it.
+REQUEST_BYTES = LARGEST_RECORD_BYTES
 TRANSACTION_TIMEOUT_MS = 10_000
 REQUEST_TIMEOUT_MS = 30_000
 

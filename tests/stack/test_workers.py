@@ -1,9 +1,11 @@
 """Two real workers: shared partitions, garbage, kill -9, and a zombie that wakes up too late."""
 
+import asyncio
 import json
 import os
 import signal
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
 import httpx
@@ -11,6 +13,11 @@ import psycopg
 import pytest
 from confluent_kafka import Producer
 
+from cdc.capture.admin import create_topics, topic_drift
+from cdc.contracts.topics import LARGEST_RECORD_BYTES, ON_HAND_CHANGELOG, TOPICS, Topic
+from streams.engine.kafka_log import KafkaLog
+from streams.engine.records import Send
+from streams.engine.transactions import PartitionProducers
 from tests.stack.running import RunningStack
 from tests.streams import facts
 
@@ -170,3 +177,34 @@ def test_a_worker_that_slept_through_its_session_is_fenced(stack: RunningStack) 
 
     wait_for_equal_sums(stack)
     stack.wait_until(lambda: shared(stack), 120, lambda: json.dumps(stack.runtime.env))
+
+
+def test_a_level_record_of_eight_megabytes_is_acknowledged(stack: RunningStack) -> None:
+    bootstrap = stack.settings.kafka_bootstrap
+    name = f"test-large-{os.urandom(4).hex()}"
+    levels = next(topic for topic in TOPICS if topic.name == ON_HAND_CHANGELOG)
+    create_topics(bootstrap, [replace(levels, name=name, partitions=1)])
+    value = os.urandom(8_000_000)
+
+    async def write_and_read() -> list[bytes | None]:
+        producers = PartitionProducers(bootstrap, name)
+        await producers.own([0])
+        await producers.acknowledged(0, [[Send(name, b"L|S", value)]])
+        await producers.close()
+        async with KafkaLog(bootstrap) as log:
+            _, end = await log.bounds(name, 0)
+            return [r.value async for batch in log.read(name, 0, 0, end) for r in batch]
+
+    assert asyncio.run(write_and_read()) == [value]
+
+
+def test_a_topic_of_an_earlier_release_gets_the_settings_of_this_one(stack: RunningStack) -> None:
+    bootstrap = stack.settings.kafka_bootstrap
+    name = f"test-old-{os.urandom(4).hex()}"
+    create_topics(bootstrap, [Topic(name, partitions=1, config={"max.message.bytes": "1048588"})])
+    wanted = Topic(name, partitions=1, config={"max.message.bytes": str(LARGEST_RECORD_BYTES)})
+    assert topic_drift(bootstrap, [wanted])
+
+    assert create_topics(bootstrap, [wanted]) == ()
+
+    assert topic_drift(bootstrap, [wanted]) == ()
