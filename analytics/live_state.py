@@ -9,9 +9,10 @@ levels read after them: of those every record counts, of the earlier ones a key'
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from analytics import kafka
+from cdc.contracts.progress import is_heartbeat
 from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
 from cdc.settings import Connections
@@ -19,8 +20,6 @@ from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState, WindowRow, with_windows
 from inventory.windows import horizon_us
-
-HEARTBEAT: Final = b"~"
 
 
 @dataclass(slots=True)
@@ -68,9 +67,7 @@ class LiveState:
     def keys(self, location: str | None = None) -> list[InvKey]:
         """Item-location keys, heartbeats left out, sorted."""
         start = "" if location is None else f"{location}|"
-        return sorted(
-            key for key in self.levels if key.startswith(start) and not key.startswith("~")
-        )
+        return sorted(key for key in self.levels if key.startswith(start))
 
     def _take_level(self, partition: int, content: bytes) -> None:
         level, dropped = decode_level(content)
@@ -108,7 +105,7 @@ class LiveState:
             if (
                 message.error() is None
                 and message.value() is not None
-                and not message.key().startswith(HEARTBEAT)
+                and not is_heartbeat(message.key())
             ):
                 yield message
 

@@ -7,16 +7,15 @@ forged or broken record says nothing about a row of the same id, and neither doe
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import psycopg
 
 from cdc.contracts.decode import TIMESTAMP_COLUMNS, Malformed, decode
+from cdc.contracts.times import moment_of, us_of
 from inventory.model.record import Record
 
 _BY_CONTENT: Final = frozenset({"limit", "count_beyond_horizon", "overflow"})
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SELECT: Final = """
 SELECT key, value, "offset", reason FROM read_model.rejected
 WHERE %(location)s::text IS NULL
@@ -98,12 +97,8 @@ def _is_current(connection: psycopg.Connection, record: Record) -> bool:
     if not isinstance(record.after, dict):
         return found is None
     return found is not None and (
-        found[0] == record.key and _micros(found[1]) == record.after.get("recorded_at")
+        found[0] == record.key and us_of(found[1]) == record.after.get("recorded_at")
     )
-
-
-def _micros(at: datetime) -> int:
-    return (at - _EPOCH) // timedelta(microseconds=1)
 
 
 def _image(record: Record) -> str | None:
@@ -119,4 +114,4 @@ def _image(record: Record) -> str | None:
 
 
 def _iso(at_us: int) -> str:
-    return (_EPOCH + timedelta(microseconds=at_us)).isoformat()
+    return moment_of(at_us).isoformat()

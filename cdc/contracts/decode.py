@@ -6,14 +6,14 @@ recomputations give the same reason. Timestamps become integer microseconds with
 a float.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from cdc.contracts.envelope import Malformed, parse_envelope
+from cdc.contracts.times import us_of
 from inventory.model.record import Record
 
 __all__ = ["TIMESTAMP_COLUMNS", "Malformed", "decode", "timestamp_us"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PLAIN_LENGTH = len("2026-11-21T02:48:05Z")
 _LONGEST = len("2026-11-21T02:48:05.032085Z")
 
@@ -76,7 +76,6 @@ def timestamp_us(text: object) -> int | str:
     if not _PLAIN_LENGTH <= len(text) <= _LONGEST or text[10] != "T" or text[-1] != "Z":
         return text
     try:
-        since = datetime.fromisoformat(text) - _EPOCH
+        return us_of(datetime.fromisoformat(text))
     except ValueError:
         return text
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

@@ -10,6 +10,14 @@ from cdc.contracts.decisions import (
     encode_price,
     encode_reorder,
 )
+from cdc.contracts.progress import (
+    BEAT_HEADER,
+    HEADER,
+    Beat,
+    Progress,
+    encode_beat,
+    encode_progress,
+)
 from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection
 from cdc.contracts.state import encode_level, encode_window, window_key
 from cdc.contracts.topics import (
@@ -24,14 +32,6 @@ from inventory.model.ids import InvKey
 from inventory.model.outputs import Output, PriceOutput, ReorderOutput
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
-from streams.engine.progress import (
-    BEAT_HEADER,
-    HEADER,
-    Beat,
-    Progress,
-    encode_beat,
-    encode_progress,
-)
 from streams.engine.records import Send, Stage
 
 

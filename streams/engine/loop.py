@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Sequence
 
 from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.progress import Beat
 from cdc.contracts.rejects import Late, Origin, Rejection
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.errors import BrokenInvariant
@@ -22,7 +23,6 @@ from inventory.model.record import Record
 from inventory.partition import Folded
 from inventory.revision import LOGIC_REVISION
 from streams.engine.effects import Effects, Writer
-from streams.engine.progress import Beat
 from streams.engine.records import Broker, SourceRecord
 from streams.engine.store import OwnedPartition
 

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import structlog
 
+from cdc.contracts.progress import progress_in
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from streams.engine.progress import progress_in
 from streams.engine.records import Broker, Log
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition

@@ -7,6 +7,7 @@ or a compacted record stands last. Here a reader goes to the end by position.
 from dataclasses import replace
 
 from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.progress import Progress, progress_in
 from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from inventory.dedupe import HORIZON_US
@@ -17,7 +18,6 @@ from inventory.model.record import Record
 from inventory.model.state import KeyState, WindowRow
 from inventory.partition import Partition
 from inventory.windows import horizon_us
-from streams.engine.progress import Progress, progress_in
 from streams.engine.records import Log, LogRecord
 from streams.engine.store import OwnedPartition
 

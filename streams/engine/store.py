@@ -7,10 +7,10 @@ the broker has acknowledged the chunk. States are values, so both dictionaries s
 import asyncio
 from collections.abc import Iterable
 
+from cdc.contracts.progress import Progress
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from inventory.partition import Partition
-from streams.engine.progress import Progress
 
 
 class OwnedPartition:

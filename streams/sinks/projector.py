@@ -10,6 +10,7 @@ from time import time_ns
 
 import structlog
 
+from cdc.contracts.progress import beat_in, is_heartbeat, progress_in
 from cdc.contracts.rejects import decode_late, decode_rejection
 from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import (
@@ -19,7 +20,6 @@ from cdc.contracts.topics import (
     STOCK_REJECTED,
 )
 from inventory.model.value import value
-from streams.engine.progress import beat_in, progress_in
 from streams.settings import SinkSettings
 from streams.sinks import rows
 from streams.sinks.positions import Connection, write_positions
@@ -27,7 +27,6 @@ from streams.sinks.process import main
 from streams.sinks.source import Place, SinkRecord
 from streams.sinks.upsert import Row, upsert
 
-HEARTBEAT_PREFIX = b"~"  # keys that are no items
 SECOND_NS = 1_000_000_000
 
 log = structlog.get_logger(__name__)
@@ -82,7 +81,7 @@ class Projector:
 
     def _take_level(self, record: SinkRecord, latest: Latest) -> None:
         key = record.key or b""
-        if key.startswith(HEARTBEAT_PREFIX):
+        if is_heartbeat(key):
             latest.beats[record.partition] = record
         else:
             latest.levels[key] = record

@@ -10,13 +10,13 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
+from cdc.contracts.times import us_of
 from inventory.dedupe import Admission
 from inventory.fold import fold
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.state import KeyState
 from tests.ledger.rows import VALID
-from webui.readmodel.figures import us_of
 
 TABLES = [table for table in VALID if table != "pipeline_heartbeat"]
 

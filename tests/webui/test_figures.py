@@ -1,16 +1,15 @@
 import pytest
 
+from cdc.contracts.times import moment_of, us_of
 from webui.readmodel.figures import (
     age_text,
     centidays_text,
     micro_text,
-    moment_of,
     money_text,
     signed_units_text,
     status_of,
     time_text,
     units_text,
-    us_of,
 )
 from webui.stock.terms import lines
 

@@ -1,9 +1,6 @@
-import pytest
-
 from cdc.contracts.state import encode_level
 from inventory.model.ids import InvKey, Position
 from inventory.model.state import KeyState, Stock
-from webui.live.feed import _newest_commit_us
 from webui.live.patches import patch_of_record, patch_of_row
 from webui.readmodel.selectors import StockRow
 
@@ -40,18 +37,3 @@ def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:
     assert live["status"] == read["status"]
     assert read["cells"].items() <= live["cells"].items()
     assert live["cells"]["on_hand"] == "−3"
-
-
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ((), None),
-        ((("other", b"x"),), None),
-        ((("progress", b'{"newest_commit_us":7}'),), 7),
-        ((("progress", b'{"newest_commit_us":null}'),), None),
-    ],
-)
-def test_the_commit_time_comes_from_the_header_of_a_chunk(
-    headers: tuple[tuple[str, bytes], ...], expected: int | None
-) -> None:
-    assert _newest_commit_us(headers) == expected

@@ -6,13 +6,13 @@ not at the end: a page rendered from the read model misses nothing in between.
 """
 
 import asyncio
-import json
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
 
+from cdc.contracts.progress import is_heartbeat, progress_in
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from webui.live.hub import Hub
 
@@ -20,7 +20,6 @@ RETRY_S: Final = 1.0
 POLL_MS: Final = 100
 MOST_RECORDS: Final = 1000
 SILENT_S: Final = 15.0  # heartbeats arrive each second: a longer silence is a lost connection
-PROGRESS_HEADER: Final = "progress"
 
 log = structlog.get_logger(__name__)
 
@@ -96,19 +95,10 @@ class Feed:
             await asyncio.sleep(0)
 
     def _take(self, record: "ConsumerRecord[bytes, bytes]") -> None:
-        newest_us = _newest_commit_us(record.headers)
-        if newest_us is not None:
-            self._hub.heard(record.partition, newest_us)
+        progress = progress_in(record.headers)
+        if progress is not None and progress.newest_commit_us is not None:
+            self._hub.heard(record.partition, progress.newest_commit_us)
         key = record.key
-        if key is None or record.value is None or key.startswith(b"~"):
+        if key is None or record.value is None or is_heartbeat(key):
             return
         self._hub.publish(key.decode("utf-8", "replace"), record.value)
-
-
-def _newest_commit_us(headers: Any) -> int | None:  # noqa: ANN401 -- aiokafka types them loosely
-    """Commit time in the header that stands on the last level record of a chunk."""
-    for name, payload in headers:
-        if name == PROGRESS_HEADER:
-            newest = json.loads(payload).get("newest_commit_us")
-            return newest if isinstance(newest, int) else None
-    return None

@@ -4,8 +4,9 @@ The status word lives here once. Lists filter by it in SQL (`STATUS_SQL`), and a
 forms over every boundary.
 """
 
-from datetime import UTC, datetime
 from typing import Final
+
+from cdc.contracts import times
 
 STATUSES: Final = ("negative", "out", "low", "over", "ok")
 LABELS: Final = {
@@ -92,21 +93,9 @@ def centidays_text(centidays: int | None) -> str:
     return f"{whole}.{rest:02d} d"
 
 
-def moment_of(at_us: int) -> datetime:
-    """The UTC moment of an epoch microsecond."""
-    seconds, rest = divmod(at_us, 1_000_000)
-    return datetime.fromtimestamp(seconds, tz=UTC).replace(microsecond=rest)
-
-
-def us_of(moment: datetime) -> int:
-    """Epoch microseconds of an aware moment, exactly."""
-    elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
-
-
 def time_text(at_us: int | None) -> str:
     """`2026-11-21 10:42:07`, UTC."""
-    return _UNKNOWN if at_us is None else moment_of(at_us).strftime("%Y-%m-%d %H:%M:%S")
+    return _UNKNOWN if at_us is None else times.time_text(at_us)
 
 
 def age_text(age_us: int | None) -> str:

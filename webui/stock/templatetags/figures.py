@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django import template
 
+from cdc.contracts.times import us_of
 from webui.readmodel import figures
 
 register = template.Library()
@@ -20,7 +21,7 @@ register.filter("age", figures.age_text)
 @register.filter
 def utc(moment: datetime | None) -> str:
     """An aware moment as UTC text to the second."""
-    return "–" if moment is None else figures.time_text(figures.us_of(moment))
+    return "–" if moment is None else figures.time_text(us_of(moment))
 
 
 @register.filter

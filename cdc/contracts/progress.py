@@ -2,20 +2,25 @@
 
 The header travels in the same transaction as the state it describes. So the state knows by itself
 where to go on, and a group offset that ran ahead (Faust may commit what was never handled) or lies
-behind (the usual case after a crash) is only a hint: `loop.py` reads a gap from the topic and
+behind (the usual case after a crash) is only a hint: a worker reads a gap from the topic and
 recognises what it has already done.
 
 It stands on the last level record of a chunk. The last record of a partition's changelog is the
-last of its key, so compaction never removes it.
+last of its key, so compaction never removes it. Workers restore from it; sinks and the live feed
+learn from it how far the partition is.
 """
 
 import json
+from collections.abc import Iterable
 
 from inventory.model.value import value
 
 HEADER = "progress"
 BEAT_HEADER = "beat"
 _SCHEMA = 1
+_HEARTBEATS = b"~"  # outside the alphabet of locations, so no item's key begins with it
+
+Headers = Iterable[tuple[str, bytes]]
 
 
 @value
@@ -63,12 +68,17 @@ def decode_progress(payload: bytes) -> Progress:
     )
 
 
-def progress_in(headers: tuple[tuple[str, bytes], ...]) -> Progress | None:
+def progress_in(headers: Headers) -> Progress | None:
     """The progress among a record's headers, if it carries one."""
     for name, payload in headers:
         if name == HEADER:
             return decode_progress(payload)
     return None
+
+
+def is_heartbeat(key: bytes) -> bool:
+    """Whether a topic key is that of a partition's heartbeat, which is no item."""
+    return key.startswith(_HEARTBEATS)
 
 
 @value
@@ -84,7 +94,7 @@ def encode_beat(beat: Beat) -> bytes:
     return f"{beat.beat}@{beat.commit_us}".encode("ascii")
 
 
-def beat_in(headers: tuple[tuple[str, bytes], ...]) -> Beat | None:
+def beat_in(headers: Headers) -> Beat | None:
     """The heartbeat among a record's headers, if it carries one."""
     for name, payload in headers:
         if name == BEAT_HEADER:

@@ -1,0 +1,42 @@
+"""The headers that tell how far a partition is, and the keys that carry no item."""
+
+import pytest
+
+from cdc.contracts.progress import (
+    Beat,
+    Progress,
+    beat_in,
+    encode_beat,
+    encode_progress,
+    is_heartbeat,
+    progress_in,
+)
+
+
+@pytest.mark.parametrize("newest_us", [None, 7])
+def test_progress_comes_back_from_the_headers_of_a_chunk(newest_us: int | None) -> None:
+    progress = Progress(12, newest_us, 99, streamed=True)
+
+    found = progress_in((("beat", b"x"), ("progress", encode_progress(progress))))
+
+    assert found == progress
+
+
+def test_a_record_in_the_middle_of_a_chunk_carries_nothing() -> None:
+    assert progress_in(()) is None
+    assert progress_in((("other", b"x"),)) is None
+    assert beat_in((("progress", b"x"),)) is None
+
+
+def test_progress_of_another_schema_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="changelog header progress: schema must be 1"):
+        progress_in((("progress", b'{"schema":2}'),))
+
+
+def test_a_beat_comes_back_from_its_header() -> None:
+    assert beat_in((("x", b""), ("beat", encode_beat(Beat(5, 77))))) == Beat(5, 77)
+
+
+def test_only_heartbeat_keys_are_no_items() -> None:
+    assert is_heartbeat(b"~heartbeat|3")
+    assert not is_heartbeat(b"L|~S")
