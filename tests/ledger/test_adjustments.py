@@ -23,7 +23,8 @@ def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
 
 
 def wanted(units: int = 25, **changes: Any) -> Wanted:
-    given = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": units}
+    given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft"}
+    given["quantity_units"] = units
     return Wanted(**(given | changes))
 
 

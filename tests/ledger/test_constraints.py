@@ -10,7 +10,7 @@ BILLION = 1_000_000_000
 MILLION = 1_000_000
 HUNDRED_BILLION = 100_000_000_000
 
-ACCEPTED = [
+ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("sale_line", {"quantity_units": MILLION}),
     ("sale_line", {"quantity_units": -MILLION, "condition": "discarded"}),
     ("sale_line", {"amount_minor": HUNDRED_BILLION}),
@@ -45,7 +45,7 @@ ACCEPTED = [
     ("reorder_decision", {"action": "resume"}),
 ]
 
-REFUSED = [
+REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("sale_line", {"quantity_units": 0}),
     ("sale_line", {"quantity_units": MILLION + 1}),
     ("sale_line", {"quantity_units": -MILLION - 1}),

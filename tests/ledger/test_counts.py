@@ -16,7 +16,8 @@ from webui.ledger.services import Approved, Conflict, Entry, ServiceError
 def now(ledger: psycopg.Connection) -> datetime:
     found = ledger.execute("SELECT clock_timestamp()").fetchone()
     assert found is not None
-    return found[0]
+    at: datetime = found[0]
+    return at
 
 
 @pytest.fixture

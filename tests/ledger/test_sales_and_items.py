@@ -146,7 +146,7 @@ def test_a_policy_change_reports_and_logs_what_moved(ledger: psycopg.Connection)
 def test_a_policy_that_breaks_a_check_is_a_service_error(ledger: psycopg.Connection) -> None:
     services.range_item(location="L", sku="S")
 
-    with pytest.raises(ServiceError, match="item_location_fixed_levels"):
+    with pytest.raises(ServiceError, match="order_up_to_units: above reorder_point_units"):
         services.set_policy(location="L", sku="S", changes={"replenish_family": "sS"})
 
 

@@ -5,17 +5,23 @@ instead of the name of a constraint; where the two differ, SQL refuses and nothi
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
-from webui.ledger.services.errors import refuse
+from inventory.errors import Rejected
+from inventory.model.arithmetic import MAX_STORED
+from inventory.model.ids import InvKey
+from inventory.policy_parsing import item_location
+from webui.ledger.services.errors import ServiceError, refuse
 
 MOST_UNITS: Final = 1_000_000
 MOST_MINOR: Final = 100_000_000_000
 EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCATION_FORM: Final = re.compile(r"[A-Z0-9-]{1,24}\Z")
 LONGEST_SKU: Final = 32
+_SAID: Final = re.compile(r"(?P<column>\w+) must be (?P<rule>.*), got ", re.DOTALL)
 
 
 def location_problem(location: str) -> str | None:
@@ -83,3 +89,38 @@ def text(field: str, value: str | None) -> str:
     if value is None or not value.strip() or "\x00" in value:
         refuse(field, value, "must not be empty")
     return value
+
+
+@contextmanager
+def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
+    """Let SQL judge policy rows; for a row that it refuses, say which column, value and rule.
+
+    SQL names a constraint at best. The rules that the fold reads rows by know the rest, and they
+    are asked only when something was refused.
+    """
+    try:
+        yield
+    except ServiceError as refusal:
+        for row in rows:
+            problem = policy_problem(row)
+            if problem is not None:
+                raise problem from refusal
+        raise
+
+
+def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
+    """What the rules say against an `item_location` row, or None."""
+    # Times carry no limit of a policy, and the rules read them in microseconds.
+    plain = {name: None if isinstance(value, datetime) else value for name, value in row.items()}
+    for name, value in plain.items():
+        if isinstance(value, int) and value > MAX_STORED:
+            return ServiceError(name, value, f"a whole number of at most {MAX_STORED}")
+    try:
+        item_location(InvKey(""), plain | {"id": 0})
+    except Rejected as refusal:
+        said = _SAID.match(refusal.detail)
+        if said is None:
+            raise
+        column = said["column"]
+        return ServiceError(column, row.get(column), said["rule"])
+    return None

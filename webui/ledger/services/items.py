@@ -81,7 +81,7 @@ def range_items(
     documents = [_document(item, actor) for item in items]
     if any(document.keys() != documents[0].keys() for document in documents):
         refuse("items", len(items), "policies of one call name the same columns")
-    with ledger_transaction():
+    with checks.named_policies(documents), ledger_transaction():
         known = _known([str(document["inv_key"]) for document in documents])
         ranged = insert_documents("item_location", documents, unless="inv_key")
         counted_at = happened_or_now("occurred_at", occurred_at)
@@ -128,7 +128,8 @@ def set_policy(
         before = locked_item(location=location, sku=sku)
         moved = moved_columns(before, values)
         if moved:
-            _update([before["inv_key"]], {name: values[name] for name in moved}, actor)
+            with checks.named_policies([before | values]), ledger_transaction():
+                _update([before["inv_key"]], {name: values[name] for name in moved}, actor)
             log_action(actor=actor, action="policy", subject=before["inv_key"], detail=moved)
     return moved
 
@@ -140,7 +141,8 @@ def set_policies(
     values = _checked(changes)
     if not values or not keys:
         return 0
-    with ledger_transaction():
+    # With the defaults of a row: what a family needs beside these columns differs by key.
+    with checks.named_policies([{"status": "active", **values}]), ledger_transaction():
         return _update(list(keys), values, actor)
 
 

@@ -1,0 +1,472 @@
+# ruff: noqa: S608 -- the names of tables are literals of this file
+"""Every limit of docs/domain.md 0, 2.6 and 11.8 from both sides: in SQL, in the fold, in services.
+
+One table of limits drives three readers. SQL and the fold must agree on each value, because a row
+that SQL lets through and the fold rejects would be stock that nobody sees.
+"""
+
+import unicodedata
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from inventory.errors import COUNT_BEYOND_HORIZON
+from inventory.fold import APPLIED, REJECTED
+from inventory.model.record import Record
+from inventory.partition import Partition
+from tests.ledger.rows import NOON, VALID, write
+from tests.ledger.test_constraints import ACCEPTED, REFUSED
+from webui.ledger import services
+from webui.ledger.services import Delivered, Route, ServiceError, Wanted, checks
+
+MILLION = 1_000_000
+BILLION = 1_000_000_000
+HUNDRED_BILLION = 100_000_000_000
+MOST = 9_007_199_254_740_991
+Y2K = datetime(2000, 1, 1, tzinfo=UTC)
+TICK = timedelta(microseconds=1)
+
+
+class Limit(NamedTuple):
+    """A column, the last value on either side, and what else the row must say for it."""
+
+    table: str
+    column: str
+    low: Any
+    high: Any
+    also: dict[str, Any] = {}  # noqa: RUF012 -- never changed
+
+
+def units(table: str, column: str, **also: Any) -> Limit:
+    return Limit(table, column, 0, MILLION, also)
+
+
+def free(column: str) -> Limit:
+    """A column of `item_location` that is only not negative."""
+    return Limit("item_location", column, 0, MOST)
+
+
+RECEIVED = {"received_units": 0, "order_units": 0}
+LIMITS = [
+    Limit("sale_line", "quantity_units", -MILLION, MILLION, {"condition": "damaged"}),
+    Limit("sale_line", "amount_minor", -HUNDRED_BILLION, HUNDRED_BILLION),
+    units("purchase_order_line", "ordered_units"),
+    units("purchase_order_line", "confirmed_units"),
+    units("purchase_order_line", "cancelled_units", ordered_units=MILLION),
+    Limit("purchase_order_line", "cancelled_units", 0, 10),
+    Limit("purchase_order_line", "cancelled_units", 0, 4, {"confirmed_units": 4}),
+    units("shipment_line", "planned_units"),
+    units("shipment_line", "shipped_units"),
+    units("shipment_line", "received_units", order_units=0),
+    units("shipment_line", "damaged_units"),
+    units("shipment_line", "order_units", received_units=MILLION),
+    Limit("shipment_line", "order_units", 0, 7, {"received_units": 5, "damaged_units": 2}),
+    Limit("shipment_line", "shipped_units", 0, 0, {"status": "planned"} | RECEIVED),
+    Limit(
+        "shipment_line",
+        "received_units",
+        0,
+        0,
+        {"leg": "transfer_in", "status": "shipped", "shipped_at": NOON, "order_units": 0},
+    ),
+    Limit("shipment_line", "damaged_units", 0, 0, {"status": "planned"} | RECEIVED),
+    units("stock_count", "units"),
+    Limit("stock_adjustment", "quantity_units", 1, MILLION),
+    Limit("price_change", "price_minor", 1, BILLION, {"floor_minor": 0}),
+    Limit("price_change", "price_minor", 750, BILLION),
+    units("item_location", "allocated_units"),
+    Limit("item_location", "trading_windows", 1, 144),
+    Limit("item_location", "trading_from_window", 0, 143),
+    free("demand_alpha_permille"),
+    free("initial_rate_micro"),
+    units("item_location", "reorder_point_units"),
+    units("item_location", "order_up_to_units"),
+    units("item_location", "order_quantity_units"),
+    Limit("item_location", "order_quantity_units", 1, MILLION, {"replenish_family": "sQ"}),
+    Limit(
+        "item_location",
+        "order_quantity_units",
+        1,
+        MILLION,
+        {"replenish_family": "sQ", "levels": "computed"},
+    ),
+    *(
+        Limit(
+            "item_location",
+            "order_up_to_units",
+            6,
+            MILLION,
+            {"replenish_family": family, "reorder_point_units": 5},
+        )
+        for family in ("sS", "RsS", "cover")
+    ),
+    *(
+        units("item_location", "order_up_to_units", replenish_family=family, levels="computed")
+        for family in ("sS", "RS", "RsS", "cover")
+    ),
+    Limit("item_location", "order_up_to_units", 1, MILLION, {"replenish_family": "RS"}),
+    Limit("item_location", "order_up_to_units", 1, MILLION, {"replenish_family": "par"}),
+    Limit(
+        "item_location",
+        "order_up_to_units",
+        1,
+        MILLION,
+        {"replenish_family": "par", "levels": "computed"},
+    ),
+    free("lead_time_centidays"),
+    free("lead_time_sd_centidays"),
+    free("review_centidays"),
+    free("cycle_centidays"),
+    free("min_cover_centidays"),
+    free("max_cover_centidays"),
+    units("item_location", "safety_stock_units"),
+    free("safety_centidays"),
+    free("service_z_micro"),
+    Limit("item_location", "order_days_mask", 0, 127),
+    units("item_location", "hysteresis_units"),
+    Limit("item_location", "cost_minor", 0, BILLION),
+    Limit("item_location", "pack_units", 1, MILLION),
+    free("round_up_permille"),
+    free("pallet_packs"),
+    free("pallet_permille"),
+    units("item_location", "moq_units"),
+    units("item_location", "max_order_units"),
+    units("item_location", "capacity_units"),
+    free("guard_days"),
+    free("auto_max_minor"),
+    Limit("item_location", "regular_minor", 1, BILLION),
+    Limit("item_location", "margin_permille", 0, 999),
+    free("tax_bp"),
+    free("max_step_permille"),
+    free("max_off_permille"),
+    free("cap_permille"),
+    free("lead_minutes"),
+    free("cooldown_hours"),
+    free("scarce_days"),
+    free("overstock_days"),
+    free("idle_days"),
+    free("restore_days"),
+    free("auto_permille"),
+    free("phantom_lambda_micro"),
+]
+
+CHOICES = {
+    ("sale_line", "condition"): ("resaleable", "damaged", "discarded"),
+    ("purchase_order_line", "status"): ("draft", "sent", "confirmed", "closed"),
+    ("shipment_line", "leg"): ("supplier_in", "transfer_in"),
+    ("stock_count", "kind"): ("opening", "cycle", "recount"),
+    ("stock_count", "status"): ("draft", "approved", "void"),
+    ("stock_adjustment", "reason"): (
+        *("theft", "loss", "waste", "own_use", "correction_down", "vendor_return", "damage"),
+        *("found", "correction_up", "repair", "dispose", "vendor_return_damaged"),
+    ),
+    ("price_change", "kind"): ("initial", "rule", "manual", "emergency", "rollback"),
+    ("reorder_decision", "action"): ("approve", "reject", "snooze", "resume"),
+    ("price_decision", "action"): ("approve", "reject", "snooze"),
+    ("item_location", "status"): ("active", "exit", "inactive"),
+    ("item_location", "clock_mode"): ("live", "replayed"),
+    ("item_location", "demand_method"): ("ewma", "tsb"),
+    ("item_location", "replenish_family"): ("off",),  # the others have limits of their own
+    ("item_location", "levels"): ("fixed", "computed"),
+    ("item_location", "safety_method"): ("fixed", "days", "service"),
+    ("item_location", "pack_rounding"): ("up", "down", "threshold"),
+    ("item_location", "price_mode"): ("off", "advise", "auto"),
+    ("item_location", "prior_rule"): ("plain", "progressive"),
+}
+
+TIMES = [
+    ("sale_line", "occurred_at"),
+    ("stock_count", "occurred_at"),
+    ("stock_adjustment", "occurred_at"),
+    ("shipment_line", "shipped_at"),
+    ("shipment_line", "received_at"),
+]
+
+REQUIRED = [
+    *(("sale_line", c) for c in ("source", "source_ref", "quantity_units", "amount_minor")),
+    ("sale_line", "occurred_at"),
+    *(("purchase_order_line", c) for c in ("order_ref", "supplier", "status", "ordered_units")),
+    ("purchase_order_line", "ordered_at"),
+    *(("shipment_line", c) for c in ("leg", "status")),
+    *(("stock_count", c) for c in ("units", "kind", "status", "occurred_at")),
+    *(("stock_adjustment", c) for c in ("reason", "quantity_units", "occurred_at")),
+    *(("price_change", c) for c in ("effective_from", "price_minor", "kind", "floor_minor")),
+    *(("reorder_decision", c) for c in ("reorder_id", "action")),
+    *(("price_decision", c) for c in ("proposal_id", "action")),
+    ("item_location", "status"),
+]
+
+
+class Case(NamedTuple):
+    """One value of one column, and whether it lies inside the limit."""
+
+    table: str
+    changes: dict[str, Any]
+    is_good: bool
+
+
+def cases() -> list[Case]:
+    found: list[Case] = []
+    for limit in LIMITS:
+        values = ((limit.low, True), (limit.high, True), (limit.low - 1, False))
+        for value, is_good in (*values, (limit.high + 1, False)):
+            found.append(Case(limit.table, {**limit.also, limit.column: value}, is_good))
+    for (table, column), allowed in CHOICES.items():
+        found += [Case(table, {column: choice}, is_good=True) for choice in allowed]
+        found += [Case(table, {column: wrong}, is_good=False) for wrong in ("nonsense", "")]
+    for table, column in TIMES:
+        found += [Case(table, {column: Y2K}, is_good=True)]
+        found += [Case(table, {column: Y2K - TICK}, is_good=False)]
+    found += [Case(table, changes, is_good=True) for table, changes in ACCEPTED]
+    found += [Case(table, changes, is_good=False) for table, changes in REFUSED]
+    found += [Case("sale_line", {"quantity_units": 0}, is_good=False)]
+    return found
+
+
+CASES = cases()
+# What SQL refuses and the fold lets pass: values that no rule of ours reads.
+STRICTER = [
+    ("sale_line", {"occurred_at": "infinity"}),
+    ("item_location", {"endings": [100]}),
+    ("pipeline_heartbeat", {"location": "L"}),
+]
+
+
+def microseconds(value: object) -> object:
+    if isinstance(value, str) and value.startswith(("1999", "2000", "2026")):
+        value = datetime.fromisoformat(value)
+    if not isinstance(value, datetime):
+        return value
+    elapsed = value - datetime(1970, 1, 1, tzinfo=UTC)
+    return elapsed // timedelta(microseconds=1)
+
+
+def fold_takes(table: str, changes: dict[str, Any]) -> bool:
+    """Whether the fold applies the row that SQL would publish."""
+    row = {"id": 1, "location": "L", "sku": "S", **VALID[table], **changes}
+    row.setdefault("inv_key", f"{row['location']}|{row['sku']}")
+    image = {name: microseconds(value) for name, value in row.items()}
+    now_us = microseconds(NOON + timedelta(days=1))
+    image["recorded_at"] = now_us
+    assert isinstance(now_us, int)
+    key = f"{row['location']}|{row['sku']}"
+    record = Record(0, key, table, "c", None, image, 1, now_us)
+    verdict = Partition(1).apply(record).verdict
+    # A count of long ago is refused for its age, which is no limit of a value.
+    return verdict in (APPLIED, REJECTED + COUNT_BEYOND_HORIZON)
+
+
+def name(case: object) -> str:
+    return str(case)[:80]
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_sql_accepts_the_last_good_value_and_refuses_the_first_bad_one(
+    till: psycopg.Connection, case: Case
+) -> None:
+    if case.is_good:
+        assert write(till, case.table, **case.changes) > 0
+    else:
+        with pytest.raises(psycopg.errors.CheckViolation):
+            write(till, case.table, **case.changes)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_the_fold_judges_like_sql(case: Case) -> None:
+    if (case.table, case.changes) in STRICTER:
+        pytest.skip("SQL is stricter here on purpose")
+
+    assert fold_takes(case.table, case.changes) is case.is_good
+
+
+@pytest.mark.parametrize(("table", "column"), REQUIRED)
+def test_a_required_column_is_required_everywhere(
+    till: psycopg.Connection, table: str, column: str
+) -> None:
+    with pytest.raises(psycopg.errors.NotNullViolation):
+        write(till, table, **{column: None})
+    assert not fold_takes(table, {column: None})
+
+
+def test_sql_and_fold_call_the_same_characters_printable(till: psycopg.Connection) -> None:
+    """Over all of Unicode; code points that this Python does not know yet are left out."""
+    found = till.execute(
+        "SELECT string_agg(pg_get_constraintdef(oid), ' ') FROM pg_constraint"
+        " WHERE conrelid = 'retail.sale_line'::regclass AND contype = 'c'"
+        " AND pg_get_constraintdef(oid) ~ 'sku !~'"
+    ).fetchone()
+    assert found is not None
+    conditions = found[0].replace("CHECK", "AND").removeprefix("AND").replace(" AND AND", " AND")
+    accepted = {
+        row[0]
+        for row in till.execute(
+            "SELECT n FROM generate_series(1, 1114111) n, LATERAL (SELECT chr(n) AS sku) s"
+            f" WHERE (n < 55296 OR n > 57343) AND n <> 32 AND ({conditions})"
+        ).fetchall()
+    }
+
+    refused = set(range(1, 0x110000)) - accepted - {0x20} - set(range(0xD800, 0xE000))
+    wrongly_taken = {n for n in accepted if checks.sku_problem(chr(n))}
+    assert {unicodedata.category(chr(n)) for n in wrongly_taken} <= {"Cn"}
+    assert {n for n in refused if checks.sku_problem(chr(n)) is None} == set()
+
+
+def row(**given: Any) -> dict[str, Any]:
+    return {"location": "L", "sku": "S", **given}
+
+
+def sale(**changes: Any) -> object:
+    given: dict[str, Any] = {"location": "L", "sku": "S", "quantity_units": 1, "amount_minor": 1}
+    return services.record_sale(**given | {"source": "till", "source_ref": uuid4().hex} | changes)
+
+
+def sales(**changes: Any) -> object:
+    given: dict[str, Any] = {"location": "L", "sku": "S", "quantity_units": 1, "amount_minor": 1}
+    given |= {"source": "till", "source_ref": uuid4().hex, "occurred_at": NOON}
+    return services.record_sales(rows=[services.SaleRow(**given | changes)])
+
+
+def count(**changes: Any) -> object:
+    return services.approve_count(**row(units=1) | changes)
+
+
+def adjustment(**changes: Any) -> object:
+    given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": 1}
+    return services.adjust(**given | changes)
+
+
+def asked(**changes: Any) -> object:
+    given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": 1}
+    return services.request_adjustment(wanted=Wanted(**given | changes), actor="ann")
+
+
+def order(**changes: Any) -> object:
+    given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "A", "order_ref": "1"}
+    return services.place_order_line(**given | {"ordered_units": 1} | changes)
+
+
+def policy(**changes: Any) -> object:
+    services.range_item(location="L", sku="S")
+    return services.set_policy(location="L", sku="S", changes=changes)
+
+
+def ranged(**changes: Any) -> object:
+    return services.range_item(location="L", sku="S", policy=changes)
+
+
+def receipt(**changes: Any) -> object:
+    line = services.place_order_line(
+        location="L", sku="S", supplier="A", order_ref="1", ordered_units=1
+    )
+    given: dict[str, Any] = {"received_units": 0, "discrepancy_reason": "short"}
+    return services.receive_shipment(
+        purchase_order_line_id=line,
+        delivered=Delivered(**given | changes),
+    )
+
+
+def transfer(**changes: Any) -> object:
+    given: dict[str, Any] = {"source": "DC", "destination": "L", "sku": "S", "units": 1}
+    return services.plan_transfer(route=Route(**given | changes))
+
+
+def price(**changes: Any) -> object:
+    services.range_items(items=[services.RangedItem("L", "S", {})])
+    return services.set_price(**row(price_minor=1) | changes)
+
+
+Call = Callable[..., object]
+SERVICES: list[tuple[Call, str, Any, Any]] = [
+    *(
+        case
+        for call in (sale, sales)
+        for case in (
+            (call, "quantity_units", MILLION, MILLION + 1),
+            (call, "quantity_units", -MILLION, -MILLION - 1),
+            (call, "quantity_units", 1, 0),
+            (call, "amount_minor", HUNDRED_BILLION, HUNDRED_BILLION + 1),
+            (call, "amount_minor", -HUNDRED_BILLION, -HUNDRED_BILLION - 1),
+            (call, "occurred_at", Y2K, Y2K - TICK),
+            (call, "condition", "damaged", "lost"),
+        )
+    ),
+    *(
+        case
+        for call in (sale, sales, count, adjustment, asked, order)
+        for case in (
+            (call, "location", "A" * 24, "A" * 25),
+            (call, "location", "A-9", "a"),
+            (call, "location", "A", ""),
+            (call, "sku", "x" * 32, "x" * 33),
+            (call, "sku", "x", ""),
+            (call, "sku", "a b", " a"),
+            (call, "sku", "a b", "a "),
+            (call, "sku", "a/b", "a|b"),
+            (call, "sku", "é日", "a\u200b"),
+        )
+    ),
+    (count, "units", 0, -1),
+    (count, "units", MILLION, MILLION + 1),
+    (count, "kind", "recount", "guess"),
+    (count, "occurred_at", Y2K, Y2K - TICK),
+    *(
+        case
+        for call in (adjustment, asked)
+        for case in (
+            (call, "quantity_units", 1, 0),
+            (call, "quantity_units", MILLION, MILLION + 1),
+            (call, "reason", "damage", "because"),
+            (call, "occurred_at", Y2K, Y2K - TICK),
+        )
+    ),
+    (order, "ordered_units", MILLION, MILLION + 1),
+    (receipt, "received_units", 0, -1),
+    (receipt, "received_units", MILLION, MILLION + 1),
+    (receipt, "damaged_units", MILLION, MILLION + 1),
+    (receipt, "received_at", Y2K, Y2K - TICK),
+    (transfer, "units", 1, 0),
+    (transfer, "units", MILLION, MILLION + 1),
+    (price, "price_minor", BILLION, BILLION + 1),
+]
+POLICY = [
+    (limit.column, good, bad, limit.also)
+    for limit in LIMITS
+    if limit.table == "item_location"
+    for good, bad in ((limit.low, limit.low - 1), (limit.high, limit.high + 1))
+]
+
+
+@pytest.mark.parametrize(("call", "field", "good", "bad"), SERVICES, ids=name)
+def test_a_service_takes_the_last_good_value_and_names_the_first_bad_one(
+    ledger: psycopg.Connection, call: Call, field: str, good: Any, bad: Any
+) -> None:
+    with pytest.raises(ServiceError) as refusal:
+        call(**{field: bad})
+    call(**{field: good})
+
+    assert refusal.value.field in (field, f"rows[0].{field}")
+    assert refusal.value.value == bad
+    assert refusal.value.rule
+
+
+@pytest.mark.parametrize("call", [ranged, policy])
+@pytest.mark.parametrize(("column", "good", "bad", "also"), POLICY, ids=name)
+def test_a_policy_takes_the_last_good_value_and_names_the_first_bad_one(
+    ledger: psycopg.Connection,
+    call: Call,
+    column: str,
+    good: int,
+    bad: int,
+    also: dict[str, Any],
+) -> None:
+    with pytest.raises(ServiceError) as refusal:
+        call(**also, **{column: bad})
+    ledger.execute("DELETE FROM retail.item_location")
+    call(**also, **{column: good})
+
+    assert (refusal.value.field, refusal.value.value) == (column, bad)
+    assert refusal.value.rule
