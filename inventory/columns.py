@@ -132,3 +132,9 @@ def business_us(row: Row, column: str) -> int:
 def optional_business_us(row: Row, column: str) -> int | None:
     """The business time of `column`, None while it has not happened."""
     return None if row.get(column) is None else business_us(row, column)
+
+
+def check_origin(row: Row) -> None:
+    """The columns that every table has and no rule reads: when and by whom the row was written."""
+    optional_integer(row, "recorded_at")
+    optional_text(row, "recorded_by")

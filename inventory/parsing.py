@@ -9,7 +9,9 @@ from typing import Final
 
 from inventory.columns import (
     Row,
+    at_least,
     business_us,
+    check_origin,
     choice,
     integer,
     optional_business_us,
@@ -68,6 +70,7 @@ Parser = Callable[[InvKey, Row], Fact]
 
 
 def _sale_line(_: InvKey, row: Row) -> SaleLine:
+    optional_text(row, "recorded_by")
     text(row, "source")
     text(row, "source_ref")
     quantity = within(row, "quantity_units", -QUANTITY_MAX, QUANTITY_MAX)
@@ -83,6 +86,7 @@ def _sale_line(_: InvKey, row: Row) -> SaleLine:
 
 
 def _purchase_order_line(_: InvKey, row: Row) -> PurchaseOrderLine:
+    check_origin(row)
     text(row, "order_ref")
     text(row, "supplier")
     choice(row, "status", ORDER_STATUSES)
@@ -103,6 +107,7 @@ def _purchase_order_line(_: InvKey, row: Row) -> PurchaseOrderLine:
 
 
 def _shipment_line(_: InvKey, row: Row) -> ShipmentLine:
+    check_origin(row)
     optional_integer(row, "purchase_order_line_id")
     optional_text(row, "transfer_ref")
     optional_text(row, "discrepancy_reason")
@@ -144,6 +149,7 @@ def _check_progress(line: ShipmentLine) -> None:
 
 
 def _stock_count(_: InvKey, row: Row) -> StockCount:
+    optional_text(row, "recorded_by")
     return StockCount(
         integer(row, "id"),
         units(row, "units"),
@@ -154,6 +160,7 @@ def _stock_count(_: InvKey, row: Row) -> StockCount:
 
 
 def _stock_adjustment(_: InvKey, row: Row) -> StockAdjustment:
+    optional_text(row, "recorded_by")
     return StockAdjustment(
         integer(row, "id"),
         choice(row, "reason", ADJUSTMENT_REASONS),
@@ -163,8 +170,9 @@ def _stock_adjustment(_: InvKey, row: Row) -> StockAdjustment:
 
 
 def _price_change(_: InvKey, row: Row) -> PriceChange:
+    check_origin(row)
     price = within(row, "price_minor", 1, PRICE_MAX)
-    floor = integer(row, "floor_minor")
+    floor = at_least(row, "floor_minor", 0)
     if price < floor:
         refuse("price_minor", f"at least the floor {floor}", price)
     step = optional_integer(row, "step")
@@ -180,6 +188,7 @@ def _price_change(_: InvKey, row: Row) -> PriceChange:
 
 
 def _reorder_decision(_: InvKey, row: Row) -> ReorderDecision:
+    check_origin(row)
     optional_integer(row, "need_revision")
     return ReorderDecision(
         integer(row, "id"),
@@ -191,6 +200,7 @@ def _reorder_decision(_: InvKey, row: Row) -> ReorderDecision:
 
 
 def _price_decision(_: InvKey, row: Row) -> PriceDecision:
+    check_origin(row)
     optional_integer(row, "price_revision")
     return PriceDecision(
         integer(row, "id"),
@@ -202,6 +212,8 @@ def _price_decision(_: InvKey, row: Row) -> PriceDecision:
 
 
 def _heartbeat(_: InvKey, row: Row) -> Heartbeat:
+    check_origin(row)
+    optional_integer(row, "occurred_at")
     return Heartbeat(integer(row, "id"), optional_integer(row, "beat") or 0)
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 from inventory.columns import (
     Row,
     at_least,
+    check_origin,
     choice,
     integer,
     integers,
@@ -86,6 +87,7 @@ PRICE_COLUMNS: Final = (
 
 def item_location(key: InvKey, row: Row) -> ItemLocation:
     """The policy row of `key`; a family's own limits apply only while that family is set."""
+    check_origin(row)
     policy = ItemLocation(
         id=integer(row, "id"),
         inv_key=key,

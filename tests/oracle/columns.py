@@ -80,7 +80,7 @@ QUANTITY = {
     "pack_units": units(1, low=1),
     "pack_rounding": text("up", "down", "threshold", default="up"),
     "round_up_permille": at_least_0(500),
-    "pallet_packs": units(0),
+    "pallet_packs": at_least_0(0),
     "pallet_permille": at_least_0(0),
     "moq_units": units(0),
     "max_order_units": units(null=True),
@@ -195,10 +195,11 @@ TABLES: dict[str, dict[str, Column]] = {
         "reason": NULL_TEXT,
         "price_revision": number(null=True),
     },
-    "pipeline_heartbeat": {"beat": number(), "occurred_at": TIME},
+    "pipeline_heartbeat": {"beat": number(null=True), "occurred_at": NULL_TIME},
     "item_location": POLICY,
 }
-COMMON = {"recorded_at": TIME, "recorded_by": NULL_TEXT}
+# `recorded_at` is missed only where a business time needs it.
+COMMON = {"recorded_at": NULL_TIME, "recorded_by": NULL_TEXT}
 
 
 def _is_int(value: object) -> bool:
@@ -258,6 +259,8 @@ def business_times(table: str, row: Row) -> list[int]:
 
 
 def business_time(row: Row, name: str) -> int:
+    if row["recorded_at"] is None:
+        raise Limit(name)
     earlier: int = min(row[name], row["recorded_at"])
     return earlier - earlier % SECOND
 

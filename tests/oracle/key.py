@@ -288,13 +288,16 @@ class Key:
         ]
         numbers += [self.ledger.sum_movements(), self.ledger.sum_variances(), self.ledger.shrink()]
         numbers += [number for row in self.windows.values() for number in row]
+        numbers += [*self.windows, *(window(m.at) for m in self.ledger.movements)]
+        numbers += [count.at for count in self.ledger.counts]
         numbers += [self.stream or 0, self.episode.until or 0, self.proposal.blocked_until or 0]
         numbers += [number for row in self.timeline for number in (row.at, row.price, row.step)]
         levels = self.levels
         if levels is not None:
             numbers += [levels.safety, levels.s, levels.upto or 0]
-        for value in (self.policy or {}).values():
-            numbers += value if isinstance(value, list) else [value]
+        for name, value in (self.policy or {}).items():
+            if name != "recorded_at":
+                numbers += value if isinstance(value, list) else [value]
         if told.price is not None:
             shown = told.price.candidate
             numbers += [shown.old, shown.new, shown.effective_at]
