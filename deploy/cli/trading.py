@@ -1,5 +1,6 @@
 """Verbs that write facts through Postgres: simulate, import-sales."""
 
+from math import isfinite, nan
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -11,6 +12,20 @@ from deploy.stack.django import connect_django
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
+# Told without loading Django; a test compares them with what the simulator knows.
+SCENARIOS: Final = (
+    "normal",
+    "black-friday",
+    "supplier-strike",
+    "till-offline",
+    "price-war",
+    "flash_sale",
+    "disorder",
+    "sales_only",
+)
+_FORMER_SCENARIOS: Final = ("everyday",)
+_SIZES: Final = ("demo", "full")
+_ALL_PERMILLE: Final = 1000
 _STORES: Final[dict[str, Literal["single", "country"]]] = {"single": "single", "country": "country"}
 
 
@@ -26,22 +41,52 @@ def _progress(done: object) -> None:
 
 def simulate(
     *,
-    seed: Annotated[int, typer.Option(help="Same seed, same trading.")] = 1,
-    rate: Annotated[float, typer.Option(help="Sale lines a second.")] = 5.0,
-    minutes: Annotated[float, typer.Option(help="How long; 0 = until Ctrl-C.")] = 1.0,
-    scenario: Annotated[str, typer.Option(help="Which trading day.")] = "everyday",
+    seed: Annotated[int, typer.Option(help="Same seed, same plan.")] = 1,
+    rate: Annotated[str, typer.Option(help="Sale lines that customers want a second.")] = "5",
+    minutes: Annotated[str, typer.Option(help="How long; 0 = until Ctrl-C.")] = "1",
+    scenario: Annotated[str, typer.Option(help=f"Which day: {', '.join(SCENARIOS)}.")] = "normal",
+    size: Annotated[str, typer.Option(help="Of a retailer to write first: demo or full.")] = "demo",
+    leave: Annotated[int, typer.Option(help="Permille of proposals left to real people.")] = 0,
+    patience: Annotated[str, typer.Option(help="Seconds before a proposal is answered.")] = "5",
+    json: Json = False,
 ) -> None:
-    """Trade: sales, receipts, returns, transfers and counts, through the services."""
-    if rate <= 0:
-        message = f"--rate {rate}: expected lines a second above 0"
+    """Trade: customers, thieves, buyers, suppliers and staff, through the services."""
+    if scenario not in {*SCENARIOS, *_FORMER_SCENARIOS}:
+        message = f"--scenario {scenario!r}: expected one of {', '.join(SCENARIOS)}"
         raise StackError(message)
-    if minutes < 0:
-        message = f"--minutes {minutes}: expected 0 or more"
+    if size not in _SIZES:
+        message = f"--size {size!r}: expected {' or '.join(_SIZES)}"
         raise StackError(message)
+    if not 0 <= leave <= _ALL_PERMILLE:
+        message = f"--leave {leave}: expected 0 to {_ALL_PERMILLE}"
+        raise StackError(message)
+    given = {
+        "rate": _finite("--rate", rate, least="above 0"),
+        "minutes": _finite("--minutes", minutes, least="of 0 or more"),
+        "patience_s": _finite("--patience", patience, least="of 0 or more"),
+    }
     connect_django()
     from webui.trading import simulate as trading  # noqa: PLC0415 -- needs Django set up
 
-    trading.run(seed=seed, rate=rate, minutes=minutes, scenario=scenario, progress=_progress)
+    done = trading.run(
+        seed=seed, scenario=scenario, size=size, left_permille=leave, progress=_progress, **given
+    )
+    if json:
+        output.as_json(done.as_json())
+    else:
+        output.table("trading", ("what", "how much"), done.summary())
+
+
+def _finite(option: str, text: str, *, least: str) -> float:
+    """The number of an option; what is none, or has no end, is named with what is expected."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not isfinite(value) or value < 0 or (value == 0 and least == "above 0"):
+        message = f"{option} {text}: expected a finite number {least}"
+        raise StackError(message)
+    return value
 
 
 def import_sales(

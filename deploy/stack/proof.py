@@ -26,7 +26,7 @@ PERSON: Final = "associate"
 _QUIET_KEY: Final = """
 SELECT inv_key, location, sku, price_minor FROM read_model.stock
 WHERE stock_known AND policy_active AND on_hand_units > 5 AND price_minor IS NOT NULL
-  AND location <> %s
+  AND location = ANY(%s)
 ORDER BY on_hand_units DESC, inv_key OFFSET %s LIMIT 1
 """
 
@@ -89,12 +89,12 @@ def _log_in(browser: httpx.Client, password: str) -> None:
 def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
     from django.db import connection  # noqa: PLC0415 -- Django is set up by now
 
-    from webui.trading.retailer import WAREHOUSE  # noqa: PLC0415 -- the same
+    from webui.trading.catalogue import STORES  # noqa: PLC0415 -- the same
 
     deadline = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
         with connection.cursor() as cursor:
-            cursor.execute(_QUIET_KEY, [WAREHOUSE, attempt])
+            cursor.execute(_QUIET_KEY, [list(STORES), attempt])
             row = cursor.fetchone()
         if row is not None:
             return row[0], row[1], row[2], row[3]

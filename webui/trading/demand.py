@@ -8,18 +8,22 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import pi, sin
 from random import Random
 from typing import Final, NamedTuple
 
+from webui.trading.arrivals import thinned
 from webui.trading.scenarios import Scenario
 
 TICKS_PER_S: Final = 10
+WAVE_TICKS: Final = 60 * TICKS_PER_S
+OFFLINE_TICKS: Final = 45 * TICKS_PER_S
 SKEW: Final = 0.8
-LOSS_REASONS: Final = ("theft", "damage", "waste", "found")
+LOSS_REASONS: Final = ("damage", "waste", "own_use", "found")
 AHEAD_S: Final = 400
 UNITS: Final = (1, 2, 3, 4)
 UNIT_SHARES: Final = (80, 10, 6, 4)
-MANY: Final = 50  # above it the normal curve is as good and needs one draw
+UNITS_PER_LINE: Final = 1.34
 
 
 class PlannedLine(NamedTuple):
@@ -55,7 +59,9 @@ class Demand:
     def __init__(self, *, seed: int, keys: int, rate: float, scenario: Scenario) -> None:
         self._seed = seed
         self._rate = rate
+        self._keys = keys
         self._scenario = scenario
+        self.hot = max(1, keys * scenario.hot_permille // 1000)
         self._popularity: Sequence[float] = list(
             accumulate(1 / (rank + 1) ** SKEW for rank in range(keys))
         )
@@ -63,14 +69,36 @@ class Demand:
     def tick(self, number: int) -> Tick:
         """The commands of one tick."""
         random = Random(f"{self._seed}:{number}")  # noqa: S311 -- traffic, not a secret
-        count = self._arrivals(random, self._rate / TICKS_PER_S)
+        # A sine around 1: after whole minutes as many lines as without waves.
+        swing = 1 + self._scenario.waves * sin(2 * pi * number / WAVE_TICKS)
+        count = thinned(random, self._rate / TICKS_PER_S * swing)
         lines = tuple(self._line(random) for _ in range(count))
         return Tick(number, lines, tuple(self._errands(random)))
 
+    def expected_lines(self, seconds: float) -> list[float]:
+        """How many lines each key can expect in so many seconds."""
+        scenario, total = self._scenario, self._rate * seconds
+        special = scenario.on_one_key + scenario.on_hot_keys
+        rest = total * (1 - special)
+        weights = [1 / (rank + 1) ** SKEW for rank in range(self._keys)]
+        expected = [rest * weight / self._popularity[-1] for weight in weights]
+        expected[0] += total * scenario.on_one_key
+        for key in range(self.hot):
+            expected[key] += total * scenario.on_hot_keys / self.hot
+        return expected
+
+    def is_offline(self, store: str, number: int) -> bool:
+        """Whether the tills of a store have no line during a tick; a matter of seed and tick."""
+        share = self._scenario.offline_permille
+        if not share:
+            return False
+        phase = number // OFFLINE_TICKS
+        random = Random(f"{self._seed}:offline:{store}:{phase}")  # noqa: S311 -- traffic
+        return random.randrange(1000) < share
+
     def _line(self, random: Random) -> PlannedLine:
         scenario = self._scenario
-        hot = random.random() < scenario.on_one_key
-        key = 0 if hot else self._key(random)
+        key = self._bought(random)
         units = random.choices(UNITS, UNIT_SHARES)[0]
         shift = 0.0
         if random.random() < scenario.late:
@@ -82,6 +110,14 @@ class Demand:
             return PlannedLine(key, -units, condition, shift)
         return PlannedLine(key, units, "resaleable", shift)
 
+    def _bought(self, random: Random) -> int:
+        drawn = random.random()
+        if drawn < self._scenario.on_one_key:
+            return 0
+        if drawn < self._scenario.on_one_key + self._scenario.on_hot_keys:
+            return random.randrange(self.hot)
+        return self._key(random)
+
     def _errands(self, random: Random) -> list[Errand]:
         per_line = self._rate / TICKS_PER_S / 100
         scenario = self._scenario
@@ -89,23 +125,14 @@ class Demand:
             ("transfer", scenario.transfers_per_100),
             ("count", scenario.counts_per_100),
             ("adjustment", scenario.adjustments_per_100),
+            ("theft", scenario.thefts_per_100),
+            ("price", scenario.prices_per_100),
         )
         return [
             Errand(kind, self._key(random), random.randrange(1, 4), random.choice(LOSS_REASONS))
             for kind, per_100 in wanted
-            for _ in range(self._arrivals(random, per_100 * per_line))
+            for _ in range(thinned(random, per_100 * per_line))
         ]
 
     def _key(self, random: Random) -> int:
         return bisect(self._popularity, random.random() * self._popularity[-1])
-
-    @staticmethod
-    def _arrivals(random: Random, mean: float) -> int:
-        """How many arrive in a span in which `mean` arrive on average."""
-        if mean > MANY:
-            return max(0, round(random.gauss(mean, mean**0.5)))
-        total, waited = 0, random.expovariate(1)
-        while waited < mean:
-            total += 1
-            waited += random.expovariate(1)
-        return total

@@ -1,7 +1,8 @@
 """Writes the demo retailer through the services: history on its own calendar, then live.
 
 History is written with `clock_mode` replayed, so that its days count as days; the switch to live is
-one update per key, and from there commit time is the clock (docs/domain.md 3.1).
+one update per key, and from there commit time is the clock (docs/domain.md 3.1). A key to which
+nothing happened in ninety days is ranged live with a count of last night, and needs no switch.
 """
 
 from collections import defaultdict
@@ -11,7 +12,6 @@ from datetime import datetime, timedelta
 from webui.ledger.services import (
     FirstPrice,
     RangedItem,
-    approve_count,
     name_locations,
     name_products,
     name_suppliers,
@@ -20,115 +20,149 @@ from webui.ledger.services import (
     set_policies,
 )
 from webui.ledger.services.transactions import database_now, fetch_value, ledger_transaction
+from webui.trading.catalogue import STORES, WAREHOUSES, Item, suppliers
 from webui.trading.demo_history import chunks, write_history
-from webui.trading.retailer import (
-    HISTORY_DAYS,
-    MARGIN_PERMILLE,
-    STORES,
-    SUPPLIERS,
-    TAX_BP,
-    WAREHOUSE,
-    Item,
-    PlannedKey,
-    plan,
-)
+from webui.trading.history import plan_history
+from webui.trading.past import History
+from webui.trading.retailer import HISTORY_DAYS, PlannedKey, plan, policy, size_named
 
 Say = Callable[[str], None]
 
 
 def is_seeded() -> bool:
-    """Whether the demo retailer is there and live."""
+    """Whether the demo retailer is there and live: the last thing that is written is there."""
     found: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM retail.item_location"
-        " WHERE location = %s AND clock_mode = 'live')",
-        WAREHOUSE,
+        " WHERE location = ANY(%s) AND clock_mode = 'live' AND replenish_family <> 'off')",
+        list(STORES),
     )
     return found
 
 
-def seed_demo(*, seed: int = 1, progress: Say | None = None) -> bool:
-    """Write the retailer once; False when it is there already. An interrupted run goes on."""
+def seed_demo(
+    *,
+    seed: int = 1,
+    size: str = "demo",
+    midnight: datetime | None = None,
+    progress: Say | None = None,
+) -> bool:
+    """Write the retailer once; False when it is there already. An interrupted run goes on.
+
+    Same seed, size and midnight (which ends the history; default: the last one), same facts.
+    """
     if is_seeded():
         return False
     say = progress or (lambda _: None)
-    midnight = database_now().replace(hour=0, minute=0, second=0, microsecond=0)
-    items, keys = plan(seed, midnight)
-    say(f"demo retailer: {len(items)} items, {len(keys)} item-locations")
-    _write_names(items)
-    opened_at = midnight - timedelta(days=HISTORY_DAYS)
-    _range(keys, opened_at)
+    ends = midnight or _started_at()
+    items, keys = plan(seed, size_named(size))
+    history = plan_history(seed, ends, keys)
+    told = f"{len(items)} items, {len(STORES)} stores, {len(keys)} item-locations"
+    say(f"demo retailer: {told}")
+    _write_names(items, seed)
+    _range(keys, history, ends)
     say("ranged, counted and priced")
-    lines = write_history(keys, seed)
-    _write_counts(keys)
-    say(f"history of {HISTORY_DAYS} days: {lines} sale lines")
+    write_history(history, f"demo:{seed}:{size}")
+    tally = history.tally
+    say(
+        f"history of {HISTORY_DAYS} days: {tally.sale_lines} sale lines, {tally.transfers}"
+        f" transfers, {tally.orders} orders, {tally.counts} counts ({tally.variances} with a"
+        f" variance); {tally.units_lost} units not sold because the shelf was empty,"
+        f" {tally.thefts} stolen"
+    )
     _go_live(keys)
     say("live")
     return True
 
 
-def _write_names(items: list[Item]) -> None:
-    name_suppliers(names=SUPPLIERS)
+def _started_at() -> datetime:
+    """The midnight at which this retailer's history ends, kept over an interrupted run."""
+    written: datetime | None = fetch_value(
+        "SELECT max(occurred_at) FROM retail.stock_count"
+        " WHERE kind = 'opening' AND location = ANY(%s)",
+        [*STORES],
+    )
+    if written is not None:
+        return written + timedelta(days=HISTORY_DAYS)
+    return database_now().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _write_names(items: list[Item], seed: int) -> None:
+    name_suppliers(names={code: supplier.name for code, supplier in suppliers(seed).items()})
     name_locations(names={store: store.split("-")[0].title() for store in STORES})
-    name_locations(names={WAREHOUSE: "Warehouse 1"})
-    name_products(names={item.sku: item.name for item in items})
+    name_locations(names=WAREHOUSES, kind="warehouse")
+    by_department: dict[str, dict[str, str]] = defaultdict(dict)
+    for item in items:
+        by_department[item.department][item.sku] = item.name
+    for department, names in by_department.items():
+        name_products(names=names, department=department)
 
 
-def _range(keys: list[PlannedKey], opened_at: datetime) -> None:
-    for chunk in chunks(keys):
-        ranged = [RangedItem(k.location, k.item.sku, _policy(k), k.opening_units) for k in chunk]
-        # Together or not at all: a run that was interrupted finds every ranged item priced.
-        with ledger_transaction():
-            if range_items(items=ranged, occurred_at=opened_at):
-                set_first_prices(prices=[_first_price(key, opened_at) for key in chunk])
+def _range(keys: list[PlannedKey], history: History, ends: datetime) -> None:
+    begins = ends - timedelta(days=HISTORY_DAYS)
+    moved = _moved(history)
+    for chunk in chunks([key for key in keys if key.is_store or key.inv_key in moved]):
+        _range_chunk(chunk, history, begins, policy)
+    for chunk in chunks([key for key in keys if not key.is_store and key.inv_key not in moved]):
+        _range_chunk(chunk, history, ends - timedelta(hours=2), _live_policy)
 
 
-def _first_price(key: PlannedKey, opened_at: datetime) -> FirstPrice:
+def _moved(history: History) -> set[str]:
+    """Warehouse keys that have a history."""
+    days = history.days.values()
+    sent = {f"{row.source}|{row.sku}" for day in days for row in day.transfers}
+    bought = {f"{row.location}|{row.sku}" for day in days for row in day.orders}
+    counted = {f"{row.location}|{row.sku}" for day in days for row in day.counts}
+    return sent | bought | counted
+
+
+def _range_chunk(
+    keys: list[PlannedKey],
+    history: History,
+    counted_at: datetime,
+    policy_of: Callable[[PlannedKey], dict[str, object]],
+) -> None:
+    ranged = [
+        RangedItem(key.location, key.item.sku, policy_of(key), history.openings[key.inv_key])
+        for key in keys
+    ]
+    # Together or not at all: a run that was interrupted finds every ranged item priced.
+    with ledger_transaction():
+        if range_items(items=ranged, occurred_at=counted_at):
+            sold = [key for key in keys if key.is_store]
+            set_first_prices(prices=[_first_price(key, counted_at) for key in sold])
+
+
+def _first_price(key: PlannedKey, since: datetime) -> FirstPrice:
     item = key.item
-    return FirstPrice(key.location, item.sku, item.regular_minor, item.floor_minor, opened_at)
+    return FirstPrice(key.location, item.sku, item.regular_minor, item.floor_minor, since)
 
 
-def _policy(key: PlannedKey) -> dict[str, object]:
-    """The policy with decisions still off: history decides nothing."""
-    return {
-        "clock_mode": "replayed",
-        "replenish_family": "off",
-        "price_mode": "off",
-        "levels": key.levels,
-        "reorder_point_units": key.reorder_point_units,
-        "order_up_to_units": key.order_up_to_units,
-        "lead_time_centidays": 500,
-        "lead_time_sd_centidays": 100,
-        "cycle_centidays": 700,
-        "safety_method": "service" if key.levels == "computed" else "fixed",
-        "service_z_micro": 1_644_854,
-        "supplier": key.item.supplier,
-        "cost_minor": key.item.cost_minor,
-        "pack_units": key.item.pack_units,
-        "regular_minor": key.item.regular_minor,
-        "margin_permille": MARGIN_PERMILLE,
-        "tax_bp": TAX_BP,
-        "endings": [49, 99],
-    }
-
-
-def _write_counts(keys: list[PlannedKey]) -> None:
-    for key in keys:
-        if key.count is not None:
-            at, units = key.count
-            approve_count(location=key.location, sku=key.item.sku, units=units, occurred_at=at)
+def _live_policy(key: PlannedKey) -> dict[str, object]:
+    return policy(key) | {"clock_mode": "live", "replenish_family": key.family}
 
 
 def _go_live(keys: list[PlannedKey]) -> None:
-    modes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    """Switch everything to live at once: a live store says that nothing is missing."""
+    modes: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for key in keys:
-        modes[key.family, key.price_mode].append(key.inv_key)
-    for (family, price_mode), members in sorted(modes.items()):
-        set_policies(
-            keys=members,
-            changes={
-                "clock_mode": "live",
-                "replenish_family": family,
-                "price_mode": price_mode,
-                "reviewed_at": database_now(),
-            },
-        )
+        modes[key.is_store, key.family, key.price_mode].append(key.inv_key)
+    with ledger_transaction():
+        for (_, family, price_mode), members in sorted(modes.items()):
+            set_policies(
+                keys=_replayed(members),
+                changes={
+                    "clock_mode": "live",
+                    "replenish_family": family,
+                    "price_mode": price_mode,
+                    "reviewed_at": database_now(),
+                },
+            )
+
+
+def _replayed(keys: list[str]) -> list[str]:
+    found: list[str] | None = fetch_value(
+        "SELECT array_agg(inv_key ORDER BY inv_key) FROM retail.item_location"
+        " WHERE inv_key = ANY(%s) AND clock_mode = 'replayed'",
+        keys,
+    )
+    return found or []

@@ -1,252 +1,184 @@
-"""The demo retailer as values: who sells what, with which policy and history. Pure.
+"""The demo retailer as values: which items are ranged where, and under which policy. Pure.
 
-Six stores and a warehouse, 300 items, about 1,200 item-locations, two and a half weeks of sales.
-The history is planned first and the opening stock follows from it, so that every key ends where
-the story wants it: most are comfortable, some are due for an order, some have far too much, a few
-are negative because a till sold what nobody had booked in.
+Every distribution centre holds its half of the 2,400 items. A store ranges the best sellers of the
+chain and a choice of the rest, so that most items are somewhere and none is everywhere: `demo` is
+sparse because its history has to be written, captured and folded while somebody waits.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from math import ceil
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
-from inventory.policies.price_targets import floor_minor
+from webui.ledger.services import ServiceError
+from webui.trading.catalogue import MARGIN_PERMILLE, STORE_SHARES, TAX_BP, Item, catalogue
 
-WAREHOUSE: Final = "DC-1"
-STORES: Final = ("BERLIN-1", "LYON-1", "MADRID-1", "PARIS-1", "ROMA-1", "WIEN-1")
-SUPPLIERS: Final = {
-    "ALPINE": "Alpine Outdoor Goods",
-    "BALTIC": "Baltic Home Textiles",
-    "CERES": "Ceres Kitchen Supply",
-    "DELTA": "Delta Toys and Games",
-    "EOLIA": "Eolia Lighting",
-    "FERRUM": "Ferrum Tools",
+HISTORY_DAYS: Final = 90
+# A warehouse keeps what the stores that draw on it need in about a month.
+WAREHOUSE_DAYS: Final = 30
+LEAD_DAYS_DIRECT: Final = 6
+SERVICE_95: Final = 1_644_854
+# How a key is reordered, and for how many of a hundred: most typed or computed min/max.
+FAMILIES: Final = ("sS", "par", "sQ", "RS", "RsS", "cover")
+FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
+COMPUTED_PERCENT: Final = 40
+ADVISED_PERCENT: Final = 30
+SLOW_BELOW: Final = 0.35
+# How the story of a store's key ends, and for how many of a hundred.
+FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")
+FATE_SHARES: Final = (2, 4, 4, 90)
+
+
+class Size(NamedTuple):
+    """How much of the retailer is written: items of a store, and sale lines of a day."""
+
+    core_items: int
+    items_per_store: int
+    daily_lines: int
+    is_all_stocked: bool = True  # warehouses hold every item, or only what stores range
+
+
+SIZES: Final = {
+    "tiny": Size(core_items=4, items_per_store=10, daily_lines=40, is_all_stocked=False),
+    "demo": Size(core_items=60, items_per_store=150, daily_lines=440),
+    "full": Size(core_items=2_400, items_per_store=2_400, daily_lines=3_600),
 }
-DEPARTMENTS: Final = {
-    "Outdoor": ("ALPINE", ("Rucksack", "Bottle", "Lantern", "Blanket", "Umbrella")),
-    "Home": ("BALTIC", ("Cushion", "Towel", "Throw", "Curtain", "Rug")),
-    "Kitchen": ("CERES", ("Mug", "Pan", "Knife", "Jar", "Teapot")),
-    "Toys": ("DELTA", ("Puzzle", "Kite", "Blocks", "Doll", "Drum")),
-    "Lighting": ("EOLIA", ("Lamp", "Candle", "Spot", "Shade", "Garland")),
-    "Tools": ("FERRUM", ("Hammer", "Spanner", "Drill", "Tape", "Saw")),
-}
-STYLES: Final = ("Classic", "Vintage", "Nordic", "Garden", "Travel", "City", "Junior", "Pro")
-COLOURS: Final = ("red", "blue", "green", "white", "black", "oak", "sand", "grey")
-ITEMS: Final = 300
-ITEMS_PER_STORE: Final = 150
-HISTORY_DAYS: Final = 17
-TAX_BP: Final = 2000
-MARGIN_PERMILLE: Final = 200
-OPENING_HOUR: Final = 8
-OPEN_HOURS: Final = 12
-COUNTED_PERCENT: Final = 20
-# How the story of a key ends, and for how many of a hundred.
-FATES: Final = ("negative", "due", "too_much", "comfortable")
-SHARES: Final = (1, 4, 4, 91)
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One SKU and what it costs."""
-
-    sku: str
-    name: str
-    department: str
-    supplier: str
-    cost_minor: int
-    regular_minor: int
-    pack_units: int
-
-    @property
-    def floor_minor(self) -> int:
-        """Lowest price that covers cost, margin and tax."""
-        return floor_minor(self.cost_minor, MARGIN_PERMILLE, TAX_BP)
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedSale:
-    """One line of the history."""
-
-    location: str
-    sku: str
-    units: int
-    amount_minor: int
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedReceipt:
-    """An order of the history that has arrived in full."""
-
-    units: int
-    ordered_at: datetime
-    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedKey:
-    """One item at one location: levels, modes and history."""
+    """One item at one location. `daily_units` only shapes random demand; no rule reads it."""
 
     location: str
     item: Item
-    daily_units: float  # only shapes random demand; no rule of the product reads it
+    daily_units: float
+    fate: str
     family: str
     levels: str
     reorder_point_units: int
     order_up_to_units: int
     price_mode: str
-    opening_units: int
-    sales: tuple[PlannedSale, ...]
-    receipt: PlannedReceipt | None
-    count: tuple[datetime, int] | None
 
     @property
     def inv_key(self) -> str:
         """The key of item and location."""
         return f"{self.location}|{self.item.sku}"
 
-
-def catalogue(random: Random) -> list[Item]:
-    """Three hundred items with a price that leaves the margin."""
-    items = []
-    departments = list(DEPARTMENTS.items())
-    for number in range(ITEMS):
-        department, (supplier, nouns) = departments[number % len(departments)]
-        cost = random.randrange(150, 4000)
-        floor = floor_minor(cost, MARGIN_PERMILLE, TAX_BP)
-        name = f"{random.choice(STYLES)} {random.choice(nouns)} {random.choice(COLOURS)}"
-        items.append(
-            Item(
-                sku=f"{department[:3].upper()}-{1000 + number}",
-                name=name,
-                department=department,
-                supplier=supplier,
-                cost_minor=cost,
-                # Shelf prices end in 99 and lie a good way over the floor, so cuts are possible.
-                regular_minor=ceil(floor * random.uniform(1.4, 2.0) / 100) * 100 - 1,
-                pack_units=random.choice((1, 6, 6, 12)),
-            )
-        )
-    return items
+    @property
+    def is_store(self) -> bool:
+        """Whether customers come here."""
+        return self.location in STORE_SHARES
 
 
-def plan(seed: int, midnight: datetime) -> tuple[list[Item], list[PlannedKey]]:
-    """The whole retailer; `midnight` starts the day after its history."""
-    random = Random(seed)  # noqa: S311 -- a demo, not a secret
-    items = catalogue(random)
+def size_named(name: str) -> Size:
+    """The size of that name."""
+    if name not in SIZES:
+        field = "size"
+        raise ServiceError(field, name, f"one of {', '.join(SIZES)}")
+    return SIZES[name]
+
+
+def plan(seed: int, size: Size) -> tuple[list[Item], list[PlannedKey]]:
+    """Items and item-locations: the stores' keys first, then the warehouses'."""
+    items = catalogue(seed)
+    chosen = list(_assortments(seed, items, size))
+    shares = sum(item.daily_units * STORE_SHARES[store] for store, item in chosen)
+    scale = size.daily_lines / shares
     keys = [
-        _store_key(random, store, item, midnight)
-        for store in STORES
-        for item in random.sample(items, ITEMS_PER_STORE)
+        _store_key(seed, store, item, item.daily_units * STORE_SHARES[store] * scale)
+        for store, item in chosen
     ]
-    keys += [_warehouse_key(random, item) for item in items]
+    drawn: dict[str, float] = {}
+    for key in keys:
+        if not key.item.is_direct:
+            drawn[key.item.sku] = drawn.get(key.item.sku, 0.0) + key.daily_units
+    keys += [
+        _warehouse_key(seed, item, drawn.get(item.sku, 0.0))
+        for item in items
+        if size.is_all_stocked or item.sku in drawn
+    ]
     return items, keys
 
 
-def _store_key(random: Random, store: str, item: Item, midnight: datetime) -> PlannedKey:
-    daily = min(8.0, 0.3 + random.expovariate(1 / 1.6))
-    sales = tuple(_history(random, store, item, daily, midnight))
-    reorder_point = max(1, ceil(daily * 5 + 2))
-    order_up_to = reorder_point + max(item.pack_units, ceil(daily * 7))
-    closing = _closing_units(random, daily, reorder_point, order_up_to)
-    receipt = _receipt(random, item, midnight) if _chance(random, 30) else None
-    arrived = 0 if receipt is None else receipt.units
-    opening = max(0, closing + sum(sale.units for sale in sales) - arrived)
-    family = "par" if _chance(random, 20) else "sS"
+def _assortments(seed: int, items: list[Item], size: Size) -> Iterator[tuple[str, Item]]:
+    core, rest = items[: size.core_items], items[size.core_items :]
+    for store in STORE_SHARES:
+        random = Random(f"{seed}:assortment:{store}")  # noqa: S311 -- a demo, not a secret
+        own = random.sample(rest, min(len(rest), size.items_per_store - len(core)))
+        yield from ((store, item) for item in (*core, *own))
+
+
+def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
+    random = Random(f"{seed}:key:{store}|{item.sku}")  # noqa: S311 -- a demo, not a secret
+    family = random.choices(FAMILIES, FAMILY_SHARES)[0]
+    is_computed = family != "par" and random.randrange(100) < COMPUTED_PERCENT
+    lead = LEAD_DAYS_DIRECT if item.is_direct else 2
+    reorder_point = max(1, ceil(daily * (lead + 3)))
     return PlannedKey(
         location=store,
         item=item,
         daily_units=daily,
+        fate=random.choices(FATES, FATE_SHARES)[0],
         family=family,
-        levels="computed" if family == "sS" and _chance(random, 30) else "fixed",
+        levels="computed" if is_computed else "fixed",
         reorder_point_units=reorder_point,
-        order_up_to_units=order_up_to if family == "sS" else reorder_point + 1,
-        price_mode="advise" if _chance(random, 40) else "off",
-        opening_units=opening,
-        sales=sales,
-        receipt=receipt,
-        count=_count(random, closing, midnight),
+        order_up_to_units=reorder_point + (1 if family == "par" else max(4, ceil(daily * 21))),
+        price_mode="advise" if random.randrange(100) < ADVISED_PERCENT else "off",
     )
 
 
-def _closing_units(random: Random, daily: float, reorder_point: int, order_up_to: int) -> int:
-    fate = random.choices(FATES, SHARES)[0]
-    if fate == "negative":
-        return -random.randrange(1, 4)
-    if fate == "due":
-        return random.randrange(0, reorder_point + 1)
-    if fate == "too_much":
-        return ceil(daily * random.randrange(70, 120))
-    return random.randrange(reorder_point + 3, order_up_to + 4)
-
-
-def _history(
-    random: Random, store: str, item: Item, daily: float, midnight: datetime
-) -> list[PlannedSale]:
-    sales = []
-    for day in range(HISTORY_DAYS, 0, -1):
-        opens = midnight - timedelta(days=day) + timedelta(hours=OPENING_HOUR)
-        left = _about(random, daily)
-        while left > 0:
-            units = min(left, 1 if _chance(random, 70) else 2)
-            left -= units
-            at = opens + timedelta(seconds=random.randrange(OPEN_HOURS * 3600))
-            sales.append(_sale(store, item, units, at))
-            if _chance(random, 4):
-                sales.append(_sale(store, item, -units, at + timedelta(hours=1)))
-    return sales
-
-
-def _sale(store: str, item: Item, units: int, at: datetime) -> PlannedSale:
-    return PlannedSale(store, item.sku, units, units * item.regular_minor, at)
-
-
-def _chance(random: Random, percent: int) -> bool:
-    return random.randrange(100) < percent
-
-
-def _about(random: Random, mean: float) -> int:
-    """A whole number that is `mean` on average, with the spread of arrivals."""
-    total, waited = 0, random.expovariate(1)
-    while waited < mean:
-        total += 1
-        waited += random.expovariate(1)
-    return total
-
-
-def _receipt(random: Random, item: Item, midnight: datetime) -> PlannedReceipt:
-    arrived = midnight - timedelta(days=random.randrange(4, 10)) + timedelta(hours=7)
-    return PlannedReceipt(
-        units=item.pack_units * random.randrange(1, 3),
-        ordered_at=arrived - timedelta(days=random.randrange(3, 6)),
-        received_at=arrived,
-    )
-
-
-def _count(random: Random, closing: int, midnight: datetime) -> tuple[datetime, int] | None:
-    """A cycle count after closing time of the last day; it often finds a unit less."""
-    if closing <= 1 or not _chance(random, COUNTED_PERCENT):
-        return None
-    at = midnight - timedelta(hours=3, seconds=-random.randrange(3600))
-    return at, closing - random.randrange(2)
-
-
-def _warehouse_key(random: Random, item: Item) -> PlannedKey:
-    reorder_point = 20 * item.pack_units
-    opening = reorder_point * random.randrange(2, 5)
+def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
+    random = Random(f"{seed}:key:{item.sku}")  # noqa: S311 -- a demo, not a secret
+    reorder_point = max(2 * item.pack_units, ceil(drawn * 10))
     return PlannedKey(
-        location=WAREHOUSE,
+        location=item.warehouse,
         item=item,
-        daily_units=0.0,
+        daily_units=drawn,
+        fate="ordinary",
         family="sS",
         levels="fixed",
         reorder_point_units=reorder_point,
-        order_up_to_units=reorder_point * 5,
+        order_up_to_units=reorder_point
+        + max(item.pack_units * random.randrange(2, 5), ceil(drawn * WAREHOUSE_DAYS)),
         price_mode="off",
-        opening_units=opening,
-        sales=(),
-        receipt=None,
-        count=None,
     )
+
+
+def policy(key: PlannedKey) -> dict[str, object]:
+    """The columns of `item_location`, with decisions still off: history decides nothing."""
+    item = key.item
+    slow = key.daily_units < SLOW_BELOW
+    return {
+        "clock_mode": "replayed",
+        "replenish_family": "off",
+        "price_mode": "off",
+        # Ten-minute windows from 08:00 to 21:00 UTC.
+        "trading_windows": 78,
+        "trading_from_window": 48,
+        "demand_method": "tsb" if slow and key.is_store else "ewma",
+        "levels": key.levels,
+        "reorder_point_units": key.reorder_point_units,
+        "order_up_to_units": key.order_up_to_units,
+        "order_quantity_units": item.pack_units,
+        "lead_time_centidays": 100 * (LEAD_DAYS_DIRECT if item.is_direct else 2),
+        "lead_time_sd_centidays": 100,
+        "review_centidays": 700,
+        "cycle_centidays": 700,
+        "min_cover_centidays": 500,
+        "max_cover_centidays": 1400,
+        # The normal formula misleads for items that hardly sell: those keep days of cover.
+        "safety_method": "days" if slow else "service",
+        "safety_centidays": 300,
+        "service_z_micro": SERVICE_95,
+        "order_days_mask": 0b0101010 if key.family in ("RS", "RsS") else 127,
+        "supplier": item.supplier,
+        "cost_minor": item.cost_minor,
+        "pack_units": item.pack_units,
+        "regular_minor": item.regular_minor,
+        "margin_permille": MARGIN_PERMILLE,
+        "tax_bp": TAX_BP,
+        "endings": [49, 99],
+        "overstock_days": 240 if slow else 84,
+        "idle_days": 75 if slow else 28,
+    }

@@ -8,31 +8,91 @@ from webui.ledger.services import ServiceError
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Shares are of the sale lines; the rest of the day comes per hundred lines."""
+    """Shares are of the sale lines; the rest of the day comes per hundred lines.
 
+    Where `is_limited`, people buy what is on the shelf and no more, goods are bought in for the
+    run beforehand (`bought_in`: least and most of what is expected, in permille), and people work:
+    buyers, suppliers, store staff, managers. The others only write lines, below zero if need be.
+    """
+
+    about: str
+    is_limited: bool = True
+    bought_in: tuple[int, int] = (800, 2000)
     returned: float = 0.05
     on_one_key: float = 0.0
+    on_hot_keys: float = 0.0
+    hot_permille: int = 50
+    waves: float = 0.0  # how far the rate swings around its mean, in waves of a minute
     late: float = 0.0
     late_mean_s: float = 30.0
     ahead: float = 0.0
     transfers_per_100: float = 0.5
     counts_per_100: float = 0.5
-    adjustments_per_100: float = 0.5
+    adjustments_per_100: float = 0.3
+    thefts_per_100: float = 0.3
+    prices_per_100: float = 0.0
+    hot_cut_permille: int = 0  # how much cheaper hot items are from the next window on
+    strike_permille: int = 0  # suppliers that neither confirm nor ship
+    offline_permille: int = 0  # stores whose tills are offline at any moment
+    untidy: int = 1  # how much more often suppliers are late, short and damaged
 
 
 SCENARIOS: Final = {
-    "everyday": Scenario(),
-    "flash_sale": Scenario(on_one_key=0.5),
-    "disorder": Scenario(late=0.05, ahead=0.001),
+    "normal": Scenario("an ordinary day"),
+    "black-friday": Scenario(
+        "crowds in waves, most of them after a few reduced items; shelves run empty",
+        bought_in=(500, 1500),
+        returned=0.02,
+        on_hot_keys=0.6,
+        waves=0.5,
+        thefts_per_100=0.6,
+        hot_cut_permille=200,
+        untidy=2,
+    ),
+    "supplier-strike": Scenario(
+        "most suppliers neither confirm nor ship, the others are late",
+        bought_in=(200, 1000),
+        strike_permille=600,
+        untidy=4,
+    ),
+    "till-offline": Scenario(
+        "stores lose their line for a while and send their sales late",
+        offline_permille=350,
+        late=0.02,
+        late_mean_s=2700.0,
+    ),
+    "price-war": Scenario(
+        "pricing managers answer a competitor, as far down as the floor",
+        on_hot_keys=0.4,
+        prices_per_100=1.0,
+    ),
+    "flash_sale": Scenario(
+        "for measurements: half of all lines on one item", is_limited=False, on_one_key=0.5
+    ),
+    "disorder": Scenario(
+        "for measurements: late lines and clocks that run ahead",
+        is_limited=False,
+        late=0.05,
+        ahead=0.001,
+    ),
     "sales_only": Scenario(
-        returned=0.0, transfers_per_100=0.0, counts_per_100=0.0, adjustments_per_100=0.0
+        "for measurements: sale lines and nothing else",
+        is_limited=False,
+        returned=0.0,
+        transfers_per_100=0.0,
+        counts_per_100=0.0,
+        adjustments_per_100=0.0,
+        thefts_per_100=0.0,
     ),
 }
+# The name that the first release used.
+ALIASES: Final = {"everyday": "normal"}
 
 
 def scenario_named(name: str) -> Scenario:
     """The scenario of that name."""
-    if name not in SCENARIOS:
+    found = SCENARIOS.get(ALIASES.get(name, name))
+    if found is None:
         field = "scenario"
-        raise ServiceError(field, name, f"one of {', '.join(sorted(SCENARIOS))}")
-    return SCENARIOS[name]
+        raise ServiceError(field, name, f"one of {', '.join(SCENARIOS)}")
+    return found

@@ -12,6 +12,8 @@ from deploy.stack.home import PROJECT
 from deploy.stack.service import Service
 
 DEMO_RATE: Final = 2
+DEMO_LEFT_PERMILLE: Final = 500
+DEMO_PATIENCE_S: Final = 60
 # Whoever writes facts stops before whoever reads them.
 WRITERS: Final = ("heartbeat", "automation", "web")
 # A row of this process, written by it: a row of its predecessor has another pid.
@@ -54,8 +56,12 @@ def application(context: Context, name: str) -> Service:
 
 
 def trading(context: Context) -> Service:
-    """The demo's shoppers: `inventory simulate` without an end, through the services."""
+    """The demo's people: `inventory simulate` without an end, through the services.
+
+    They answer half of the proposals, and not at once: the others are for who looks at the pages.
+    """
     simulate = ("simulate", "--rate", str(DEMO_RATE), "--minutes", "0")
+    simulate += ("--leave", str(DEMO_LEFT_PERMILLE), "--patience", str(DEMO_PATIENCE_S))
     return Service(
         name="trading",
         command=(sys.executable, "-m", "deploy.cli.main", *simulate),

@@ -5,26 +5,29 @@ from collections.abc import Mapping
 from webui.ledger.services.transactions import execute, ledger_transaction
 
 
-def name_products(*, names: Mapping[str, str]) -> int:
+def name_products(*, names: Mapping[str, str], department: str = "") -> int:
     """Add products by code; how many are new. A product without a name is called by its code."""
-    return _name("product", names)
+    return _name("product", names, "department", value=department)
 
 
-def name_locations(*, names: Mapping[str, str]) -> int:
-    """Add locations by code; how many are new."""
-    return _name("location", names)
+def name_locations(*, names: Mapping[str, str], kind: str = "store") -> int:
+    """Add stores, or warehouses, by code; how many are new."""
+    return _name("location", names, "kind", value=kind)
 
 
 def name_suppliers(*, names: Mapping[str, str]) -> int:
     """Add suppliers by code; how many are new."""
-    return _name("supplier", names)
+    return _name("supplier", names, "is_active", value=True)
 
 
-def _name(table: str, names: Mapping[str, str]) -> int:
+def _name(table: str, names: Mapping[str, str], column: str, *, value: str | bool) -> int:
+    """Add rows that have one value in common; names and columns are those of the tables above."""
     with ledger_transaction():
         return execute(
-            f"INSERT INTO retail.{table} (code, name)"  # noqa: S608 -- one of the three tables above
-            " SELECT * FROM unnest(%s::text[], %s::text[]) ON CONFLICT (code) DO NOTHING",
+            f"INSERT INTO retail.{table} (code, name, {column})"  # noqa: S608 -- literals from above
+            " SELECT code, name, %s FROM unnest(%s::text[], %s::text[]) AS given (code, name)"
+            " ON CONFLICT (code) DO NOTHING",
+            value,
             list(names),
             [name or code for code, name in names.items()],
         )

@@ -1,0 +1,469 @@
+"""The retailer in a real database: written as planned, traded live, never twice."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import OperationalError
+
+from tests.ledger.rows import reorder_proposal, write
+from webui.ledger import services
+from webui.ledger.services import ServiceError
+from webui.ledger.services.transactions import database_now
+from webui.trading import buyers, demo_history, simulate, staff
+from webui.trading.buyers import Habits
+from webui.trading.buying_in import buy_in
+from webui.trading.counting import Counting, Found
+from webui.trading.demand import Demand, Errand, PlannedLine, Tick
+from webui.trading.demo import seed_demo
+from webui.trading.goods import Goods
+from webui.trading.history import plan_history
+from webui.trading.retailer import SIZES, plan
+from webui.trading.scenarios import SCENARIOS, Scenario
+from webui.trading.shelves import Shelves, real_shelves, shops_of_demo
+from webui.trading.tally import Traded
+from webui.trading.tills import Tills
+
+EAGER = Habits(patience_s=0.0, at_once=50, left_permille=0)
+
+
+@pytest.fixture
+def midnight(ledger: psycopg.Connection) -> datetime:
+    return database_now().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+@pytest.fixture
+def retailer(ledger: psycopg.Connection, midnight: datetime) -> psycopg.Connection:
+    assert seed_demo(seed=3, size="tiny", midnight=midnight)
+    return ledger
+
+
+def tills(
+    scenario: Scenario = SCENARIOS["normal"], *, shelves: Shelves | None = None, rate: float = 50.0
+) -> Tills:
+    shops = shops_of_demo()
+    demand = Demand(seed=3, keys=len(shops), rate=rate, scenario=scenario)
+    done = Traded(seed=3)
+    there = real_shelves(3) if shelves is None else shelves
+    return Tills("sim:3:test", scenario, demand, shops, there, Counting(done), done)
+
+
+def goods(scenario: Scenario = SCENARIOS["normal"], shelves: Shelves | None = None) -> Goods:
+    there = Shelves() if shelves is None else shelves
+    return Goods(3, scenario, there, Traded(), at_once=50, since=database_now())
+
+
+def counted(connection: psycopg.Connection, statement: str, *given: object) -> Any:
+    row = connection.execute(statement, given).fetchone()  # type: ignore[call-overload]
+    assert row is not None
+    return row[0]
+
+
+def test_the_written_past_is_the_planned_one(
+    retailer: psycopg.Connection, midnight: datetime
+) -> None:
+    _, keys = plan(3, SIZES["tiny"])
+    history = plan_history(3, midnight, keys)
+
+    planned = sorted(row[:7] for day in history.days.values() for row in day.sales)
+    sold = retailer.execute(
+        "SELECT location, sku, source, source_ref, quantity_units, amount_minor, occurred_at"
+        " FROM retail.sale_line"
+    ).fetchall()
+    found = retailer.execute(
+        "SELECT location, sku, units, occurred_at FROM retail.stock_count WHERE kind = 'cycle'"
+    ).fetchall()
+    assert sorted(sold) == planned
+    assert sorted(found) == sorted(tuple(c) for day in history.days.values() for c in day.counts)
+    assert counted(
+        retailer, "SELECT count(*) FROM retail.shipment_line WHERE leg = 'transfer_in'"
+    ) == sum(len(day.transfers) for day in history.days.values())
+    assert counted(retailer, "SELECT count(*) FROM retail.purchase_order_line") == sum(
+        len(day.orders) for day in history.days.values()
+    )
+
+
+def test_the_books_that_the_simulator_reads_are_the_planned_ones(
+    retailer: psycopg.Connection, midnight: datetime
+) -> None:
+    _, keys = plan(3, SIZES["tiny"])
+    closings = plan_history(3, midnight, keys).closings
+
+    shelves = real_shelves(3)
+
+    assert set(shelves.units) == set(closings)
+    assert sum(
+        shelves.units[key] == max(0, closing.in_book) for key, closing in closings.items()
+    ) > 0.85 * len(closings)
+
+
+def test_everything_is_live_after_seeding_and_seeded_once(
+    retailer: psycopg.Connection, midnight: datetime
+) -> None:
+    modes = retailer.execute("SELECT DISTINCT clock_mode FROM retail.item_location").fetchall()
+
+    assert modes == [("live",)]
+    assert (
+        counted(retailer, "SELECT count(DISTINCT replenish_family) FROM retail.item_location") > 3
+    )
+    assert not seed_demo(seed=3, size="tiny", midnight=midnight)
+
+
+def test_seeding_goes_on_where_it_was_interrupted(
+    ledger: psycopg.Connection, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    note = demo_history.keep_past
+
+    def interrupted(*, name: str, rows: int, actor: str | None = None) -> None:
+        note(name=name, rows=rows, actor=actor)
+        written.append(name)
+        if len(written) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo_history, "keep_past", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        seed_demo(seed=3, size="tiny", midnight=midnight)
+    monkeypatch.undo()
+
+    # Without being told, it goes on with the midnight of its first attempt.
+    assert seed_demo(seed=3, size="tiny")
+
+    _, keys = plan(3, SIZES["tiny"])
+    planned = plan_history(3, midnight, keys)
+    assert counted(ledger, "SELECT count(*) FROM retail.sale_line") == planned.tally.sale_lines
+    assert counted(ledger, "SELECT count(*) FROM retail.stock_count") == len(keys) + sum(
+        len(day.counts) for day in planned.days.values()
+    )
+
+
+def test_the_retailer_trades_and_says_what_came_of_it(retailer: psycopg.Connection) -> None:
+    before = counted(retailer, "SELECT count(*) FROM retail.sale_line")
+    told: list[str] = []
+
+    done = simulate.run(
+        seed=3, rate=200.0, minutes=0.03, progress=lambda so_far: told.append(str(so_far))
+    )
+
+    assert done.refused == 0
+    assert done.planned_lines == pytest.approx(360, rel=0.3)
+    assert done.lines + done.lost_lines == done.planned_lines
+    assert "sale lines" in told[-1]
+    assert dict(done.summary())["lines sold"].startswith(str(done.lines))
+    assert done.as_json()["lines"] == done.lines
+    after = counted(retailer, "SELECT count(*) FROM retail.sale_line")
+    assert after == before + done.lines
+
+
+def test_an_empty_shelf_sells_nothing_and_half_of_a_wish_is_half_a_line(
+    retailer: psycopg.Connection,
+) -> None:
+    shop = shops_of_demo()[0]
+    open_tills = tills(shelves=Shelves({shop.inv_key: 3}))
+    wishes = tuple(PlannedLine(0, 2, "resaleable", 0.0) for _ in range(3))
+
+    open_tills.writer(Tick(1, wishes, ()))()
+
+    sold = retailer.execute(
+        "SELECT quantity_units FROM retail.sale_line WHERE source = 'sim:3:test' ORDER BY id"
+    ).fetchall()
+    assert sold == [(2,), (1,)]
+    done = open_tills.done
+    assert (done.lines, done.lost_lines, done.lost_units) == (2, 1, 3)
+
+
+def test_a_theft_is_written_nowhere_until_somebody_counts(retailer: psycopg.Connection) -> None:
+    shop = shops_of_demo()[0]
+    shelves = real_shelves(3)
+    shelves.units[shop.inv_key] = book = 5
+    services.approve_count(location=shop.location, sku=shop.sku, units=book)
+    open_tills = tills(shelves=shelves)
+
+    for number, kind in enumerate(("theft", "count")):
+        open_tills.writer(Tick(number, (), (Errand(kind, 0, 1, "damage"),)))()
+    open_tills.counting.work()
+
+    assert open_tills.done.thefts == 1
+    assert (open_tills.done.counts, open_tills.done.variances) == (1, 1)
+    last = retailer.execute(
+        "SELECT units, status FROM retail.stock_count WHERE inv_key = %s"
+        " ORDER BY occurred_at DESC, id DESC LIMIT 1",
+        [shop.inv_key],
+    ).fetchone()
+    assert last == (4, "approved")
+
+
+def test_a_count_that_differs_much_is_made_twice_and_handed_in_once(
+    retailer: psycopg.Connection,
+) -> None:
+    shop = shops_of_demo()[0]
+    services.approve_count(location=shop.location, sku=shop.sku, units=100)
+    counting = Counting(Traded())
+    found = Found(shop.location, shop.sku, 3, database_now(), "errand-1")
+
+    for _ in range(2):
+        counting.found.put(found)
+        counting.work()
+
+    assert counting.done.counts == 1
+    assert (
+        counted(
+            retailer,
+            "SELECT count(*) FROM retail.stock_count WHERE inv_key = %s AND kind <> 'opening'"
+            " AND status = 'approved' AND units = 3",
+            shop.inv_key,
+        )
+        == 1
+    )
+
+
+@pytest.fixture
+def flaky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every service call's answer is lost once, after its commit."""
+    lost: list[str] = []
+
+    def losing(name: str) -> Any:
+        service = getattr(services, name)
+
+        def call(**given: object) -> object:
+            answer = service(**given)
+            mark = f"{name}:{given.get('command_id') or len(given['rows'])}"  # type: ignore[arg-type]
+            if mark not in lost:
+                lost.append(mark)
+                problem = "the connection is lost"
+                raise OperationalError(problem)
+            return answer
+
+        return call
+
+    for name in ("record_sales", "ship_transfer", "adjust"):
+        monkeypatch.setattr(f"webui.trading.tills.{name}", losing(name))
+    monkeypatch.setattr(staff.time, "sleep", lambda _: None)
+    return lost
+
+
+def test_a_database_lost_in_the_middle_of_a_tick_repeats_nothing(
+    retailer: psycopg.Connection, flaky: list[str]
+) -> None:
+    open_tills = tills()
+    shop_of_warehouse = next(
+        number
+        for number, shop in enumerate(open_tills.shops)
+        if open_tills.shelves.on(f"{open_tills.warehouses.get(shop.sku)}|{shop.sku}") > 6
+    )
+    sales = tuple(PlannedLine(key, 1, "resaleable", 0.0) for key in range(5))
+    errands = (
+        Errand("transfer", shop_of_warehouse, 1, "damage"),
+        Errand("adjustment", 1, 1, "found"),
+    )
+    before = [
+        counted(retailer, f"SELECT count(*) FROM retail.{table}")  # noqa: S608 -- from below
+        for table in ("shipment_line", "stock_adjustment", "sale_line")
+    ]
+
+    staff.patiently(open_tills.writer(Tick(9, sales, errands)))
+
+    after = [
+        counted(retailer, f"SELECT count(*) FROM retail.{table}")  # noqa: S608 -- from below
+        for table in ("shipment_line", "stock_adjustment", "sale_line")
+    ]
+    assert len(flaky) == 3
+    assert after == [before[0] + 2, before[1] + 1, before[2] + open_tills.done.lines]
+
+
+def test_tills_without_a_line_send_their_sales_later(retailer: psycopg.Connection) -> None:
+    open_tills = tills(SCENARIOS["till-offline"])
+    shops = open_tills.shops
+    quiet = next(
+        key for key in range(len(shops)) if open_tills.demand.is_offline(shops[key].location, 0)
+    )
+    store = shops[quiet].location
+    open_tills.shelves.put(shops[quiet].inv_key, 5)
+
+    open_tills.writer(Tick(0, (PlannedLine(quiet, 1, "resaleable", 0.0),), ()))()
+    kept = counted(retailer, "SELECT count(*) FROM retail.sale_line WHERE source = 'sim:3:test'")
+    back = next(t for t in range(0, 90_000, 450) if not open_tills.demand.is_offline(store, t))
+    open_tills.writer(Tick(back, (), ()))()
+
+    assert kept == 0
+    assert open_tills.held == {}
+    assert open_tills.done.late_lines == 1
+    assert (
+        counted(retailer, "SELECT count(*) FROM retail.sale_line WHERE source = 'sim:3:test'") == 1
+    )
+
+
+def test_goods_are_bought_in_before_a_busy_day(retailer: psycopg.Connection) -> None:
+    open_tills = tills(rate=500.0)
+    before = {shop.inv_key: open_tills.shelves.on(shop.inv_key) for shop in open_tills.shops}
+
+    units = buy_in(open_tills, 60.0)
+
+    arrived = sum(open_tills.shelves.on(key) for key in before) - sum(before.values())
+    assert units == arrived > 0
+    assert (
+        counted(
+            retailer,
+            "SELECT sum(received_units)::bigint FROM retail.shipment_line AS goods"
+            " JOIN retail.purchase_order_line AS line ON line.id = goods.purchase_order_line_id"
+            " WHERE line.order_ref = 'PO-sim:3:test'",
+        )
+        == units
+    )
+
+
+def proposals(ledger: psycopg.Connection, number: int) -> list[str]:
+    for place in range(number):
+        sku = f"S{place}"
+        services.range_item(location="L", sku=sku, policy={"supplier": "ACME", "pack_units": 6})
+        reorder_proposal(ledger, reorder_id=f"R:L|{sku}:1-{place}", inv_key=f"L|{sku}", sku=sku)
+    return [f"R:L|S{place}:1-{place}" for place in range(number)]
+
+
+def test_buyers_answer_every_need_and_the_same_way_again(ledger: psycopg.Connection) -> None:
+    proposals(ledger, 60)
+    done = Traded()
+
+    buyers.buy(7, EAGER._replace(at_once=100), done)
+    words = ledger.execute(
+        "SELECT reorder_id, action FROM retail.reorder_decision ORDER BY reorder_id"
+    ).fetchall()
+    buyers.buy(7, EAGER._replace(at_once=100), done)
+
+    assert done.approved + done.rejected + done.snoozed == len(words) == 60
+    assert {action for _, action in words} == {"approve", "reject", "snooze"}
+    assert done.split > 0
+    assert done.changed > 0
+    assert done.orders_sent >= 1
+    assert (
+        counted(ledger, "SELECT count(*) FROM retail.purchase_order_line WHERE status = 'draft'")
+        == 0
+    )
+
+
+def test_buyers_leave_some_needs_to_people_and_wait_before_they_act(
+    ledger: psycopg.Connection,
+) -> None:
+    proposals(ledger, 20)
+    done = Traded()
+
+    buyers.buy(7, EAGER._replace(left_permille=1000), done)
+    buyers.buy(7, EAGER._replace(patience_s=3600.0), done)
+    assert done == Traded()
+
+    buyers.buy(7, EAGER._replace(left_permille=500), done)
+    assert 0 < done.approved + done.rejected + done.snoozed < 20
+
+
+def test_suppliers_confirm_ship_and_deliver_and_a_short_line_is_closed(
+    ledger: psycopg.Connection,
+) -> None:
+    services.range_item(location="L", sku="S", policy={"supplier": "ACME", "pack_units": 6})
+    old = database_now() - timedelta(minutes=5)
+    for number in range(30):
+        write(ledger, "purchase_order_line", ordered_units=12, order_ref=f"PO-{number}")
+    shelves = Shelves()
+    lorries = goods(SCENARIOS["supplier-strike"].__class__("untidy", untidy=4), shelves)
+
+    # As time passes: each step acts on what is some seconds old.
+    for _ in range(5):
+        ledger.execute("SET session_replication_role = replica")
+        ledger.execute("UPDATE retail.purchase_order_line SET recorded_at = %s", [old])
+        ledger.execute(
+            "UPDATE retail.shipment_line SET recorded_at = %s, shipped_at = %s", [old, old]
+        )
+        ledger.execute("SET session_replication_role = origin")
+        lorries.work()
+
+    done = lorries.done
+    assert (done.confirmed, done.shipped, done.receipts) == (30, 30, 30)
+    assert 0 < done.confirmed_short < 30
+    assert 0 < done.short_or_damaged < 30
+    statuses = ledger.execute("SELECT DISTINCT status FROM retail.purchase_order_line").fetchall()
+    assert statuses == [("closed",)]
+    received = counted(ledger, "SELECT sum(received_units)::bigint FROM retail.shipment_line")
+    assert shelves.on("L|S") == received
+
+
+def test_suppliers_on_strike_do_nothing(ledger: psycopg.Connection) -> None:
+    lorries = goods(SCENARIOS["supplier-strike"])
+    names = [f"SUPPLIER-{number}" for number in range(100)]
+
+    idle = [name for name in names if lorries.is_on_strike(name)]
+
+    assert 40 < len(idle) < 80
+    assert not any(goods().is_on_strike(name) for name in names)
+
+
+def test_what_people_receive_at_the_pages_lies_on_the_shelf_too(
+    ledger: psycopg.Connection,
+) -> None:
+    shelves = Shelves()
+    lorries = goods(shelves=shelves)
+    line = write(ledger, "purchase_order_line", ordered_units=7)
+    services.receive_shipment(
+        purchase_order_line_id=line, delivered=services.Delivered(7), actor="associate"
+    )
+
+    lorries.work()
+    lorries.work()
+
+    assert shelves.on("L|S") == 7
+
+
+def test_an_empty_system_is_seeded_first_and_says_so(ledger: psycopg.Connection) -> None:
+    told: list[str] = []
+
+    done = simulate.run(
+        seed=3,
+        rate=20.0,
+        minutes=0.005,
+        size="tiny",
+        progress=lambda line: told.append(str(line)),
+    )
+
+    assert told[0] == "nothing is ranged here: the demo retailer is written first"
+    assert done.lines > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"rate": 0.0}, "rate: sale lines a second, a finite number above 0, got 0.0"),
+        ({"rate": float("inf")}, "rate: .* finite"),
+        ({"minutes": float("nan")}, r"minutes: a finite number of 0 \(until Ctrl-C\) or more"),
+        ({"scenario": "quiet"}, "scenario: one of normal, black-friday"),
+        ({"size": "huge"}, "size: one of tiny, demo, full"),
+    ],
+)
+def test_wrong_options_are_named(
+    ledger: psycopg.Connection, given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ServiceError, match=told):
+        simulate.run(**{"minutes": 0.001, **given})
+
+
+def test_a_scenario_for_measurements_sells_below_zero_without_people(
+    retailer: psycopg.Connection,
+) -> None:
+    done = simulate.run(seed=3, rate=300.0, minutes=0.02, scenario="sales_only")
+
+    assert done.lines == done.planned_lines > 200
+    assert (done.lost_units, done.bought_in, done.receipts, done.errands) == (0, 0, 0, 0)
+
+
+def test_a_leaflet_cuts_prices_of_hot_items_but_not_below_the_floor(
+    retailer: psycopg.Connection,
+) -> None:
+    done = simulate.run(seed=3, rate=5.0, minutes=0.001, scenario="black-friday")
+
+    assert done.prices_set + done.at_the_floor == 6
+    assert (
+        counted(
+            retailer,
+            "SELECT count(*) FROM retail.price_change WHERE recorded_by = 'simulated-pricing'"
+            " AND price_minor >= floor_minor",
+        )
+        == done.prices_set
+    )

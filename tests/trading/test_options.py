@@ -1,0 +1,45 @@
+"""What a person gets wrong on the command line is named with what was expected."""
+
+import sys
+
+import pytest
+
+from deploy.cli import trading
+from deploy.cli.main import main
+from webui.trading.retailer import SIZES
+from webui.trading.scenarios import ALIASES, SCENARIOS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--rate", "abc"), "--rate abc: expected a finite number above 0"),
+        (("--rate", "inf"), "--rate inf: expected a finite number above 0"),
+        (("--rate", "0"), "--rate 0: expected a finite number above 0"),
+        (("--minutes", "nan"), "--minutes nan: expected a finite number of 0 or more"),
+        (("--minutes=-1",), "--minutes -1: expected a finite number of 0 or more"),
+        (("--patience", "soon"), "--patience soon: expected a finite number of 0 or more"),
+        (("--scenario", "quiet"), "--scenario 'quiet': expected one of normal, black-friday"),
+        (("--size", "tiny"), "--size 'tiny': expected demo or full"),
+        (("--leave", "1001"), "--leave 1001: expected 0 to 1000"),
+    ],
+)
+def test_a_wrong_option_is_named_with_the_expected_form(
+    arguments: tuple[str, ...],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["inventory", "simulate", *arguments])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 1
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_command_offers_what_the_simulator_knows() -> None:
+    assert tuple(SCENARIOS) == trading.SCENARIOS
+    assert set(trading._FORMER_SCENARIOS) == set(ALIASES)
+    assert set(trading._SIZES) < set(SIZES)

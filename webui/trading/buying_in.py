@@ -1,0 +1,93 @@
+"""Before the doors open: goods for the day, and the prices of the leaflet.
+
+A busy day's goods do not appear by themselves. What the day is expected to sell is ordered and
+received beforehand, by facts like any other; how much too little or too much, the seed says.
+"""
+
+from math import ceil
+from random import Random
+from typing import Final
+
+from webui.ledger.services import (
+    LedgerError,
+    PastOrder,
+    PastReceipt,
+    record_past_orders,
+    record_past_receipts,
+    set_price,
+)
+from webui.ledger.services.transactions import database_now, ledger_transaction
+from webui.trading.commands import command_id
+from webui.trading.demand import UNITS_PER_LINE
+from webui.trading.goods import STAFF
+from webui.trading.shelves import Shop
+from webui.trading.tills import Tills
+
+MOST_UNITS: Final = 500_000
+
+
+def buy_in(tills: Tills, seconds: float) -> int:
+    """Order and receive what is expected to be missing; the number of units."""
+    least, most = tills.scenario.bought_in
+    expected = tills.demand.expected_lines(seconds)
+    missing: list[tuple[Shop, int]] = []
+    for shop, lines in zip(tills.shops, expected, strict=True):
+        random = Random(f"{tills.done.seed}:bought in:{shop.inv_key}")  # noqa: S311 -- traffic
+        wanted = lines * UNITS_PER_LINE * random.randint(least, most) / 1000
+        units = ceil(wanted) - tills.shelves.on(shop.inv_key)
+        if units > 0 and shop.supplier:
+            packs = -(-units // shop.pack_units)
+            missing.append((shop, min(MOST_UNITS, packs * shop.pack_units)))
+    _write(tills, missing)
+    for shop, units in missing:
+        tills.shelves.put(shop.inv_key, units)
+    return sum(units for _, units in missing)
+
+
+def _write(tills: Tills, missing: list[tuple[Shop, int]]) -> None:
+    now = database_now()
+    reference = f"PO-{tills.source}"
+    with ledger_transaction():
+        record_past_orders(
+            rows=[
+                PastOrder(
+                    location=shop.location,
+                    sku=shop.sku,
+                    supplier=shop.supplier or "",
+                    order_ref=reference,
+                    ordered_units=units,
+                    confirmed_units=units,
+                    ordered_at=now,
+                    due_on=now,
+                )
+                for shop, units in missing
+            ],
+            actor=STAFF,
+        )
+        record_past_receipts(
+            rows=[
+                PastReceipt(shop.location, shop.sku, reference, units, 0, units, now, None)
+                for shop, units in missing
+            ],
+            actor=STAFF,
+        )
+
+
+def cut_prices(tills: Tills) -> None:
+    """Put the leaflet's prices on hot items, from the next window on, not below the floor."""
+    cut = tills.scenario.hot_cut_permille
+    if not cut:
+        return
+    for shop in tills.shops[: tills.demand.hot]:
+        price = shop.price_minor * (1000 - cut) // 1000 // 50 * 50 - 1
+        try:
+            set_price(
+                location=shop.location,
+                sku=shop.sku,
+                price_minor=max(1, price),
+                actor="simulated-pricing",
+                command_id=command_id(tills.source, "leaflet", shop.inv_key),
+            )
+            tills.done.prices_set += 1
+        except LedgerError:
+            tills.done.at_the_floor += 1

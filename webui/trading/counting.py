@@ -1,0 +1,98 @@
+"""Counts of a live run: associates count blind on sheets, a manager lets the counts stand.
+
+What was found is what lay on the shelf at that second, so a count finds thefts and phantom stock.
+A difference over the tolerance is counted a second time first, as at the pages.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime
+from queue import SimpleQueue
+from typing import Final, NamedTuple
+
+import structlog
+
+from webui.ledger.services import (
+    Conflict,
+    Entry,
+    LedgerError,
+    add_entries,
+    approve_waiting_count,
+    open_sheet,
+    submit_sheet,
+)
+from webui.trading.commands import command_id
+from webui.trading.goods import STAFF
+from webui.trading.tally import Traded
+
+MANAGER: Final = "simulated-manager"
+
+log = structlog.get_logger()
+
+
+class Found(NamedTuple):
+    """What somebody saw on a shelf; `identity` names the errand."""
+
+    location: str
+    sku: str
+    units: int
+    at: datetime
+    identity: str
+
+
+@dataclass(slots=True)
+class Counting:
+    """Tills' threads put what was found here, staff hand it in."""
+
+    done: Traded
+    found: SimpleQueue[Found] = field(default_factory=SimpleQueue)
+    _twice: dict[int, Found] = field(default_factory=dict)
+
+    def work(self) -> None:
+        """Hand in what was found, a sheet for each location, and approve."""
+        by_location: dict[str, dict[str, Found]] = defaultdict(dict)
+        while not self.found.empty():
+            found = self.found.get()
+            by_location[found.location][found.sku] = found
+        for location, items in sorted(by_location.items()):
+            try:
+                self._sheet(location, list(items.values()))
+            except LedgerError as refusal:
+                self.done.refused += 1
+                log.info("simulated_count_refused", location=location, error=str(refusal))
+
+    def _sheet(self, location: str, items: list[Found], *, is_second: bool = False) -> None:
+        """One sheet; counts that differ too much are counted again on a second one."""
+        round_ = "second" if is_second else "first"
+        sheet = open_sheet(
+            location=location, actor=STAFF, command_id=command_id(items[0].identity, round_)
+        )
+        add_entries(
+            sheet_id=sheet,
+            entries=[
+                Entry(command_id(one.identity, "entry", round_), one.sku, one.units, one.at)
+                for one in items
+            ],
+            actor=STAFF,
+        )
+        submitted = submit_sheet(sheet_id=sheet, actor=STAFF)
+        again = [
+            item
+            for count, item in zip(
+                submitted.count_ids, sorted(items, key=lambda one: one.sku), strict=False
+            )
+            if not self._approved(count)
+        ]
+        if again and not is_second:
+            self._sheet(location, again, is_second=True)
+
+    def _approved(self, count: int) -> bool:
+        try:
+            approved = approve_waiting_count(
+                count_id=count, actor=MANAGER, command_id=command_id("approve count", count)
+            )
+        except Conflict:
+            return False
+        self.done.counts += 1
+        self.done.variances += approved.variance_units != 0
+        return True

@@ -1,0 +1,125 @@
+"""What is really on the shelves of a live run, beside what the books say.
+
+The books are the facts in Postgres. The shelf starts from them, differs by what nobody wrote down,
+and moves with goods, not with paper: a sale takes from it, a theft does and nobody writes it down,
+a count copies it into the book.
+"""
+
+import threading
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from django.db import connection
+
+from webui.trading.catalogue import STORES, WAREHOUSES
+
+PHANTOM_PERMILLE: Final = 40
+SURPLUS_PERMILLE: Final = 8
+
+_SHOPS: Final = """
+SELECT item.location, item.sku, price.price_minor, item.pack_units, item.supplier
+FROM retail.item_location AS item
+CROSS JOIN LATERAL (
+    SELECT price_minor FROM retail.price_change AS change
+    WHERE change.inv_key = item.inv_key AND effective_from <= clock_timestamp()
+    ORDER BY effective_from DESC, id DESC LIMIT 1
+) AS price
+WHERE item.location = ANY(%s) AND item.clock_mode = 'live' AND item.status = 'active'
+ORDER BY md5(item.inv_key)
+"""
+# Books as the simulator reads them once: the last count and what moved after it (domain.md 2.4).
+_BOOKS: Final = """
+WITH counted AS (
+    SELECT DISTINCT ON (inv_key) inv_key, units,
+        date_trunc('second', least(occurred_at, recorded_at)) AS at
+    FROM retail.stock_count WHERE status = 'approved' AND location = ANY(%(locations)s)
+    ORDER BY inv_key, at DESC, id DESC
+), moved AS (
+    SELECT inv_key, date_trunc('second', least(occurred_at, recorded_at)) AS at,
+        -quantity_units AS units
+    FROM retail.sale_line WHERE quantity_units > 0 OR condition = 'resaleable'
+    UNION ALL
+    SELECT inv_key, date_trunc('second', least(received_at, recorded_at)), received_units
+    FROM retail.shipment_line WHERE leg <> 'transfer_out' AND status = 'received'
+    UNION ALL
+    SELECT inv_key, date_trunc('second', least(shipped_at, recorded_at)), -shipped_units
+    FROM retail.shipment_line WHERE leg = 'transfer_out' AND status = 'shipped'
+    UNION ALL
+    SELECT inv_key, date_trunc('second', least(occurred_at, recorded_at)), CASE
+        WHEN reason IN ('found', 'correction_up', 'repair') THEN quantity_units
+        WHEN reason IN ('dispose', 'vendor_return_damaged') THEN 0 ELSE -quantity_units END
+    FROM retail.stock_adjustment
+)
+SELECT counted.inv_key, (counted.units + coalesce(sum(moved.units), 0))::bigint
+FROM counted LEFT JOIN moved ON moved.inv_key = counted.inv_key AND moved.at > counted.at
+GROUP BY counted.inv_key, counted.units
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """An item that customers find in a store."""
+
+    location: str
+    sku: str
+    price_minor: int
+    pack_units: int = 1
+    supplier: str | None = None
+
+    @property
+    def inv_key(self) -> str:
+        """The key of item and location."""
+        return f"{self.location}|{self.sku}"
+
+
+def shops_of_demo() -> list[Shop]:
+    """Every live store item with its price in force, in an order mixed by its key."""
+    return [Shop(*row) for row in rows(_SHOPS, [list(STORES)])]
+
+
+@dataclass(slots=True)
+class Shelves:
+    """Units really there, by key. Tills and staff are threads, so every move holds the lock."""
+
+    units: dict[str, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, inv_key: str, wanted: int) -> int:
+        """Take up to `wanted` units; how many there were."""
+        with self._lock:
+            there = max(0, self.units.get(inv_key, 0))
+            taken = min(there, wanted)
+            self.units[inv_key] = there - taken
+        return taken
+
+    def put(self, inv_key: str, units: int) -> None:
+        """Goods arrive."""
+        with self._lock:
+            self.units[inv_key] = max(0, self.units.get(inv_key, 0)) + units
+
+    def on(self, inv_key: str) -> int:
+        """What somebody who looks sees."""
+        return max(0, self.units.get(inv_key, 0))
+
+
+def real_shelves(seed: int) -> Shelves:
+    """The books of this moment, apart from what the seed says that they don't know."""
+    books = rows(_BOOKS, {"locations": [*STORES, *WAREHOUSES]})
+    return Shelves({key: max(0, units - unseen(seed, key)) for key, units in books})
+
+
+def unseen(seed: int, inv_key: str) -> int:
+    """Units in the book that are not on the shelf; negative: more there than written down."""
+    random = Random(f"{seed}:unseen:{inv_key}")  # noqa: S311 -- traffic, not a secret
+    drawn = random.randrange(1000)
+    if drawn < PHANTOM_PERMILLE:
+        return random.randrange(1, 4)
+    return -1 if drawn < PHANTOM_PERMILLE + SURPLUS_PERMILLE else 0
+
+
+def rows(statement: str, parameters: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 -- any SQL values
+    """All rows of a query."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return list(cursor.fetchall())
