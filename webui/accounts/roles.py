@@ -24,6 +24,7 @@ ORDER_ODD_UNITS: Final = "order_odd_units"
 DECIDE_PRICES: Final = "decide_prices"
 STOP_PRICES: Final = "stop_prices"
 SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
+SETTLE_REJECTED: Final = "settle_rejected"
 
 # An empty set means every person who is logged in.
 GROUPS_OF: Final[dict[str, frozenset[str]]] = {
@@ -41,6 +42,7 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     DECIDE_PRICES: frozenset({"pricing"}),
     STOP_PRICES: frozenset({"pricing", "operator"}),
     SEE_REJECTED_BYTES: frozenset({"operator", "analyst"}),
+    SETTLE_REJECTED: frozenset({"operator"}),
 }
 
 

@@ -32,7 +32,7 @@ function startVersion() {
       button.hidden = false;
     } else if (await swap(location.href, "#desk")) {
       button.hidden = true;
-      say("Proposals have changed");
+      say(desk.dataset.news || "Proposals have changed");
     }
   });
 }

@@ -1,0 +1,25 @@
+"""Asks for pages as a person of a role would, without a browser."""
+
+from importlib import import_module
+from typing import Any
+from uuid import uuid4
+
+from django.test import Client
+
+
+def person(role: str, name: str = "") -> Client:
+    """A client that is logged in as a person of this role."""
+    # Django's own models load only after the fixture has set Django up.
+    people = import_module("webui.ledger.people")
+    group = people.create_roles()[role]
+    user, _ = people.User.objects.get_or_create(username=name or role)
+    user.groups.set([group])
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(user)
+    return client
+
+
+def form(proposal: object, shown: object, **fields: object) -> dict[str, Any]:
+    """A form as a page of ours renders it."""
+    hidden = {"proposal": proposal, "shown_revision": shown, "command_id": uuid4(), "action": "x"}
+    return {name: str(field) for name, field in {**hidden, **fields}.items()}

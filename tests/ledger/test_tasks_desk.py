@@ -1,0 +1,264 @@
+"""The tasks desk: one's own tasks first, each with its numbers and its next step."""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test.utils import setup_test_environment, teardown_test_environment
+from psycopg.types.json import Jsonb
+
+from inventory.model.state import Demand
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.inbox import NOON, emptied, level, look, open_tasks, policy, put, rejected, state
+from tests.ledger.pages import form, person
+from tests.ledger.rows import write
+from webui.automation.conditions import KINDS
+from webui.ledger.services import Conflict, ServiceError
+from webui.ledger.services.tasks import acknowledge_variance, dismiss_rejected, mark_replayed
+
+# One task of every kind, with the numbers that its query gives.
+NUMBERS: dict[str, dict[str, object]] = {
+    "pipeline_stale": {"as_of": "2026-03-02T12:00:00+00:00"},
+    "rejected_record": {"records": 1, "reasons": ["limit"], "first": "1-0-7", "since": "2026"},
+    "source_clock": {"source": "till-1", "facts": 3, "most_s": 400},
+    "stale_source": {"silent_since": "2026-03-02T09:00:00+00:00", "lines_of_seven_days": 49},
+    "missing_proposal": {"reorder": "R:L|S:1-2", "price": None},
+    "negative_stock": {"on_hand_units": -3},
+    "count_again": {"record": "1-0-7", "seen_at": "2026"},
+    "overdue_receipt": {
+        "due_on": "2026-03-01",
+        "open_units": 10,
+        "orders": ["PO-1"],
+        "supplier": "ACME",
+    },
+    "stuck_transfer": {"due_on": "2026-03-01", "shipped_units": 6, "transfers": ["T-1"]},
+    "stuck_signal": {"reorder": "R:L|S:1-2", "quantity_units": 42, "since": "2026-03-01T09:00"},
+    "held_at_zero": {"hold": "held-snoozed", "available_units": 0, "on_order_units": 0},
+    "negative_bucket": {"on_order_units": -1, "unavailable_units": 0},
+    "not_counted": {"on_hand_units": 4},
+    "unknown_item": {"on_hand_units": -1},
+    "floor_breached": {"price_minor": 899, "floor_minor": 900, "cost_minor": 900},
+    "phantom_suspect": {
+        "on_hand_units": 10,
+        "lambda_micro": 4_611_111,
+        "threshold_micro": 4_605_170,
+        "quiet_windows": 166,
+        "rate_micro": 2_000_000,
+        "last_count": 1,
+    },
+    "count_variance": {
+        "count": 1,
+        "status": "approved",
+        "counted_units": 17,
+        "expected_units": 20,
+        "variance_units": -3,
+        "counted_by": "ann",
+    },
+}
+
+
+@pytest.fixture
+def inbox(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
+    """The ledger with an empty inbox; what templates were given can be seen."""
+    setup_test_environment()
+    yield emptied(ledger)
+    teardown_test_environment()
+
+
+def one_of_each(inbox: psycopg.Connection) -> None:
+    for kind in KINDS:
+        has_item = kind.name not in ("pipeline_stale", "source_clock", "rejected_record")
+        put(
+            inbox,
+            "app.task",
+            kind=kind.name,
+            subject="L|S" if has_item else kind.name,
+            location="L" if has_item else None,
+            sku="S" if has_item and kind.name != "stale_source" else None,
+            role=kind.role,
+            detail=Jsonb(NUMBERS[kind.name]),
+            noticed_at=NOON,
+            opened_at=NOON,
+        )
+
+
+def test_every_kind_says_its_numbers_and_leads_somewhere(inbox: psycopg.Connection) -> None:
+    assert NUMBERS.keys() == {kind.name for kind in KINDS}
+    one_of_each(inbox)
+    operator = person("operator")
+
+    page = operator.get("/tasks/?for=all")
+
+    assert page.status_code == 200
+    steps = [
+        card["url"]
+        for _, sections in page.context["groups"]
+        for section in sections
+        for card in section.cards
+    ]
+    assert len(steps) == len(KINDS)
+    rejected(inbox)
+    for url in steps:
+        assert operator.get(url).status_code in {200, 403, 404}, url
+    assert "4.611 units were to be expected" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("role", "first"),
+    [
+        ("associate", ["Store staff"]),
+        ("manager", ["Store manager", "Store staff"]),
+        ("lead", ["Purchasing lead", "Buyer"]),
+        ("analyst", []),
+    ],
+)
+def test_a_persons_own_tasks_come_first(
+    inbox: psycopg.Connection, role: str, first: list[str]
+) -> None:
+    one_of_each(inbox)
+    client = person(role)
+
+    shown = [name for name, _ in client.get("/tasks/").context["groups"]]
+    every = [name for name, _ in client.get("/tasks/?for=all").context["groups"]]
+
+    assert shown == (first or every)
+    assert every[: len(first)] == first
+    assert len(every) == 6
+
+
+def test_the_address_narrows_by_kind_and_location(inbox: psycopg.Connection) -> None:
+    for location in ("A", "B"):
+        put(
+            inbox,
+            "app.task",
+            kind="negative_stock",
+            subject=f"{location}|S",
+            location=location,
+            sku="S",
+            role="manager",
+            detail='{"on_hand_units": -3}',
+            noticed_at=NOON,
+            opened_at=NOON,
+        )
+    client = person("manager")
+
+    assert b"On hand \xe2\x88\x923" in client.get("/tasks/?kind=negative_stock&location=A").content
+    assert b"Nothing to do" in client.get("/tasks/?kind=not_counted").content
+    page = client.get("/tasks/?location=A").content.decode()
+    assert "S at A" in page
+    assert "S at B" not in page
+
+
+def test_an_empty_desk_says_how_tasks_come(inbox: psycopg.Connection) -> None:
+    page = person("buyer").get("/tasks/").content.decode()
+    assert "A task appears here by itself" in page
+    assert "The pipeline is behind" in page
+
+
+def test_a_kind_with_many_tasks_hides_no_other(inbox: psycopg.Connection) -> None:
+    for number in range(30):
+        level(inbox, state(sku=f"N{number}", stock={"opening_count": None}))
+    level(inbox, state(sku="NEG", stock={"on_hand_units": -1}))
+    look("not_counted")
+    look("negative_stock")
+    client = person("manager")
+
+    page = client.get("/tasks/")
+    sections = {s.label: s for _, sections in page.context["groups"] for s in sections}
+
+    assert len(sections["Not counted"].cards) == 20
+    assert sections["Not counted"].tasks == "30"
+    assert len(sections["Negative stock"].cards) == 1
+    narrowed = client.get("/tasks/" + sections["Not counted"].all_url)
+    assert len(narrowed.context["groups"][0][1][0].cards) == 30
+
+
+def variance(inbox: psycopg.Connection) -> int:
+    """An open task about a count by ann that differs by -3."""
+    write(inbox, "stock_count", units=20, kind="opening", recorded_at=NOON)
+    later = NOON.replace(hour=13)
+    write(inbox, "stock_count", units=17, occurred_at=later, recorded_at=later, recorded_by="ann")
+    look("count_variance", NOON.replace(hour=14))
+    return int(open_tasks(inbox)[0]["id"])
+
+
+def test_an_acknowledged_difference_stays_away(inbox: psycopg.Connection) -> None:
+    task = variance(inbox)
+    client = person("manager")
+
+    answer = client.post("/tasks/acknowledge", form(task, -3), follow=True)
+
+    assert b"Acknowledged: \xe2\x88\x923 units" in answer.content
+    look("count_variance", NOON.replace(hour=14))
+    assert open_tasks(inbox) == []
+    logged = inbox.execute("SELECT actor, action FROM app.action_log").fetchall()
+    assert logged == [("manager", "acknowledge_variance")]
+
+
+def test_a_difference_that_moved_is_not_acknowledged(inbox: psycopg.Connection) -> None:
+    task = variance(inbox)
+    answer = person("manager").post("/tasks/acknowledge", form(task, -5))
+    assert answer.status_code == 409
+    assert b"the difference was -5" in answer.content
+    assert len(open_tasks(inbox)) == 1
+
+
+def test_who_counted_does_not_acknowledge(inbox: psycopg.Connection) -> None:
+    task = variance(inbox)
+    with pytest.raises(ServiceError, match="another person"):
+        acknowledge_variance(task_id=task, shown_variance_units=-3, actor="ann")
+    assert b"Acknowledge " not in person("manager", "ann").get("/tasks/").content
+
+
+def test_only_a_manager_acknowledges(inbox: psycopg.Connection) -> None:
+    task = variance(inbox)
+    assert person("associate").post("/tasks/acknowledge", form(task, -3)).status_code == 403
+
+
+def test_of_two_managers_one_acknowledges(inbox: psycopg.Connection) -> None:
+    task = variance(inbox)
+
+    done = at_the_same_time(
+        *[
+            lambda name=name: acknowledge_variance(
+                task_id=task, shown_variance_units=-3, actor=name
+            )
+            for name in ("max", "eva")
+        ]
+    )
+
+    assert sorted(type(one).__name__ for one in done) == ["Conflict", "dict"]
+
+
+def test_a_double_click_acknowledges_once(inbox: psycopg.Connection) -> None:
+    task, command = variance(inbox), uuid4()
+    for _ in range(2):
+        done = acknowledge_variance(
+            task_id=task, shown_variance_units=-3, actor="max", command_id=command
+        )
+        assert done == {"variance_units": -3}
+
+
+def test_no_other_task_is_acknowledged(inbox: psycopg.Connection) -> None:
+    level(inbox, state(demand=Demand(), policy=policy(), stock={"on_hand_units": -3}))
+    look("negative_stock")
+    task = open_tasks(inbox)[0]["id"]
+    with pytest.raises(ServiceError, match="the difference of a count"):
+        acknowledge_variance(task_id=task, shown_variance_units=-3, actor="max")
+
+
+def test_a_dismissed_record_needs_a_reason_and_is_settled_once(inbox: psycopg.Connection) -> None:
+    record = rejected(inbox)
+    look("rejected_record")
+    with pytest.raises(ServiceError, match="reason"):
+        dismiss_rejected(record_id=record, reason=" ", actor="op")
+    with pytest.raises(ServiceError, match="the id of a rejected record"):
+        dismiss_rejected(record_id="9-9-9", reason="because", actor="op")
+
+    dismiss_rejected(record_id=record, reason="a test till", actor="op")
+
+    with pytest.raises(Conflict, match="dismissed by op"):
+        mark_replayed(record_id=record, reason="again", actor="ops")
+    look("rejected_record")
+    assert open_tasks(inbox) == []

@@ -1,0 +1,201 @@
+"""What each kind of task says, and the one page that mends it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.urls import NoReverseMatch, reverse
+
+from webui.readmodel.figures import micro_text, money_text, signed_units_text, units_text
+from webui.tasks.selectors import Task
+
+Numbers = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Label, what the numbers say, the next step and where it is done."""
+
+    label: str
+    says: Callable[[Numbers], str]
+    step: str
+    page: Callable[[Task], str]
+
+
+def _desk(name: str, query: Callable[[Task], dict[str, str]]) -> Callable[[Task], str]:
+    """The page of a desk, narrowed to the task."""
+
+    def page(task: Task) -> str:
+        try:
+            return f"{reverse(name)}?{urlencode(query(task))}"
+        except NoReverseMatch:
+            return _item(task)
+
+    return page
+
+
+def _item(task: Task) -> str:
+    if task.location and task.sku:
+        return reverse("item", args=[task.location, task.sku])
+    return reverse("system")
+
+
+def _system(_task: Task) -> str:
+    return reverse("system")
+
+
+def _key(task: Task) -> dict[str, str]:
+    return {"location": task.location or "", "sku": task.sku or ""}
+
+
+def _at(task: Task) -> dict[str, str]:
+    return {"location": task.location or ""}
+
+
+def _price(task: Task) -> str:
+    return reverse("prices-item", args=[task.location, task.sku])
+
+
+def _record(task: Task) -> str:
+    return reverse("rejected", args=[task.detail["first"]])
+
+
+_count = _desk("counts", _key)
+_reorders = _desk("reorders", _at)
+_snoozed = _desk("reorders", lambda task: {"view": "snoozed"} | _at(task))
+
+
+def _on_hand(numbers: Numbers) -> str:
+    return f"On hand {units_text(numbers['on_hand_units'])}."
+
+
+def _phantom(numbers: Numbers) -> str:
+    return (
+        f"{units_text(numbers['on_hand_units'])} on hand, but none sold in"
+        f" {units_text(int(numbers['quiet_windows']))} trading windows, in which"
+        f" {micro_text(int(numbers['lambda_micro']))} units were to be expected."
+    )
+
+
+def _variance(numbers: Numbers) -> str:
+    state = "waits for a second blind count" if numbers["status"] == "draft" else "is in force"
+    return (
+        f"Counted {units_text(numbers['counted_units'])}, expected"
+        f" {units_text(numbers['expected_units'])}:"
+        f" {signed_units_text(numbers['variance_units'])}. The count {state}."
+    )
+
+
+def _overdue(numbers: Numbers) -> str:
+    orders = ", ".join(numbers["orders"][:3])
+    return (
+        f"{units_text(numbers['open_units'])} units of {orders} were due on"
+        f" {numbers['due_on']} from {numbers['supplier']}."
+    )
+
+
+def _transfer(numbers: Numbers) -> str:
+    transfers = ", ".join(numbers["transfers"][:3])
+    return (
+        f"{units_text(numbers['shipped_units'])} units of {transfers} were due on"
+        f" {numbers['due_on']}."
+    )
+
+
+def _signal(numbers: Numbers) -> str:
+    since = str(numbers["since"])[:16].replace("T", " ")
+    units = units_text(numbers["quantity_units"])
+    return f"A need of {units} units has had no word since {since}."
+
+
+def _missing(numbers: Numbers) -> str:
+    decision = numbers["reorder"] or numbers["price"]
+    return f"The workers hold {decision} open, and no proposal of that name has arrived."
+
+
+def _held(numbers: Numbers) -> str:
+    return (
+        f"Available {units_text(numbers['available_units'])}, on order"
+        f" {units_text(numbers['on_order_units'])}, and the need is {numbers['hold']}."
+    )
+
+
+def _bucket(numbers: Numbers) -> str:
+    return (
+        f"On order {units_text(numbers['on_order_units'])}, unavailable"
+        f" {units_text(numbers['unavailable_units'])}: below zero is no amount of goods."
+    )
+
+
+def _floor(numbers: Numbers) -> str:
+    return (
+        f"The price {money_text(numbers['price_minor'])} is below its floor"
+        f" {money_text(int(numbers['floor_minor']))}."
+    )
+
+
+def _clock(numbers: Numbers) -> str:
+    return (
+        f"{numbers['source']} has sent {units_text(numbers['facts'])} facts from the future in an"
+        f" hour, up to {units_text(numbers['most_s'])} s ahead."
+    )
+
+
+def _silent(numbers: Numbers) -> str:
+    since = str(numbers["silent_since"])[:16].replace("T", " ")
+    lines = units_text(int(numbers["lines_of_seven_days"]))
+    return f"No sale since the hour of {since}; the same hours of seven days had {lines} lines."
+
+
+def _rejected(numbers: Numbers) -> str:
+    reasons = ", ".join(numbers["reasons"]).replace("_", " ")
+    return f"{units_text(numbers['records'])} records without effect: {reasons}."
+
+
+def _stale(numbers: Numbers) -> str:
+    as_of = numbers["as_of"]
+    if not as_of:
+        return "No heartbeat has come through at all. Nothing is approved by rule."
+    since = str(as_of)[:19].replace("T", " ")
+    return f"No heartbeat has come through since {since}. Nothing is approved by rule."
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "pipeline_stale": Kind("Pipeline stale", _stale, "See which link is down", _system),
+    "rejected_record": Kind("Rejected record", _rejected, "Show the record", _record),
+    "source_clock": Kind("Wrong clock", _clock, "Set its clock; see the chain", _system),
+    "stale_source": Kind("Silent location", _silent, "Call the shop; see the chain", _system),
+    "missing_proposal": Kind("Decision without proposal", _missing, "See the actuator", _system),
+    "negative_stock": Kind("Negative stock", _on_hand, "Count it", _count),
+    "count_variance": Kind("Difference of a count", _variance, "Open the counts", _count),
+    "stuck_transfer": Kind("Stuck transfer", _transfer, "Open transfers", _desk("transfers", _at)),
+    "not_counted": Kind(
+        "Not counted",
+        lambda numbers: f"Nobody has counted it; the facts add up to {_units(numbers)}.",
+        "Count it",
+        _count,
+    ),
+    "count_again": Kind(
+        "Count again",
+        lambda numbers: f"A count came too late to be taken (record {numbers['record']}).",
+        "Count it again",
+        _count,
+    ),
+    "phantom_suspect": Kind("Phantom suspect", _phantom, "Look at the shelf, count it", _count),
+    "unknown_item": Kind(
+        "Unknown item",
+        lambda numbers: f"Facts without a ranged item add up to {_units(numbers)} on hand.",
+        "See its facts, have it ranged",
+        _item,
+    ),
+    "overdue_receipt": Kind("Overdue receipt", _overdue, "Open orders", _desk("orders", _at)),
+    "held_at_zero": Kind("Held with nothing to sell", _held, "Open held needs", _snoozed),
+    "negative_bucket": Kind("Bucket below zero", _bucket, "See its documents", _item),
+    "stuck_signal": Kind("Need without a word", _signal, "Open reorders", _reorders),
+    "floor_breached": Kind("Floor breached", _floor, "Change the price", _price),
+}
+
+
+def _units(numbers: Numbers) -> str:
+    return units_text(numbers["on_hand_units"])

@@ -1,0 +1,210 @@
+"""Exceptions only: every open task with its numbers and one next step, one's own roles first."""
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import APPROVE_COUNTS, SEE, requires
+from webui.desk import Command, Refusal, answer
+from webui.ledger.services.tasks import VARIANCE, acknowledge_variance
+from webui.page import render_page
+from webui.readmodel.figures import signed_units_text
+from webui.readmodel.selectors import locations
+from webui.tasks import selectors
+from webui.tasks.kinds import KINDS
+
+MINE, ALL = "mine", "all"
+ROLES: Final = {
+    "associate": "Store staff",
+    "manager": "Store manager",
+    "buyer": "Buyer",
+    "lead": "Purchasing lead",
+    "pricing": "Pricing",
+    "operator": "Operator",
+}
+# Who answers for whom: a manager sees what the staff has to do as well.
+ANSWERS_FOR: Final = {"manager": ("manager", "associate"), "lead": ("lead", "buyer")}
+BANNER_US: Final = 10_000_000
+STALE_US: Final = 60_000_000
+
+
+@require_GET
+@requires(SEE)
+def tasks(request: HttpRequest) -> HttpResponse:
+    """Open tasks, by role and kind."""
+    return _show(request, None)
+
+
+def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+    mine = _roles_of(request.user)
+    chosen = request.GET.get("for", MINE if mine else ALL)
+    wanted = selectors.Wanted(
+        roles=mine if chosen == MINE else (chosen,) if chosen in ROLES else (),
+        kind=request.GET.get("kind", "") if request.GET.get("kind", "") in KINDS else "",
+        location=request.GET.get("location", "")[:24],
+    )
+    # Before the list is read: a change in between must look new to the page that asks again.
+    version_before = selectors.version()
+    found = selectors.open_tasks(wanted)
+    counted = selectors.numbers(wanted)
+    person = request.user.get_username()
+    cards = {task.id: _card(task, refusal, person) for task in found}
+    query = {"for": chosen, "kind": wanted.kind, "location": wanted.location}
+    context = {
+        "groups": _groups(found, cards, mine, counted, query),
+        "choices": _choices(mine, chosen, counted, query),
+        "kinds": _kinds(wanted, counted, query),
+        "kind": wanted.kind,
+        "chosen": chosen,
+        "location": wanted.location,
+        "locations": locations(),
+        "refusal": None if any(card["refusal"] for card in cards.values()) else refusal,
+        "banner_us": BANNER_US,
+        "stale_us": STALE_US,
+        "version": version_before,
+        "version_url": reverse("tasks-version"),
+        "query": urlencode(query),
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "tasks/desk.html", context, status=status)
+
+
+def _roles_of(user: User | AnonymousUser) -> tuple[str, ...]:
+    """The roles whose tasks are this person's."""
+    own = [name for name in user.groups.values_list("name", flat=True) if name in ROLES]
+    return tuple(dict.fromkeys(role for name in own for role in ANSWERS_FOR.get(name, (name,))))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The tasks of one kind that a role has: those shown, and how many there are."""
+
+    label: str
+    cards: list[dict[str, Any]]
+    tasks: str
+    all_url: str
+
+
+def _groups(
+    found: list[selectors.Task],
+    cards: dict[int, dict[str, Any]],
+    mine: tuple[str, ...],
+    counted: list[selectors.Number],
+    query: dict[str, str],
+) -> list[tuple[str, list[Section]]]:
+    """Sections by role; one's own roles first, the rest in the order of the table."""
+    order = list(dict.fromkeys((*mine, *ROLES)))
+    totals = {(number.role, number.kind): number.tasks for number in counted}
+    found = sorted(found, key=lambda task: (order.index(task.role), task.kind))
+
+    def section(role: str, kind: str, members: list[selectors.Task]) -> Section:
+        total = max(totals.get((role, kind), 0), len(members))
+        narrowed = "?" + urlencode(query | {"for": role, "kind": kind})
+        return Section(
+            label=KINDS[kind].label,
+            cards=[cards[task.id] for task in members],
+            tasks=_text(total),
+            all_url=narrowed if total > len(members) and not query["kind"] else "",
+        )
+
+    return [
+        (
+            ROLES[role],
+            [
+                section(role, kind, list(members))
+                for kind, members in groupby(of_role, key=lambda task: task.kind)
+            ],
+        )
+        for role, of_role in groupby(found, key=lambda task: task.role)
+    ]
+
+
+def _card(task: selectors.Task, refusal: Refusal | None, person: str) -> dict[str, Any]:
+    kind = KINDS[task.kind]
+    is_variance = task.kind == VARIANCE and task.detail["status"] == "approved"
+    return {
+        "task": task,
+        "says": kind.says(task.detail),
+        "step": kind.step,
+        "url": kind.page(task),
+        "can_acknowledge": is_variance and task.detail["counted_by"] != person,
+        "refusal": refusal if refusal and refusal.proposal == str(task.id) else None,
+        "command_id": uuid4(),
+    }
+
+
+def _choices(
+    mine: tuple[str, ...],
+    chosen: str,
+    counted: list[selectors.Number],
+    query: dict[str, str],
+) -> list[dict[str, Any]]:
+    """The drawers: mine, all, each role that has a task; with how many there are."""
+    roles = sorted({number.role for number in counted}, key=list(ROLES).index)
+    drawers = [(MINE, "Mine", mine)] if mine else []
+    drawers.append((ALL, "All", tuple(ROLES)))
+    drawers += [(role, ROLES[role], (role,)) for role in roles]
+    return [
+        {
+            "label": label,
+            "url": "?" + urlencode(query | {"for": name, "kind": ""}),
+            "is_current": name == chosen,
+            "tasks": _text(sum(n.tasks for n in counted if n.role in of)),
+        }
+        for name, label, of in drawers
+    ]
+
+
+def _kinds(
+    wanted: selectors.Wanted, counted: list[selectors.Number], query: dict[str, str]
+) -> list[dict[str, Any]]:
+    """The kinds that the drawer has tasks of."""
+    roles = wanted.roles or tuple(ROLES)
+    return [
+        {
+            "label": KINDS[number.kind].label,
+            "url": "?" + urlencode(query | {"kind": number.kind}),
+            "without": "?" + urlencode(query | {"kind": ""}),
+            "is_current": number.kind == wanted.kind,
+            "tasks": _text(number.tasks),
+        }
+        for number in counted
+        if number.role in roles
+    ]
+
+
+def _text(tasks_counted: int) -> str:
+    most = selectors.COUNTED_TO
+    return f"{most:,}+" if tasks_counted >= most else str(tasks_counted)
+
+
+@require_GET
+@requires(SEE)
+def version(_request: HttpRequest) -> JsonResponse:
+    """Changes when a task opens or ends: what an open desk asks every two seconds."""
+    return JsonResponse({"version": selectors.version()})
+
+
+@require_POST
+@requires(APPROVE_COUNTS)
+def acknowledge(request: HttpRequest) -> HttpResponse:
+    """Say that the difference of a count has been seen."""
+    back = f"{reverse('tasks')}?{request.GET.urlencode()}"
+    return answer(request, _say, _show, back.rstrip("?"))
+
+
+def _say(command: Command) -> str:
+    done = acknowledge_variance(
+        task_id=int(command.proposal) if command.proposal.isdigit() else 0,
+        shown_variance_units=command.shown_revision,
+        actor=command.actor,
+        command_id=command.command_id,
+    )
+    return f"Acknowledged: {signed_units_text(done['variance_units'])} units."
