@@ -17,7 +17,11 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
         return mode, old_us
     if mode != REPLAYED:
         return mode, commit_us if old_us is None or commit_us > old_us else old_us
-    times = business_times(after) + business_times(change.before) + _raised_review(change)
+    times = business_times(after)
+    if change.before is not None:
+        times += business_times(change.before)
+    if isinstance(after, ItemLocation):
+        times += _raised_review(change)
     if old_us is None:
         return mode, max(times, default=None)
     return mode, max((*times, old_us))

@@ -13,20 +13,22 @@ from inventory.facts import (
     ReorderDecision,
     ShipmentLine,
 )
-from inventory.folds.demand import rules_of, walk_days
+from inventory.folds.demand import rules_of, walk_days, walk_on
 from inventory.folds.effects import business_times
 from inventory.judging import Change
-from inventory.model.arithmetic import DAY_US, WINDOW_US
+from inventory.model.arithmetic import DAY_US
 from inventory.model.outputs import Output
 from inventory.model.price_timeline import PriceRow
 from inventory.model.state import Demand, KeyState, Stock, WindowRow
 from inventory.model.value import value
 from inventory.policies.pricing import PricingInputs, PricingTrigger, next_proposal
 from inventory.policies.replenishment import (
-    Levels,
+    ABOVE_REORDER_POINT,
+    IDLE,
     ReplenishmentInputs,
     ReplenishmentTrigger,
     base_position_units,
+    inactive_reason,
     levels,
     next_episode,
 )
@@ -44,6 +46,7 @@ PROPOSAL_COLUMNS: Final = ("cost_minor", *PRICE_COLUMNS)
 _SILENT = PricingTrigger()
 _EVALUATE = PricingTrigger(evaluate=True)
 _NO_WORD = ReplenishmentTrigger()
+_NOTHING: Final[tuple[Output, ...]] = ()
 
 # Tables whose rows can say something to a need; the others only move stock or prices.
 _SPEAKING = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
@@ -64,59 +67,65 @@ class Known:
 def demand_after(before: KeyState, after: Known, change: Change) -> Demand:
     """What complete days teach after the record.
 
-    The retained days are gone through again only if a day became complete or final, a fact touched
-    a complete day, or policy or prices changed.
+    Days are gone through only if one became complete or final, a fact touched a complete day, or
+    policy or prices changed; from the last complete day on if everything before it is as it was.
     """
     now_us = after.stream_time_us
     if now_us is None:
         return before.demand
-    complete_us, horizon_at_us = complete_before_us(now_us), horizon_us(now_us)
+    complete_us, horizon_at_us = complete_before_us(now_us), horizon_us(now_us) or 0
     old_us = before.stream_time_us
-    if (
-        old_us is not None
-        and complete_before_us(old_us) == complete_us
-        and horizon_us(old_us) == horizon_at_us
-        and after.policy is before.policy
-        and after.timeline is before.timeline
-        and _oldest_us(change, complete_us) >= complete_us
-    ):
-        return before.demand
+    if old_us is not None and after.policy is before.policy and after.timeline is before.timeline:
+        known_us = complete_before_us(old_us)
+        is_touched = _oldest_us(change, known_us) < known_us
+        if not is_touched and known_us == complete_us and horizon_us(old_us) == horizon_at_us:
+            return before.demand
+        if not is_touched and known_us >= horizon_at_us:
+            span = (known_us, complete_us)
+            rules = rules_of(after.policy, after.timeline)
+            walk = walk_on(before.demand, after.stock, after.windows, span, rules)
+            if walk is not None:
+                return walk.demand
+    span = (horizon_at_us, complete_us)
     rules = rules_of(after.policy, after.timeline)
-    span = (horizon_at_us or 0, complete_us)
     return walk_days(after.final_demand, after.stock, after.windows, span, rules).demand
 
 
-def levels_after(before: KeyState, policy: ItemLocation | None, demand: Demand) -> Levels:
+def levels_after(
+    before: KeyState, policy: ItemLocation | None, demand: Demand
+) -> tuple[int, int | None, int | None]:
     """SS, s and S as they are after the record; they depend on policy and demand only."""
     if policy is before.policy and demand is before.demand:
-        return Levels(
-            before.safety_stock_units, before.reorder_point_units, before.order_up_to_units
-        )
-    return levels(policy, demand.rate_micro, demand.mad_micro)
+        return before.safety_stock_units, before.reorder_point_units, before.order_up_to_units
+    level = levels(policy, demand.rate_micro, demand.mad_micro)
+    return level.safety_stock_units, level.reorder_point_units, level.order_up_to_units
 
 
 def decide(
     before: KeyState, after: KeyState, change: Change
 ) -> tuple[KeyState, tuple[Output, ...]]:
     """Replenishment, then pricing; snapshot rows and keys without stream time decide nothing."""
-    if change.op == "r" or after.stream_time_us is None:
+    now_us = after.stream_time_us
+    if change.op == "r" or now_us is None:
         return after, ()
-    episode, reorder = next_episode(
-        after.inv_key,
-        after.position,
-        after.episode,
-        _replenishment_inputs(after, after.stream_time_us),
-        _replenishment_trigger(change),
-    )
-    outputs: tuple[Output, ...] = () if reorder is None else (reorder,)
+    episode, outputs = after.episode, _NOTHING
+    if _may_need(after, change):
+        episode, reorder = next_episode(
+            after.inv_key,
+            after.position,
+            episode,
+            _replenishment_inputs(after, now_us),
+            _replenishment_trigger(change),
+        )
+        outputs = _NOTHING if reorder is None else (reorder,)
     price_episode = after.price_episode
-    trigger = _pricing_trigger(before, after, change)
-    if price_episode.id is not None or _is_priced(after.policy, trigger):
+    if _is_priced(after, change):
+        trigger = _pricing_trigger(before, after, change)
         price_episode, price = next_proposal(
             after.inv_key,
             after.position,
             price_episode,
-            pricing_inputs(after, after.stream_time_us, is_asked=trigger.evaluate),
+            pricing_inputs(after, now_us, is_asked=trigger.evaluate),
             trigger,
         )
         outputs = outputs if price is None else (*outputs, price)
@@ -131,8 +140,27 @@ def base_position(stock: Stock, policy: ItemLocation | None) -> int:
     return base_position_units(stock.on_hand_units, stock.on_order_units, allocated)
 
 
+def _may_need(state: KeyState, change: Change) -> bool:
+    """Whether replenishment has anything to look at; words are counted even when nothing is open.
+
+    An idle key stays idle above its reorder point, whatever else the record changed: no column of
+    the episode's table applies but the one that it is in already (domain.md 5.3).
+    """
+    episode = state.episode
+    if episode.state != IDLE or isinstance(change.after, ReorderDecision):
+        return True
+    reason = inactive_reason(state.policy, stock_known=state.stock.known)
+    if reason:
+        return episode.reason != reason
+    reorder_point = state.reorder_point_units or 0
+    return episode.reason != ABOVE_REORDER_POINT or state.base_position_units <= reorder_point
+
+
 def _oldest_us(change: Change, default: int) -> int:
-    return min((*business_times(change.before), *business_times(change.after)), default=default)
+    times = business_times(change.after)
+    if change.before is not None:
+        times += business_times(change.before)
+    return min(times, default=default)
 
 
 def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
@@ -180,11 +208,13 @@ def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -
     return any(getattr(before, column) != getattr(after, column) for column in columns)
 
 
-def _is_priced(policy: ItemLocation | None, trigger: PricingTrigger) -> bool:
-    """Whether the record can change pricing while nothing is proposed; stale words are counted."""
-    if trigger is _SILENT:
-        return False
-    return trigger.decision is not None or (policy is not None and policy.price_mode != "off")
+def _is_priced(state: KeyState, change: Change) -> bool:
+    """Whether the record can change pricing; a word about no proposal is counted all the same."""
+    if state.price_episode.id is not None:
+        return True
+    if change.op == "c" and isinstance(change.after, PriceDecision):
+        return True
+    return state.policy is not None and state.policy.price_mode != "off"
 
 
 def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> PricingTrigger:
@@ -224,5 +254,6 @@ def pricing_inputs(state: KeyState, now_us: int, *, is_asked: bool) -> PricingIn
 def _sold_last_24h(windows: dict[int, WindowRow], now_us: int) -> int:
     """Units sold in the 144 closed windows that end in (E - DAY, E]."""
     end_us = evaluation_us(now_us) or 0
-    starts = range(end_us - DAY_US, end_us, WINDOW_US)
-    return sum(windows[start].sold_units for start in starts if start in windows)
+    first_us = end_us - DAY_US
+    sold = [row.sold_units for start_us, row in windows.items() if first_us <= start_us < end_us]
+    return sum(sold)

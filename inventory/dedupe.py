@@ -35,17 +35,20 @@ class Admission(Enum):
 def identity_of(record: Record) -> Identity | None:
     """(table, primary key, lsn, op), without lsn for a snapshot row; None if there is none."""
     before, after = record.before, record.after
-    before_id = _row_id(before)
-    after_id = _row_id(after)
-    if (before is not None and before_id is None) or (after is not None and after_id is None):
-        return None
     # An absent image is judged later, under its own reason; until then the row has no number.
-    primary_key = before_id if after_id is None else after_id
+    primary_key = None
+    if before is not None:
+        primary_key = _row_id(before)
+        if primary_key is None:
+            return None
+    if after is not None:
+        primary_key = _row_id(after)
+        if primary_key is None:
+            return None
     if record.op == "r":
         return record.table, primary_key, None, "r"
-    if record.lsn is None:
-        return None
-    return record.table, primary_key, record.lsn, record.op
+    lsn = record.lsn
+    return None if lsn is None else (record.table, primary_key, lsn, record.op)
 
 
 def _row_id(image: object) -> int | None:
@@ -58,11 +61,19 @@ def _row_id(image: object) -> int | None:
 class Ring:
     """The identities of one partition that a connector may still send again."""
 
-    __slots__ = ("_arrived", "_commits", "highest_lsn", "newest_commit_us", "streamed")
+    __slots__ = (
+        "_arrived",
+        "_commits",
+        "_oldest_us",
+        "highest_lsn",
+        "newest_commit_us",
+        "streamed",
+    )
 
     def __init__(self) -> None:
         self._commits: dict[Identity, int] = {}
         self._arrived: deque[Member] = deque()
+        self._oldest_us: int | None = None  # of what is remembered; None: nothing is forgotten
         self.newest_commit_us: int | None = None
         self.highest_lsn: int | None = None
         self.streamed = False  # a c, u or d has been seen: the snapshot is over
@@ -76,8 +87,18 @@ class Ring:
         identity = identity_of(record)
         if identity is None:
             return Admission.MALFORMED
-        admission = self._judged(record, identity)
-        self._remember(record, identity, is_member=admission is not Admission.RESENT)
+        commit_us = record.commit_us
+        known_us = self._commits.get(identity)
+        if known_us is not None and self._remembers(known_us):
+            self._move(record)
+            self._forget()
+            return Admission.RESENT
+        admission = self._judged(record)
+        self._move(record)
+        if self._remembers(commit_us):
+            self._commits[identity] = commit_us
+            self._arrived.append((commit_us, identity))
+        self._forget()
         return admission
 
     def replay(self, record: Record) -> None:
@@ -96,6 +117,7 @@ class Ring:
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn
         self.streamed = streamed
+        self._set_oldest()
 
     def restore(self, members: Iterable[Member]) -> None:
         """Take over members that `identities` gave."""
@@ -103,10 +125,8 @@ class Ring:
             self._commits[identity] = commit_us
             self._arrived.append((commit_us, identity))
 
-    def _judged(self, record: Record, identity: Identity) -> Admission:
-        known_us = self._commits.get(identity)
-        if known_us is not None and self._remembers(known_us):
-            return Admission.RESENT
+    def _judged(self, record: Record) -> Admission:
+        """What is said to a record that is not in the ring, before it moves anything."""
         if record.op == "r":
             return Admission.SNAPSHOT_AFTER_START if self.streamed else Admission.NEW
         newest_us, highest = self.newest_commit_us, self.highest_lsn
@@ -116,31 +136,30 @@ class Ring:
             return Admission.BEFORE_DEDUPE_HORIZON
         return Admission.NEW
 
-    def _remember(self, record: Record, identity: Identity, *, is_member: bool) -> None:
+    def _move(self, record: Record) -> None:
+        """Newest commit time, highest lsn and the end of the snapshot, as the record moves them."""
         commit_us, lsn = record.commit_us, record.lsn
-        if self.newest_commit_us is None or commit_us > self.newest_commit_us:
-            self.newest_commit_us = commit_us
         if lsn is not None and (self.highest_lsn is None or lsn > self.highest_lsn):
             self.highest_lsn = lsn
-        if record.op in _STREAMED_OPS:
+        is_first = not self.streamed and record.op in _STREAMED_OPS
+        if is_first:
             self.streamed = True
-        if is_member and self._remembers(commit_us):
-            self._commits[identity] = commit_us
-            self._arrived.append((commit_us, identity))
-        self._forget()
+        if self.newest_commit_us is None or commit_us > self.newest_commit_us:
+            self.newest_commit_us = commit_us
+            self._set_oldest()
+        elif is_first:
+            self._set_oldest()
 
-    def _oldest_us(self) -> int | None:
-        """The oldest commit time that is remembered; None while nothing is forgotten."""
-        if not self.streamed or self.newest_commit_us is None:
-            return None
-        return self.newest_commit_us - HORIZON_US
+    def _set_oldest(self) -> None:
+        if self.streamed and self.newest_commit_us is not None:
+            self._oldest_us = self.newest_commit_us - HORIZON_US
 
     def _remembers(self, commit_us: int) -> bool:
-        oldest_us = self._oldest_us()
+        oldest_us = self._oldest_us
         return oldest_us is None or commit_us >= oldest_us
 
     def _forget(self) -> None:
-        arrived, oldest_us = self._arrived, self._oldest_us()
+        arrived, oldest_us = self._arrived, self._oldest_us
         if oldest_us is not None:
             while arrived and arrived[0][0] < oldest_us:
                 self._drop(arrived.popleft())

@@ -12,11 +12,11 @@ from inventory.clock import clock_after
 from inventory.decisions import Known, base_position, decide, demand_after, levels_after
 from inventory.dedupe import Admission
 from inventory.errors import COUNT_BEYOND_HORIZON, LIMIT, Rejected
-from inventory.facts import Heartbeat, ItemLocation, PriceChange
+from inventory.facts import Heartbeat, ItemLocation, PriceChange, StockCount
 from inventory.folds.demand import rules_of
-from inventory.folds.effects import approved, effect_of
+from inventory.folds.effects import approved, effects_of
 from inventory.folds.horizon import Retained, fold_days
-from inventory.folds.sales import record_effect
+from inventory.folds.sales import late_sale, with_effects
 from inventory.folds.stock import after_movements, with_count, without_count
 from inventory.judging import Change, judge
 from inventory.model.arithmetic import day_of
@@ -24,7 +24,7 @@ from inventory.model.ids import InvKey, Position
 from inventory.model.outputs import LateSale, Output
 from inventory.model.price_timeline import PriceRow, add_row, prune
 from inventory.model.record import Record
-from inventory.model.state import Demand, KeyState, Stock, WindowRow
+from inventory.model.state import KeyState, Stock, WindowRow
 from inventory.model.value import value
 from inventory.ranges import check_ranges, check_time
 from inventory.windows import horizon_us
@@ -54,29 +54,6 @@ class Folded:
     detail: str = ""
 
 
-@value
-class _Moment:
-    """The clock around one record; `horizon_at_us` is that of the new stream time."""
-
-    mode: str
-    old_us: int | None
-    now_us: int | None
-    old_horizon_us: int | None
-    horizon_at_us: int | None
-
-
-@value
-class _Held:
-    """Stock and rows after the record's effect, and what happened to the rows."""
-
-    stock: Stock
-    windows: dict[int, WindowRow]
-    final_demand: Demand
-    late: LateSale | None
-    changed: tuple[int, ...]
-    dropped: tuple[int, ...]
-
-
 def fold(state: KeyState | None, record: Record, admission: Admission, generation: int) -> Folded:
     """Fold `record` into the state of its key; `state` is None before the key's first record.
 
@@ -90,7 +67,7 @@ def fold(state: KeyState | None, record: Record, admission: Admission, generatio
     try:
         change = judge(record, admission, is_known_key=state is not None)
         before = KeyState(InvKey(record.key), at) if state is None else state
-        if isinstance(change.after or change.before, Heartbeat):
+        if isinstance(change.fact, Heartbeat):
             return Folded(replace(before, position=at), APPLIED)
         return _applied(before, change, record.commit_us, at)
     except Rejected as rejection:
@@ -99,16 +76,31 @@ def fold(state: KeyState | None, record: Record, admission: Admission, generatio
 
 def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> Folded:
     mode, now_us = clock_after(before, change, commit_us)
-    old_us = before.stream_time_us
-    moment = _Moment(mode, old_us, now_us, horizon_us(old_us), horizon_us(now_us))
-    _check_counts(before.stock, change, moment.horizon_at_us)
+    horizon_at_us = horizon_us(now_us)
+    is_count = isinstance(change.fact, StockCount)
+    if is_count:
+        _check_counts(before.stock, change, horizon_at_us)
     # Before the walk to the new horizon: a time far outside the range would walk millions of days.
     check_time(now_us)
-    held = _effect(before, change, moment)
-    timeline, policy = _reference(before, change, moment)
-    known = Known(now_us, held.stock, held.windows, held.final_demand, timeline, policy)
+    retained = Retained(before.stock, before.windows, before.final_demand, ())
+    is_new_day = horizon_at_us != horizon_us(before.stream_time_us)
+    if is_new_day and horizon_at_us is not None:
+        retained = fold_days(before, horizon_at_us, rules_of(before.policy, before.timeline))
+    stock, windows = retained.stock, retained.windows
+    changed: tuple[int, ...] = ()
+    late: LateSale | None = None
+    if is_count:
+        stock = _recounted(stock, windows, change)
+    else:
+        effects = effects_of(change.before, change.after)
+        stock = after_movements(stock, effects, horizon_at_us)
+        windows, changed = with_effects(windows, effects, horizon_at_us, now_us)
+        late = late_sale(effects, horizon_at_us)
+    policy = _policy_after(before, change)
+    timeline = _timeline_after(before, change, now_us, is_new_day=is_new_day)
+    known = Known(now_us, stock, windows, retained.final_demand, timeline, policy)
     demand = demand_after(before, known, change)
-    level = levels_after(before, policy, demand)
+    safety, reorder_point, order_up_to = levels_after(before, policy, demand)
     # Positional and once, because a state is built per record.
     after = KeyState(
         before.inv_key,
@@ -116,22 +108,22 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
         before.resent,
         mode,
         now_us,
-        held.stock,
-        held.windows,
-        held.final_demand,
+        stock,
+        windows,
+        retained.final_demand,
         demand,
         timeline,
         policy,
-        base_position(held.stock, policy),
-        level.safety_stock_units,
-        level.reorder_point_units,
-        level.order_up_to_units,
+        base_position(stock, policy),
+        safety,
+        reorder_point,
+        order_up_to,
         before.episode,
         before.price_episode,
     )
     after, outputs = decide(before, after, change)
-    check_ranges(before, after, held.changed, outputs)
-    return Folded(after, APPLIED, held.late, outputs, held.changed, held.dropped)
+    check_ranges(before, after, changed, outputs)
+    return Folded(after, APPLIED, late, outputs, changed, retained.dropped)
 
 
 def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> None:
@@ -151,26 +143,6 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
             raise Rejected(COUNT_BEYOND_HORIZON, detail)
 
 
-def _effect(before: KeyState, change: Change, moment: _Moment) -> _Held:
-    retained = Retained(before.stock, before.windows, before.final_demand, ())
-    if moment.horizon_at_us is not None and moment.horizon_at_us != moment.old_horizon_us:
-        rules = rules_of(before.policy, before.timeline)
-        retained = fold_days(
-            retained, old_us=moment.old_horizon_us, new_us=moment.horizon_at_us, rules=rules
-        )
-    stock, dropped = retained.stock, retained.dropped
-    old, new = approved(change.before), approved(change.after)
-    if old is not None or new is not None:
-        stock = _recounted(stock, retained.windows, change)
-        return _Held(stock, retained.windows, retained.final_demand, None, (), dropped)
-    effect = effect_of(change.before, change.after)
-    stock = after_movements(stock, effect, moment.horizon_at_us)
-    recorded = record_effect(retained.windows, effect, moment.horizon_at_us, moment.now_us)
-    return _Held(
-        stock, recorded.windows, retained.final_demand, recorded.late, recorded.changed, dropped
-    )
-
-
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
     """Counts are assertions of a row, found by its id: the last applied image is in force."""
     old, new = approved(change.before), approved(change.after)
@@ -180,20 +152,21 @@ def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> S
     return stock if new is None else with_count(stock, windows, new)
 
 
-def _reference(
-    before: KeyState, change: Change, moment: _Moment
-) -> tuple[tuple[PriceRow, ...], ItemLocation | None]:
-    """Prices and policy after the record; old prices go when a day ends or a price comes."""
-    after, timeline, policy = change.after, before.timeline, before.policy
-    if isinstance(after, ItemLocation):
-        policy = after
-    elif isinstance(change.before, ItemLocation):
-        policy = None
-    is_price = isinstance(after, PriceChange)
-    if isinstance(after, PriceChange):
-        timeline = add_row(timeline, after)
-    is_new_day = moment.horizon_at_us != moment.old_horizon_us
-    if moment.now_us is not None and timeline and (is_price or is_new_day):
-        pruned = prune(timeline, moment.now_us)
+def _policy_after(before: KeyState, change: Change) -> ItemLocation | None:
+    if isinstance(change.after, ItemLocation):
+        return change.after
+    return None if isinstance(change.before, ItemLocation) else before.policy
+
+
+def _timeline_after(
+    before: KeyState, change: Change, now_us: int | None, *, is_new_day: bool
+) -> tuple[PriceRow, ...]:
+    """Prices after the record; old ones go when a day ends or a price comes."""
+    timeline, fact = before.timeline, change.after
+    is_price = isinstance(fact, PriceChange)
+    if isinstance(fact, PriceChange):
+        timeline = add_row(timeline, fact)
+    if timeline and now_us is not None and (is_price or is_new_day):
+        pruned = prune(timeline, now_us)
         timeline = timeline if pruned == timeline else pruned
-    return timeline, policy
+    return timeline

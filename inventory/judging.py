@@ -3,6 +3,8 @@
 The order of the checks is the order of the reason codes (domain.md 11.2).
 """
 
+from typing import NoReturn
+
 from inventory.dedupe import Admission
 from inventory.errors import (
     BEFORE_DEDUPE_HORIZON,
@@ -20,7 +22,7 @@ from inventory.facts import Fact
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.value import value
-from inventory.parsing import PARSERS
+from inventory.parsing import PARSERS, Parser
 
 HEARTBEAT_PREFIX = "~heartbeat|"
 
@@ -28,6 +30,7 @@ _LOCATION_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 _LONGEST_LOCATION = 24
 _LONGEST_SKU = 32
 _OPS = frozenset({"c", "u", "d", "r"})
+_OPS_WITH_BEFORE = ("u", "d")
 
 
 @value
@@ -38,29 +41,54 @@ class Change:
     before: Fact | None
     after: Fact | None
 
+    @property
+    def fact(self) -> Fact | None:
+        """The row as it is, or as it was: both images are of one table."""
+        return self.before if self.after is None else self.after
+
 
 def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
-    """The change in `record`; `is_known_key` spares the check of a key that passed it before.
+    """The change in `record`, which is not a re-sent one.
+
+    `is_known_key` spares the check of a key that passed it before.
 
     Raises:
         Rejected: with the first reason that applies.
     """
-    _check_admission(record, admission)
+    parse = PARSERS.get(record.table)
+    if parse is None or admission is not Admission.NEW or record.op not in _OPS:
+        _refuse(record, admission)
     before, after = _images(record)
-    _check_key(record, before, after, is_known_key=is_known_key)
-    if record.table == "price_change" and before is not None:
+    key = record.key
+    if not is_known_key and not is_key(key) and not is_heartbeat_key(key):
+        detail = f"key must be LOCATION|SKU, got {key!r:.80}"
+        raise Rejected(KEY_MISMATCH, detail)
+    if before is not None:
+        _check_key(key, before)
+    if after is not None:
+        _check_key(key, after)
+    if before is None:
+        return Change(record.op, None, None if after is None else parse(InvKey(key), after))
+    return _changed(record, parse, before, after)
+
+
+def _changed(
+    record: Record, parse: Parser, before: dict[str, object], after: dict[str, object] | None
+) -> Change:
+    """A change of a row that was there before."""
+    if after is not None and before["id"] != after["id"]:
+        detail = f"id must not change, got {before['id']} and {after['id']}"
+        raise Rejected(KEY_MISMATCH, detail)
+    if record.table == "price_change":
         detail = f"price_change {record.op}: prices are added, never changed"
         raise Rejected(PRICE_ROW_IMMUTABLE, detail)
-    parse = PARSERS[record.table]
     key = InvKey(record.key)
-    return Change(
-        record.op,
-        None if before is None else parse(key, before),
-        None if after is None else parse(key, after),
-    )
+    old = parse(key, before)
+    return Change(record.op, old, None if after is None else parse(key, after))
 
 
-def _check_admission(record: Record, admission: Admission) -> None:
+def _refuse(record: Record, admission: Admission) -> NoReturn:
+    """Raise the first reason among admission, table and operation; one of them applies."""
     if admission is Admission.MALFORMED:
         detail = "no identity: images must be rows with an integer id, and a change needs an lsn"
         raise Rejected(MALFORMED, detail)
@@ -73,51 +101,34 @@ def _check_admission(record: Record, admission: Admission) -> None:
     if record.op not in _OPS:
         detail = f"op must be c, u, d or r, got {record.op!r:.80}"
         raise Rejected(UNKNOWN_OP, detail)
-    if admission is Admission.SNAPSHOT_AFTER_START:
-        detail = "a snapshot row after the first change of the partition"
-        raise Rejected(SNAPSHOT_AFTER_START, detail)
+    detail = "a snapshot row after the first change of the partition"
+    raise Rejected(SNAPSHOT_AFTER_START, detail)
 
 
 def _images(record: Record) -> tuple[dict[str, object] | None, dict[str, object] | None]:
-    """The images that the operation speaks of."""
-    op = record.op
-    before = record.before if op in ("u", "d") else None
-    after = record.after if op != "d" else None
-    if before is None and op in ("u", "d"):
-        detail = f"{record.table} {op}: before is missing; is the replica identity FULL?"
-        raise Rejected(NO_BEFORE_IMAGE, detail)
-    if after is None and op != "d":
-        detail = f"{record.table} {op}: after is missing"
-        raise Rejected(NO_AFTER_IMAGE, detail)
-    # Admission has made sure that an image is a row.
+    """The images that the operation speaks of; admission has made sure that they are rows."""
+    before: object = None
+    after: object = None
+    if record.op in _OPS_WITH_BEFORE:
+        before = record.before
+        if before is None:
+            detail = f"{record.table} {record.op}: before is missing; is the replica identity FULL?"
+            raise Rejected(NO_BEFORE_IMAGE, detail)
+    if record.op != "d":
+        after = record.after
+        if after is None:
+            detail = f"{record.table} {record.op}: after is missing"
+            raise Rejected(NO_AFTER_IMAGE, detail)
     return (
         before if isinstance(before, dict) else None,
         after if isinstance(after, dict) else None,
     )
 
 
-def _check_key(
-    record: Record,
-    before: dict[str, object] | None,
-    after: dict[str, object] | None,
-    *,
-    is_known_key: bool,
-) -> None:
-    key = record.key
-    if not is_known_key and not is_key(key) and not is_heartbeat_key(key):
-        detail = f"key must be LOCATION|SKU, got {key!r:.80}"
-        raise Rejected(KEY_MISMATCH, detail)
+def _check_key(key: str, image: dict[str, object]) -> None:
     location, _, sku = key.partition("|")
-    for image in (before, after):
-        if image is not None and (
-            image.get("inv_key") != key
-            or image.get("location") != location
-            or image.get("sku") != sku
-        ):
-            _check_image_key(image, (("inv_key", key), ("location", location), ("sku", sku)))
-    if before is not None and after is not None and before["id"] != after["id"]:
-        detail = f"id must not change, got {before['id']} and {after['id']}"
-        raise Rejected(KEY_MISMATCH, detail)
+    if image.get("inv_key") != key or image.get("location") != location or image.get("sku") != sku:
+        _check_image_key(image, (("inv_key", key), ("location", location), ("sku", sku)))
 
 
 def _check_image_key(image: dict[str, object], wanted: tuple[tuple[str, str], ...]) -> None:

@@ -68,11 +68,37 @@ def walk_days(
     The walk starts with `stock`'s opening values, so `span` starts at the horizon, or with the
     oldest fact of a key that has no horizon yet.
     """
+    start = Walk(demand, stock.opening_units, stock.opening_count is not None)
+    return _walked(start, stock.counts, windows, span, rules)
+
+
+def walk_on(
+    demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
+) -> Walk | None:
+    """The same from a later day on: `demand` is what the days before `span` have taught.
+
+    On-hand at its start is what it is now without the movements since. That does not hold before
+    a count: then the answer is None.
+    """
+    first_us, _ = span
+    if stock.counts and stock.counts[-1].at_us >= first_us:
+        return None
+    since = [sum(row.moves.values()) for start_us, row in windows.items() if start_us >= first_us]
+    start = Walk(demand, stock.on_hand_units - sum(since), stock.known)
+    return _walked(start, (), windows, span, rules)
+
+
+def _walked(
+    walk: Walk,
+    all_counts: tuple[Count, ...],
+    windows: Windows,
+    span: tuple[int, int],
+    rules: Rules,
+) -> Walk:
     first_us, end_us = span
-    starts = sorted(start for start in windows if first_us <= start < end_us)
+    starts = sorted([start for start in windows if first_us <= start < end_us])
     rows = [windows[start] for start in starts]
-    counts = [count for count in stock.counts if first_us <= count.at_us < end_us]
-    walk = Walk(demand, stock.opening_units, stock.opening_count is not None)
+    counts = [count for count in all_counts if first_us <= count.at_us < end_us]
     row_at = count_at = 0
     day_us = first_us
     while day_us < end_us:

@@ -39,46 +39,34 @@ _DATED = (SaleLine, StockCount, StockAdjustment)
 
 
 @value
-class Line:
-    """A sale or return line as its window counts it, before (sign -1) or after (+1)."""
-
-    sign: int
-    at_us: int
-    quantity_units: int
-    amount_minor: int
-
-
-@value
 class Effect:
-    """What a record adds to a key, both images together.
+    """What one row image adds to its key (`sign` 1) or takes back (`sign` -1), signs applied.
 
-    `moves` are (second in epoch microseconds, on-hand movement), at most one per image.
+    A movement of on-hand and a sale or return line lie at the second `at_us`. `line_units` is the
+    quantity of a line as its row has it, 0 for an image that is no line; only the line's own
+    numbers are unsigned, because sales and returns are told apart by the quantity's sign.
     """
 
-    moves: tuple[tuple[int, int], ...] = ()
+    sign: int
+    at_us: int = 0
+    moved_units: int = 0
     unavailable_units: int = 0
     on_order_units: int = 0
     in_transit_units: int = 0
-    lines: tuple[Line, ...] = ()
+    line_units: int = 0
+    line_minor: int = 0
 
 
-NOTHING = Effect()
+Effects = tuple[Effect, ...]
 
 
-def effect_of(before: Fact | None, after: Fact | None) -> Effect:
-    """The contribution of `after` minus that of `before`."""
-    if before is None:
-        return NOTHING if after is None else _signed(after, 1)
-    if after is None:
-        return _signed(before, -1)
-    old, new = _signed(before, -1), _signed(after, 1)
-    return Effect(
-        (*old.moves, *new.moves),
-        old.unavailable_units + new.unavailable_units,
-        old.on_order_units + new.on_order_units,
-        old.in_transit_units + new.in_transit_units,
-        (*old.lines, *new.lines),
-    )
+def effects_of(before: Fact | None, after: Fact | None) -> Effects:
+    """The contribution of `after` minus that of `before`: at most one effect per image."""
+    old = None if before is None else _signed(before, -1)
+    new = None if after is None else _signed(after, 1)
+    if old is None:
+        return () if new is None else (new,)
+    return (old,) if new is None else (old, new)
 
 
 def approved(fact: Fact | None) -> Count | None:
@@ -98,7 +86,7 @@ def business_times(fact: Fact | None) -> tuple[int, ...]:
     return ()
 
 
-def _signed(fact: Fact, sign: int) -> Effect:
+def _signed(fact: Fact, sign: int) -> Effect | None:
     match fact:
         case SaleLine():
             return _sale(fact, sign)
@@ -106,42 +94,48 @@ def _signed(fact: Fact, sign: int) -> Effect:
             return _shipment(fact, sign)
         case PurchaseOrderLine():
             ordered = fact.ordered_units if fact.confirmed_units is None else fact.confirmed_units
-            return Effect(on_order_units=sign * (ordered - fact.cancelled_units))
+            return Effect(sign, on_order_units=sign * (ordered - fact.cancelled_units))
         case StockAdjustment():
             on_hand, unavailable = ADJUSTMENT_SIGNS[fact.reason]
             moved = sign * fact.quantity_units
-            moves = ((fact.business_at_us, on_hand * moved),) if on_hand else ()
-            return Effect(moves, unavailable * moved)
+            return Effect(sign, fact.business_at_us, on_hand * moved, unavailable * moved)
         case _:
-            return NOTHING
+            return None
 
 
 def _sale(sale: SaleLine, sign: int) -> Effect:
-    at_us, quantity = sale.business_at_us, sale.quantity_units
-    lines = (Line(sign, at_us, quantity, sale.amount_minor),)
+    quantity, amount = sale.quantity_units, sale.amount_minor
+    moved = unavailable = 0
     if quantity > 0 or sale.condition == "resaleable":
-        return Effect(((at_us, -sign * quantity),), lines=lines)
-    unavailable = -sign * quantity if sale.condition == "damaged" else 0
-    return Effect((), unavailable, lines=lines)
+        moved = -sign * quantity
+    elif sale.condition == "damaged":
+        unavailable = -sign * quantity
+    # Positional, because an effect is built per sale and keywords cost a third more.
+    return Effect(sign, sale.business_at_us, moved, unavailable, 0, 0, quantity, amount)
 
 
-def _shipment(line: ShipmentLine, sign: int) -> Effect:
+def _shipment(line: ShipmentLine, sign: int) -> Effect | None:
     if line.leg == "transfer_out":
         if line.status == "planned" or line.shipped_business_at_us is None:
-            return NOTHING
-        return Effect(((line.shipped_business_at_us, -sign * line.shipped_units),))
+            return None
+        return Effect(sign, line.shipped_business_at_us, -sign * line.shipped_units)
     if line.status == "received":
         return _receipt(line, sign)
     is_transfer = line.leg == "transfer_in"
     if line.status == "planned":
-        return Effect(on_order_units=sign * line.planned_units) if is_transfer else NOTHING
+        return Effect(sign, on_order_units=sign * line.planned_units) if is_transfer else None
     shipped = sign * line.shipped_units
-    return Effect((), 0, shipped if is_transfer else 0, shipped)
+    on_order = shipped if is_transfer else 0
+    return Effect(sign, on_order_units=on_order, in_transit_units=shipped)
 
 
 def _receipt(line: ShipmentLine, sign: int) -> Effect:
     """A receipt moves every bucket in one record, so no decision sees half of it."""
-    at_us = line.received_business_at_us
-    moves = () if at_us is None else ((at_us, sign * line.received_units),)
     settled = line.order_units if line.leg == "supplier_in" else 0
-    return Effect(moves, sign * line.damaged_units, -sign * settled)
+    return Effect(
+        sign,
+        line.received_business_at_us or 0,
+        sign * line.received_units,
+        sign * line.damaged_units,
+        -sign * settled,
+    )

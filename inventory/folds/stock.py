@@ -10,18 +10,26 @@ interval, removing one joins two, so only its own variance has to be summed.
 from bisect import bisect_left
 from dataclasses import replace
 
-from inventory.folds.effects import Effect
+from inventory.folds.effects import Effects
 from inventory.model.arithmetic import WINDOW_US, window_start
 from inventory.model.state import OPENING_KIND, Count, Stock, WindowRow
 
 Windows = dict[int, WindowRow]
 
 
-def after_movements(stock: Stock, effect: Effect, horizon_at_us: int | None) -> Stock:
+def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
     """The stock after the movements and bucket changes of one record."""
+    if not effects:
+        return stock
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units
-    for at_us, delta in effect.moves:
+    unavailable, on_order = stock.unavailable_units, stock.on_order_units
+    in_transit, counts = stock.in_transit_units, stock.counts
+    for effect in effects:
+        at_us, delta = effect.at_us, effect.moved_units
+        unavailable += effect.unavailable_units
+        on_order += effect.on_order_units
+        in_transit += effect.in_transit_units
         total += delta
         if horizon_at_us is not None and at_us < horizon_at_us:
             folded = stock.opening_count
@@ -29,21 +37,22 @@ def after_movements(stock: Stock, effect: Effect, horizon_at_us: int | None) -> 
                 shrink += delta
                 continue
             opening += delta
-        counted_by = _next_count(stock.counts, at_us)
+        counted_by = _next_count(counts, at_us)
         if counted_by is None:
             on_hand += delta
         elif counted_by.kind != OPENING_KIND:
             shrink += delta
+    # Positional, because the stock is built per record.
     return Stock(
         on_hand,
-        stock.unavailable_units + effect.unavailable_units,
-        stock.on_order_units + effect.on_order_units,
-        stock.in_transit_units + effect.in_transit_units,
+        unavailable,
+        on_order,
+        in_transit,
         total,
         shrink,
         opening,
         stock.opening_count,
-        stock.counts,
+        counts,
     )
 
 

@@ -104,15 +104,7 @@ def next_episode(
     trigger: ReplenishmentTrigger,
 ) -> Step:
     """At most one transition and one output for the record at `at`."""
-    inactive = _inactive_reason(inputs)
-    # Idle for the same reason as before, and no word to count: nothing below would change that.
-    if (
-        inactive
-        and episode.state == IDLE
-        and episode.reason == inactive
-        and trigger.decision is None
-    ):
-        return episode, None
+    inactive = inactive_reason(inputs.policy, stock_known=inputs.stock_known)
     now = _Now(
         key,
         at,
@@ -135,12 +127,13 @@ def next_episode(
             return _from_closed_hold(heard, now)
 
 
-def _inactive_reason(inputs: ReplenishmentInputs) -> str:
-    if inputs.policy is None:
+def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
+    """Why a key can have no need, "" for an active one."""
+    if policy is None:
         return "no_policy"
-    if not inputs.stock_known:
+    if not stock_known:
         return "stock_unknown"
-    if inputs.policy.status != "active" or inputs.policy.replenish_family == "off":
+    if policy.status != "active" or policy.replenish_family == "off":
         return "not_replenished"
     return ""
 
