@@ -1,0 +1,79 @@
+"""The project's pages, taken apart: links, headings, code."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from deploy.stack.home import PROJECT
+
+_BLOCK = re.compile(r"^ *```(\S*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`([^`]+)`")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Fenced code: where it begins, in which language, what it says."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+@cache
+def pages() -> tuple[Path, ...]:
+    return (*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").rglob("*.md")))
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(PROJECT))
+
+
+@cache
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = text_of(page)
+    for found in _BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start()) + 1
+        yield Block(name(page), line, found[1], found[2])
+
+
+def prose(page: Path) -> str:
+    """The page without its fenced code."""
+    return _BLOCK.sub("", text_of(page))
+
+
+def inline_code(page: Path) -> list[str]:
+    return [" ".join(code.split()) for code in _INLINE.findall(prose(page))]
+
+
+def links(page: Path) -> list[str]:
+    return _LINK.findall(_INLINE.sub("", prose(page)))
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name behind `#`: each heading in small letters, joined by hyphens."""
+    plain = (heading.replace("`", "").lower() for heading in _HEADING.findall(prose(page)))
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+def commands(page: Path) -> list[str]:
+    """Command lines of shell blocks, without prompt and comment, and everything in inline code."""
+    lines = [
+        re.sub(r"^\$ ", "", line.strip())
+        for block in blocks(page)
+        if block.language in {"sh", "console"}
+        for line in block.text.replace("\\\n", " ").splitlines()
+        if block.language == "sh" or line.strip().startswith("$ ")
+    ]
+    return [re.sub(r"(^|\s)#.*", "", line).strip() for line in lines] + inline_code(page)
