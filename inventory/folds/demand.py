@@ -262,7 +262,7 @@ def _observe(learned: _Learned, observed: int, rules: Rules) -> _Learned:
     if rate is None or mad is None:
         p = z = None
         if rules.is_tsb:
-            p, z = (MICRO if observed > 0 else 0), _saturated(observed)
+            p, z = (0 if observed == 0 else MICRO), _saturated(observed)
         return _saturated(observed), _saturated(half_even(observed, 2)), p, z
     mad = _saturated(mad + half_even((abs(observed - rate) - mad) * alpha, PERMILLE))
     if not rules.is_tsb:

@@ -101,7 +101,7 @@ def observe(demand: Demand, obs: int, policy: dict[str, Any]) -> Demand:
     alpha, tsb = policy["demand_alpha_permille"], policy["demand_method"] == "tsb"
     rate, mad = demand.rate, demand.mad
     if rate is None or mad is None:
-        p, z = (MILLION if obs > 0 else 0), clamp(obs)
+        p, z = (0 if obs == 0 else MILLION), clamp(obs)
         start = clamp(half_even(p * z, MILLION)) if tsb else clamp(obs)
         return replace(
             demand,
