@@ -215,8 +215,8 @@ def history(seed: int) -> list[Record]:
     return written(seed).records
 
 
-def written(seed: int) -> World:
-    """A whole world: its records, and what the model said to them."""
+def written(seed: int, *, longest: int = 400) -> World:
+    """A whole world: its records, `longest` or a few more, and what the model said to them."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
     world = World(seed)
@@ -226,7 +226,7 @@ def written(seed: int) -> World:
     usual = [ACTIONS[name][0] * focus.get(name, 1) for name in names]
     weights = [weight * rng.choice((0.2, 1, 1, 1, 3)) for weight in usual]
     length = rng.choice((5, 10, 20, 40, 60, 80, 120, 200, 400))
-    length += begin(world)
+    length = min(length, longest) + begin(world)
     while len(world.records) < length:
         world.tick()
         action: Callable[[World, str], None] = ACTIONS[rng.choices(names, weights)[0]][1]

@@ -25,7 +25,7 @@ from tests.oracle import episode as second_need
 from tests.oracle import prices as second_timeline
 from tests.oracle import pricing as second_price
 from tests.policies.builders import KEY, NOW_US, at, price_word, word, written
-from tests.policies.strategies import LATER_US, ranged_items
+from tests.strategies import LATER_US, ranged_items
 
 RATES = st.none() | st.sampled_from([0, 5_000_000]) | st.integers(0, 9_000_000)
 UNTIL = st.none() | st.integers(-5, 120).map(lambda days: days * DAY_US)
