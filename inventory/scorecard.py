@@ -60,9 +60,10 @@ def share_permille(part: int, whole: int) -> int | None:
 def is_written_back(found: LeadTime, mean_centidays: int, sd_centidays: int) -> bool:
     """Whether mean or deviation of five receipts or more differ by more than a tenth from policy.
 
-    From a policy of 0 every other value differs.
+    From a policy of 0 every other value differs. A mean below 0 (orders written down after their
+    goods) is no lead time to reckon with.
     """
-    if found.receipts < LEAST_RECEIPTS:
+    if found.receipts < LEAST_RECEIPTS or found.mean_centidays < 0:
         return False
     return _differs(found.mean_centidays, mean_centidays) or _differs(
         found.sd_centidays, sd_centidays

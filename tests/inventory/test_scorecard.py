@@ -69,3 +69,7 @@ def test_five_receipts_and_more_than_a_tenth_are_written_back(
 def test_a_policy_without_a_lead_time_takes_any() -> None:
     assert is_written_back(LeadTime(5, 1, 0, 1, 1), 0, 0)
     assert not is_written_back(LeadTime(5, 0, 0, 0, 0), 0, 0)
+
+
+def test_goods_that_came_before_their_orders_teach_nothing() -> None:
+    assert not is_written_back(LeadTime(5, -1, 0, 0, 0), 600, 178)

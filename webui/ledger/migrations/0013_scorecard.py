@@ -1,10 +1,45 @@
-"""Supplier scorecard."""
+"""Supplier scorecard: what suppliers did in the last 180 days, made once a day.
 
-from typing import Any, ClassVar
+A row is also the job's memory: a pair whose `on_day` is today is done.
+"""
 
 from django.db import migrations
+
+FORWARD = """
+CREATE TABLE app.scorecard (
+    supplier text NOT NULL,
+    location text NOT NULL,
+    on_day date NOT NULL,
+    receipts bigint NOT NULL,
+    mean_centidays bigint,
+    sd_centidays bigint,
+    p50_centidays bigint,
+    p90_centidays bigint,
+    settled_lines bigint NOT NULL,
+    fill_permille bigint,
+    due_receipts bigint NOT NULL,
+    on_time_permille bigint,
+    discrepancy_permille bigint,
+    items_written bigint NOT NULL DEFAULT 0,
+    made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (supplier, location)
+);
+CREATE INDEX scorecard_location ON app.scorecard (location, supplier);
+CREATE INDEX item_location_supplier ON retail.item_location (supplier, location, inv_key)
+    WHERE supplier IS NOT NULL;
+CREATE INDEX purchase_order_line_supplier
+    ON retail.purchase_order_line (supplier, location, ordered_at);
+GRANT SELECT, INSERT, UPDATE, DELETE ON app.scorecard TO app_rw;
+GRANT SELECT ON app.scorecard TO app_ro;
+"""
+
+REVERSE = """
+DROP INDEX retail.purchase_order_line_supplier;
+DROP INDEX retail.item_location_supplier;
+DROP TABLE app.scorecard;
+"""
 
 
 class Migration(migrations.Migration):
     dependencies = [("ledger", "0012_tasks")]
-    operations: ClassVar[list[Any]] = []
+    operations = [migrations.RunSQL([FORWARD], [REVERSE])]

@@ -1,0 +1,1 @@
+"""Suppliers as they really deliver: lead times, fill, punctuality, discrepancies."""

@@ -1,0 +1,52 @@
+"""Lead times as bars, a day each, with the table that says the same: integers in, integers out."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+WIDTH, HEIGHT, GAP = 16, 80, 3
+DAYS_SHOWN: Final = 30
+CENTIDAYS_A_DAY: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Receipts that took a day's worth of time; the last bar holds all that took longer."""
+
+    label: str
+    receipts: int
+    x: int
+    y: int
+    height: int
+
+
+def distribution(centidays: Sequence[int]) -> list[Bar]:
+    """Receipts by whole days of lead time, from 0 to the longest, at most 30 and "longer"."""
+    days = Counter(max(0, one) // CENTIDAYS_A_DAY for one in centidays)
+    if not days:
+        return []
+    longest = min(max(days), DAYS_SHOWN)
+    found = [days[day] for day in range(longest)]
+    found.append(sum(count for day, count in days.items() if day >= longest))
+    highest = max(found)
+    is_open = max(days) > longest
+    return [
+        Bar(
+            label=f"{day} d or more" if is_open and day == longest else f"{day} to {day + 1} d",
+            receipts=count,
+            x=day * (WIDTH + GAP),
+            y=HEIGHT - _height(count, highest),
+            height=_height(count, highest),
+        )
+        for day, count in enumerate(found)
+    ]
+
+
+def _height(count: int, highest: int) -> int:
+    return 0 if count == 0 else max(2, HEIGHT * count // highest)
+
+
+def width(bars: Sequence[Bar]) -> int:
+    """Width of the whole picture."""
+    return max(1, len(bars)) * (WIDTH + GAP)

@@ -1,0 +1,10 @@
+"""The suppliers desk."""
+
+from django.urls import path
+
+from webui.suppliers import views
+
+urlpatterns = [
+    path("suppliers/", views.suppliers, name="suppliers"),
+    path("suppliers/<path:code>/", views.supplier, name="supplier"),
+]
