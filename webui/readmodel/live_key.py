@@ -1,92 +1,18 @@
-"""Ask the worker that holds a key for it, right now; the read model stands behind.
+"""The worker that holds a key, as the pages ask it; the read model stands behind."""
 
-Workers answer 421 for a partition of another one and 503 while they restore: never an older number.
-"""
-
-import json
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
-from urllib.parse import quote
-
-import httpx
 from django.conf import settings
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
-TIMEOUT_S: Final = 0.5
-OK: Final = 200
-NOT_FOUND: Final = 404
-RESTORING: Final = 503
+from cdc import workers
+from cdc.workers import LiveKey
 
-
-class WorkerAddresses(BaseSettings):
-    """Where workers listen; without the variable, where the local stack wrote them down."""
-
-    model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True)
-
-    worker_urls: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LiveKey:
-    """What a worker says of a key; `problem` says why there is no number."""
-
-    on_hand_units: int | None
-    offset: int | None
-    status: str
-    problem: str = ""
+__all__ = ["LiveKey", "live_key", "worker_urls"]
 
 
 def worker_urls() -> dict[str, str]:
     """Name and address of all workers that may be running."""
-    given = WorkerAddresses().worker_urls
-    if given:
-        urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]
-        return {url.rpartition("/")[2]: url for url in urls}
-    return _urls_of_runtime(Path(settings.CONNECTIONS.home) / "runtime.json")
-
-
-def _urls_of_runtime(path: Path) -> dict[str, str]:
-    try:
-        services = json.loads(path.read_text("utf-8")).get("services", {})
-    except (OSError, ValueError):
-        return {}
-    ports = {name: about.get("port") for name, about in sorted(services.items())}
-    return {
-        name: f"http://127.0.0.1:{port}"
-        for name, port in ports.items()
-        if name.startswith("worker-") and port
-    }
+    return workers.worker_urls(settings.CONNECTIONS)
 
 
 def live_key(inv_key: str) -> LiveKey:
-    """The key's level in the worker that holds it."""
-    token = settings.CONNECTIONS.query_token.get_secret_value()
-    problem = "no worker is known"
-    for url in worker_urls().values():
-        try:
-            answer = httpx.get(
-                f"{url}/iq/v1/keys/{quote(inv_key, safe='')}",
-                headers={"Authorization": f"Bearer {token}"},
-                timeout=TIMEOUT_S,
-            )
-        except httpx.HTTPError as failure:
-            problem = f"a worker does not answer ({type(failure).__name__})"
-            continue
-        if answer.status_code == OK:
-            return _of_answer(answer.json())
-        if answer.status_code == NOT_FOUND:
-            return LiveKey(None, None, "UNKNOWN", "the worker has no fact of this key")
-        if answer.status_code == RESTORING:
-            problem = "the worker is restoring this partition"
-    return LiveKey(None, None, "UNREACHABLE", problem)
-
-
-def _of_answer(body: dict[str, Any]) -> LiveKey:
-    state = body["state"]
-    position = body.get("position") or state.get("position") or {}
-    return LiveKey(
-        on_hand_units=state["stock"]["on_hand_units"],
-        offset=position.get("offset"),
-        status=str(body.get("status", "RUNNING")),
-    )
+    """What the worker says right now."""
+    return workers.ask(settings.CONNECTIONS, inv_key)
