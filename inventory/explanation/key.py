@@ -21,7 +21,9 @@ class Provenance:
     partition: int
     logic_revision: int
     as_of_us: int | None
-    policy: Source | None
+    policy: Source | None = None
+    policy_row_offset: int | None = None  # of the row's last change, as far as it is archived
+    decision: Source | None = None  # a person's last word on the need
 
 
 def explain(
@@ -37,7 +39,7 @@ def explain(
         levels_section(state),
         quantity_section(state),
         price_section(state, is_whole=is_whole),
-        hold_section(state),
+        hold_section(state, came_from.decision),
         _provenance(state, came_from),
     )
 
@@ -61,6 +63,7 @@ def _provenance(state: KeyState, came_from: Provenance) -> Section:
             note("policy_partition", came_from.partition),
             note("policy_offset", place.offset),
             note("policy_row", None if state.policy is None else "current", "", came_from.policy),
+            note("policy_row_offset", came_from.policy_row_offset),
             note("logic_revision", came_from.logic_revision),
             note("stream_time_us", state.stream_time_us),
             note("as_of_us", came_from.as_of_us),

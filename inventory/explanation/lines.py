@@ -1,6 +1,7 @@
 """Lines that add up, so that a program can check an explanation without knowing the rules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from inventory.model.value import value
 
@@ -54,6 +55,24 @@ def _gaps(sections: tuple[Section, ...]) -> Iterator[str]:
                 total += line.amount
             elif line.part != NOTE and line.amount != total:
                 yield f"{section.name}.{line.name}: {line.amount}, but its parts give {total}"
+
+
+def signed(
+    sections: tuple[Section, ...], actors: Mapping[tuple[str, int], str | None]
+) -> tuple[Section, ...]:
+    """The sections with the people behind those rows that carry no name yet."""
+    return tuple(
+        Section(section.name, tuple(_signed(line, actors) for line in section.lines))
+        for section in sections
+    )
+
+
+def _signed(line: Line, actors: Mapping[tuple[str, int], str | None]) -> Line:
+    source = line.source
+    if source is None or source.actor is not None:
+        return line
+    actor = actors.get((source.table, source.id))
+    return replace(line, source=Source(source.table, source.id, actor))
 
 
 def add(name: str, amount: int, detail: str = "", source: Source | None = None) -> Line:

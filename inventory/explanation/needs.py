@@ -1,6 +1,6 @@
 """Levels, order quantity, and what the key is waiting for (domain.md 5.1 to 5.3)."""
 
-from inventory.explanation.lines import Line, Section, add, note, total
+from inventory.explanation.lines import Line, Section, Source, add, note, total
 from inventory.facts import ItemLocation
 from inventory.model.state import KeyState
 from inventory.policies.levels import (
@@ -133,10 +133,11 @@ def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tu
     )
 
 
-def hold_section(state: KeyState) -> Section:
+def hold_section(state: KeyState, decision: Source | None) -> Section:
     """What the key waits for, or why it asks for nothing; and the inventory position."""
     episode = state.episode
     said = None if episode.last_output is None else episode.last_output.reason
+    reason = said if episode.state.startswith("held") else episode.reason
     requested = episode.quantity_units or 0
     return Section(
         "hold",
@@ -149,6 +150,6 @@ def hold_section(state: KeyState) -> Section:
             total("inventory_position_units", state.base_position_units + requested),
             note("hold_until_us", episode.until_us),
             note("hold_floor_units", episode.floor_units),
-            note("reason", said if episode.state.startswith("held") else episode.reason),
+            note("reason", reason, "", decision),
         ),
     )

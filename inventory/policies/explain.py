@@ -1,22 +1,19 @@
-"""A quantity as named terms that add up (domain.md 5, Explanation). Pure: integers in, terms out.
+"""The terms that a reorder carries: from stock to B, and from demand to s and S (domain.md 5).
 
-The split of stock by cause (sales, returns, receipts, transfers, adjustments) is not part of the
-state (domain.md 11.10): whoever has SQL at hand passes it as `since_count`.
+They are part of a decision's record, so they never change in their names or order; what people read
+of a key as it is now, with the same numbers, is `inventory.explanation`.
 """
 
 from inventory.facts import ItemLocation
-from inventory.model.episode import Episode
-from inventory.model.ids import Position
 from inventory.policies.levels import (
     Levels,
     demand_micro,
     deviation_micro,
-    levels,
     protection_centidays,
     sigma_micro,
     span_units,
 )
-from inventory.policies.quantity import Term, order_quantity
+from inventory.policies.quantity import Term
 
 Terms = tuple[Term, ...]
 
@@ -76,64 +73,4 @@ def _protection_terms(policy: ItemLocation, level: Levels, rate_micro: int, sigm
         ("safety_method", policy.safety_method),
         ("service_z_micro", policy.service_z_micro),
         ("safety_stock_units", level.safety_stock_units),
-    )
-
-
-def count_terms(since_count: Terms, last_count_units: int | None) -> Terms:
-    """The last count and what happened since, one signed line per cause, as SQL splits it."""
-    return (("last_count_units", last_count_units), *since_count)
-
-
-def quantity_terms(
-    policy: ItemLocation | None, level: Levels, base_units: int, rate_micro: int | None
-) -> Terms:
-    """Need, pack, minimum, limit, quantity and flags of an order at `base_units`, if one is due."""
-    if policy is None or level.reorder_point_units is None:
-        return ()
-    if base_units > level.reorder_point_units:
-        return (("need_units", 0),)
-    quantity = order_quantity(policy, level, base_units, rate_micro)
-    return (*quantity.terms, ("flags", ",".join(quantity.flags)))
-
-
-def episode_terms(episode: Episode) -> Terms:
-    """What the key is waiting for, or why it asks for nothing."""
-    return (
-        ("episode_state", episode.state),
-        ("reorder_id", episode.id),
-        ("requested_units", episode.quantity_units or 0),
-        ("hold_until_us", episode.until_us),
-        ("reason", episode.reason),
-    )
-
-
-def explain_quantity(
-    policy: ItemLocation | None,
-    stock: tuple[int, int, int],
-    demand: tuple[int | None, int | None],
-    episode: Episode,
-) -> Terms:
-    """Every fixed line from on-hand to hold or reason.
-
-    `stock` is (on-hand, on-order, allocated) in units, `demand` (rate, deviation) in micro-units.
-    """
-    rate_micro, mad_micro = demand
-    level = levels(policy, rate_micro, mad_micro)
-    from_stock = stock_terms(*stock)
-    base_units = max(0, stock[0]) + max(0, stock[1]) - stock[2]
-    return (
-        *from_stock,
-        *level_terms(policy, level, rate_micro, mad_micro),
-        *quantity_terms(policy, level, base_units, rate_micro),
-        *episode_terms(episode),
-    )
-
-
-def provenance_terms(policy_at: Position | None, logic_revision: int, as_of_us: int) -> Terms:
-    """Where the numbers come from: position of the policy, revision of the rules, as-of."""
-    return (
-        ("policy_generation", None if policy_at is None else policy_at.generation),
-        ("policy_offset", None if policy_at is None else policy_at.offset),
-        ("logic_revision", logic_revision),
-        ("as_of_us", as_of_us),
     )

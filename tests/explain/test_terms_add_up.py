@@ -16,7 +16,7 @@ from tests.oracle.generate import history
 
 SEEDS = int(os.environ.get("INVENTORY_EXPLAIN_SEEDS", "60"))
 BATCH = 10
-FROM = Provenance(partition=3, logic_revision=1, as_of_us=77, policy=None)
+FROM = Provenance(partition=3, logic_revision=1, as_of_us=77)
 
 
 def steps(seed: int) -> Iterator[Folded]:

@@ -1,15 +1,19 @@
 """Why a number is what it is: the facts of one key from the ledger, in business order.
 
-The running sum is computed here by SQL over `retail.*`, with no code in common with the workers.
-It is a second, independent way to the number on the screen, so a difference is worth a look.
+The running sum is the database's own (migration 0014), with no code in common with the workers. It
+is a second, independent way to the number on the screen, so a difference is worth a look.
 """
 
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
+from cdc.contracts.times import us_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from webui.readmodel.rows import select, select_one
+from inventory.explanation.arrival import arrival
+from inventory.explanation.lines import Source
+from inventory.explanation.stock import Cause, CountFact, Document, StockFacts
+from webui.readmodel.rows import select, select_one, select_value
 
 FACTS_SHOWN: Final = 100
 WINDOWS_SHOWN: Final = 24
@@ -19,90 +23,105 @@ WINDOWS_SHOWN: Final = 24
 class Fact:
     """One movement or count of a key; `delta_units` of a count is its variance."""
 
+    table_name: str
+    row_id: int
     kind: str
-    id: int
     business_at: datetime
     recorded_at: datetime
-    recorded_by: str | None
+    heard_at: datetime
+    actor: str | None
     document: str
     counted_units: int | None
     delta_units: int
     running_units: int
     is_before_count: bool
-    is_late: bool
+    late_lines: int | None
+
+    @property
+    def arrival(self) -> str:
+        """How a sale or return line came, `on_time` for everything without a window."""
+        if self.table_name != "sale_line":
+            return "on_time"
+        return arrival(us_of(self.business_at), us_of(self.heard_at), self.late_lines)
 
 
-# A movement in the second of a count comes before it (docs/domain.md 2.4); counts of one second
-# stand in the order of their ids.
-_MOVEMENTS: Final = """
-SELECT CASE WHEN quantity_units > 0 THEN 'sale' ELSE 'return, ' || condition END AS kind, id,
-       least(occurred_at, recorded_at) AS raw_at, recorded_at, recorded_by,
-       source || ' ' || source_ref AS document, NULL::bigint AS counted_units,
-       CASE WHEN quantity_units > 0 OR condition = 'resaleable' THEN -quantity_units ELSE 0 END
-           AS moved_units,
-       true AS has_window
-FROM retail.sale_line WHERE inv_key = %(key)s
-UNION ALL
-SELECT CASE leg WHEN 'supplier_in' THEN 'receipt' ELSE 'transfer in' END, id,
-       least(received_at, recorded_at), recorded_at, recorded_by,
-       coalesce('order line ' || purchase_order_line_id, transfer_ref, 'shipment ' || id), NULL,
-       received_units, false
-FROM retail.shipment_line
-WHERE inv_key = %(key)s AND leg <> 'transfer_out' AND status = 'received'
-UNION ALL
-SELECT 'transfer out', id, least(shipped_at, recorded_at), recorded_at, recorded_by,
-       coalesce(transfer_ref, 'shipment ' || id), NULL, -shipped_units, false
-FROM retail.shipment_line
-WHERE inv_key = %(key)s AND leg = 'transfer_out' AND status = 'shipped'
-UNION ALL
-SELECT replace(reason, '_', ' '), id, least(occurred_at, recorded_at), recorded_at, recorded_by,
-       'adjustment ' || id, NULL,
-       CASE WHEN reason IN ('found', 'correction_up', 'repair') THEN quantity_units
-            WHEN reason IN ('dispose', 'vendor_return_damaged') THEN 0
-            ELSE -quantity_units END, false
-FROM retail.stock_adjustment WHERE inv_key = %(key)s
-UNION ALL
-SELECT kind || ' count', id, least(occurred_at, recorded_at), recorded_at, recorded_by,
-       'count ' || id, units, NULL, false
-FROM retail.stock_count WHERE inv_key = %(key)s AND status = 'approved'
+_FACTS: Final = """
+SELECT f.table_name, f.row_id, f.kind, f.business_at, f.recorded_at, f.heard_at, f.actor,
+       f.document, f.counted_units, f.delta_units, f.running_units, f.is_before_count, w.late_lines
+FROM retail.stock_facts(%(key)s) f
+LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key = %(key)s
+    AND w.start_us = extract(epoch FROM f.business_at)::bigint / 600 * 600000000
+ORDER BY f.place DESC LIMIT %(limit)s
 """
-
-# A window of ten minutes is closed ten minutes after its end. A sale written later is late if its
-# window says so, or if no window has it at all; history that was replayed is late nowhere.
-_RUNNING: Final = f"""
-WITH raw AS ({_MOVEMENTS}), fact AS (
-    SELECT *, date_trunc('second', raw_at) AS business_at FROM raw
-), ordered AS (
-    SELECT *, row_number() OVER placed AS place,
-           count(counted_units) OVER placed AS stretch
-    FROM fact
-    WINDOW placed AS (ORDER BY business_at, counted_units IS NOT NULL, id, kind
-                      ROWS UNBOUNDED PRECEDING)
-), running AS (
-    SELECT *, (sum(coalesce(counted_units, moved_units)) OVER
-               (PARTITION BY stretch ORDER BY place))::bigint AS running_units
-    FROM ordered
-), explained AS (
-    SELECT *, running_units - coalesce(lag(running_units) OVER (ORDER BY place), 0) AS delta_units,
-           stretch < max(stretch) OVER () AS is_before_count
-    FROM running
-)
-SELECT kind, id, business_at, recorded_at, recorded_by, document, counted_units,
-       delta_units, running_units, is_before_count,
-       has_window AND recorded_at >= to_timestamp(w.from_s) + interval '20 minutes'
-           AND NOT EXISTS (
-               SELECT FROM read_model.sales_window t
-               WHERE t.inv_key = %(key)s AND t.start_us = w.from_s * 1000000 AND t.late_lines = 0
-           ) AS is_late
-FROM explained
-CROSS JOIN LATERAL (SELECT extract(epoch FROM business_at)::bigint / 600 * 600 AS from_s) w
-ORDER BY place DESC LIMIT %(limit)s
-"""  # noqa: S608 -- both parts are constants of this module
 
 
 def facts(inv_key: str, *, limit: int = FACTS_SHOWN) -> list[Fact]:
     """The last `limit` facts of a key in business order, each with on-hand after it."""
-    return select(_RUNNING, {"key": inv_key, "limit": limit}, Fact)[::-1]
+    return select(_FACTS, {"key": inv_key, "limit": limit}, Fact)[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """The last count, or one cause since it."""
+
+    cause: str
+    units: int
+    facts: int
+    detail: str
+    count_id: int | None
+    counted_at: datetime | None
+    actor: str | None
+
+
+def stock_facts(inv_key: str) -> StockFacts:
+    """Last count, causes since and documents on order, as the explanation adds them up."""
+    rows = select("SELECT * FROM retail.stock_split(%(key)s)", {"key": inv_key}, _Split)
+    count = next(
+        (
+            CountFact(row.count_id, row.units, us_of(row.counted_at), row.detail, row.actor)
+            for row in rows
+            if row.count_id is not None and row.counted_at is not None
+        ),
+        None,
+    )
+    causes = (Cause(r.cause, r.units, r.facts, r.detail) for r in rows if r.cause != "count")
+    documents = (
+        Document(
+            found.document,
+            found.detail,
+            Source(found.table_name, found.row_id, found.actor),
+            found.on_order_units,
+            found.in_transit_units,
+        )
+        for found in inbound(inv_key)
+    )
+    return StockFacts(count, tuple(causes), tuple(documents))
+
+
+@dataclass(frozen=True, slots=True)
+class _Author:
+    """Who wrote a row."""
+
+    table_name: str
+    row_id: int
+    actor: str | None
+
+
+_AUTHORS: Final = """
+SELECT 'price_change' AS table_name, id AS row_id, recorded_by AS actor FROM retail.price_change
+WHERE inv_key = %(key)s
+UNION ALL
+SELECT 'item_location', id, recorded_by FROM retail.item_location WHERE inv_key = %(key)s
+UNION ALL
+(SELECT 'reorder_decision', id, recorded_by FROM retail.reorder_decision
+ WHERE inv_key = %(key)s AND reorder_id = %(reorder)s ORDER BY id DESC LIMIT 1)
+"""
+
+
+def authors(inv_key: str, reorder_id: str | None) -> list[Source]:
+    """The rows of prices, policy and the last word on a need, with the people behind them."""
+    found = select(_AUTHORS, {"key": inv_key, "reorder": reorder_id}, _Author)
+    return [Source(row.table_name, row.row_id, row.actor) for row in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,47 +186,37 @@ def item(inv_key: str) -> Item | None:
 class InboundDocument:
     """A document that still has units on order or in transit."""
 
+    table_name: str
+    row_id: int
     document: str
     detail: str
     due_on: date | None
+    actor: str | None
     on_order_units: int
     in_transit_units: int
 
 
-_INBOUND: Final = """
-SELECT o.order_ref || ' · line ' || o.id AS document,
-       o.supplier || ', ' || o.status AS detail, o.due_on,
-       coalesce(o.confirmed_units, o.ordered_units) - o.cancelled_units
-           - coalesce(sh.order_units, 0) AS on_order_units,
-       coalesce(sh.in_transit_units, 0) AS in_transit_units
-FROM retail.purchase_order_line o
-LEFT JOIN LATERAL (
-    SELECT (sum(order_units) FILTER (WHERE status = 'received'))::bigint AS order_units,
-           (sum(shipped_units) FILTER (WHERE status = 'shipped'))::bigint AS in_transit_units
-    FROM retail.shipment_line
-    WHERE inv_key = o.inv_key AND leg = 'supplier_in' AND purchase_order_line_id = o.id
-) sh ON true
-WHERE o.inv_key = %(key)s
-UNION ALL
-SELECT coalesce(transfer_ref, 'transfer') || ' · line ' || id, 'transfer in, ' || status, NULL,
-       CASE status WHEN 'planned' THEN planned_units ELSE shipped_units END,
-       CASE status WHEN 'shipped' THEN shipped_units ELSE 0 END
-FROM retail.shipment_line
-WHERE inv_key = %(key)s AND leg = 'transfer_in' AND status IN ('planned', 'shipped')
-UNION ALL
-SELECT 'shipment ' || id, 'supplier, without an order line', NULL,
-       CASE status WHEN 'received' THEN -order_units ELSE 0 END,
-       CASE status WHEN 'shipped' THEN shipped_units ELSE 0 END
-FROM retail.shipment_line
-WHERE inv_key = %(key)s AND leg = 'supplier_in' AND purchase_order_line_id IS NULL
-"""
-
-
 def inbound(inv_key: str) -> list[InboundDocument]:
     """Documents of a key whose units are on order or in transit; they add up to both figures."""
-    sql = f"""SELECT * FROM ({_INBOUND}) d
-              WHERE on_order_units <> 0 OR in_transit_units <> 0 ORDER BY document LIMIT 50"""  # noqa: S608 -- a constant of this module
+    sql = "SELECT * FROM retail.inbound_documents(%(key)s)"
     return select(sql, {"key": inv_key}, InboundDocument)
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Where a code is known, for a question about a key that nobody knows."""
+
+    location_known: bool
+    sku_locations: list[str]
+    similar_skus: list[str]
+    locations: list[str]
+
+
+def whereabouts(location: str, sku: str) -> Whereabouts:
+    """What is known of the two halves of a key."""
+    sql = "SELECT * FROM retail.whereabouts(%(location)s, %(sku)s)"
+    asked = {"location": location, "sku": sku}
+    return select_one(sql, asked, Whereabouts) or Whereabouts(False, [], [], [])  # noqa: FBT003 -- an empty answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +242,33 @@ def windows(inv_key: str, *, limit: int = WINDOWS_SHOWN) -> list[Window]:
         ORDER BY start_us DESC LIMIT %(limit)s
         """
     return select(sql, {"key": inv_key, "limit": limit}, Window)[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sold:
+    """Units of one window."""
+
+    start_us: int
+    sold_units: int
+
+
+def sold_units(inv_key: str, *, from_us: int) -> dict[int, int]:
+    """Units sold by window start, from `from_us` on."""
+    sql = """
+        SELECT start_us, sold_units FROM read_model.sales_window
+        WHERE inv_key = %(key)s AND start_us >= %(from)s AND sold_units > 0
+        """
+    return {
+        row.start_us: row.sold_units
+        for row in select(sql, {"key": inv_key, "from": from_us}, _Sold)
+    }
+
+
+def first_window_us(inv_key: str) -> int | None:
+    """Start of the oldest window of the key that the read model keeps."""
+    sql = "SELECT min(start_us) FROM read_model.sales_window WHERE inv_key = %(key)s"
+    found: int | None = select_value(sql, {"key": inv_key})
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,28 @@ forms over every boundary.
 from typing import Final
 
 from cdc.contracts import times
+from inventory.explanation.words import (
+    UNKNOWN,
+    centidays_text,
+    micro_text,
+    money_text,
+    units_text,
+)
+
+__all__ = [
+    "LABELS",
+    "MEANINGS",
+    "STATUSES",
+    "STATUS_SQL",
+    "age_text",
+    "centidays_text",
+    "micro_text",
+    "money_text",
+    "signed_units_text",
+    "status_of",
+    "time_text",
+    "units_text",
+]
 
 STATUSES: Final = ("negative", "out", "low", "over", "ok")
 LABELS: Final = {
@@ -29,8 +51,6 @@ STATUS_SQL: Final = """CASE
     WHEN s.available_to_sell_units <= s.reorder_point_units THEN 'low'
     WHEN s.on_hand_units > s.order_up_to_units THEN 'over'
     ELSE 'ok' END"""
-_MINUS: Final = "\N{MINUS SIGN}"
-_UNKNOWN: Final = "–"
 
 
 def status_of(
@@ -52,14 +72,6 @@ def status_of(
     return "ok"
 
 
-def units_text(units: int | None) -> str:
-    """`12,345`, `−5`; a dash for what is not known."""
-    if units is None:
-        return _UNKNOWN
-    sign = _MINUS if units < 0 else ""
-    return f"{sign}{abs(units):,}"
-
-
 def signed_units_text(units: int | None) -> str:
     """A movement: `+12`, `−3`, `0`."""
     if units is not None and units > 0:
@@ -67,35 +79,9 @@ def signed_units_text(units: int | None) -> str:
     return units_text(units)
 
 
-def money_text(minor: int | None) -> str:
-    """Minor units with two decimals: `1,234.50`."""
-    if minor is None:
-        return _UNKNOWN
-    sign = _MINUS if minor < 0 else ""
-    major, rest = divmod(abs(minor), 100)
-    return f"{sign}{major:,}.{rest:02d}"
-
-
-def micro_text(micro: int | None) -> str:
-    """A rate in millionths of a unit, to a thousandth: `4.375`."""
-    if micro is None:
-        return _UNKNOWN
-    whole, rest = divmod(abs(micro), 1_000_000)
-    sign = _MINUS if micro < 0 else ""
-    return f"{sign}{whole:,}.{rest // 1000:03d}"
-
-
-def centidays_text(centidays: int | None) -> str:
-    """Hundredths of a day: `6.25 d`."""
-    if centidays is None:
-        return _UNKNOWN
-    whole, rest = divmod(centidays, 100)
-    return f"{whole}.{rest:02d} d"
-
-
 def time_text(at_us: int | None) -> str:
     """`2026-11-21 10:42:07`, UTC."""
-    return _UNKNOWN if at_us is None else times.time_text(at_us)
+    return UNKNOWN if at_us is None else times.time_text(at_us)
 
 
 def age_text(age_us: int | None) -> str:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,19 +11,25 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from cdc.contracts.state import decode_level
-from inventory.policies.explain import explain_quantity
-from webui.accounts.roles import SEE, requires
-from webui.page import render_page
+from webui.accounts.roles import SEE, abilities, requires
+from webui.page import NAVIGATION, render_page
 from webui.readmodel import explain_selectors as explain
 from webui.readmodel import selectors
 from webui.readmodel.figures import LABELS, STATUSES
 from webui.readmodel.live_key import live_key
+from webui.stock.explained import explained
+from webui.stock.sales import sales_views
 from webui.stock.sparkline import bars
-from webui.stock.terms import Line, lines
 
 MOST_FACTS: Final = 5000
 MOST_EXPORTED: Final = 100_000
+DOORS: Final = {
+    "counts": "Count or adjust",
+    "transfers": "Transfer",
+    "reorders": "Reorder proposals",
+    "orders": "Orders",
+    "prices": "Price proposals",
+}
 _EXPORTED: Final = [
     "location",
     "sku",
@@ -141,9 +146,10 @@ def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
     found = explain.facts(inv_key, limit=shown + 1)
     policy = explain.policy(inv_key)
     if level is None and not found and policy is None:
-        return render_page(
-            request, "stock/unknown.html", {"location": location, "sku": sku}, status=404
-        )
+        known = explain.whereabouts(location, sku)
+        unknown = {"location": location, "sku": sku, "known": known}
+        return render_page(request, "stock/unknown.html", unknown, status=404)
+    live = live_key(inv_key)
     windows = explain.windows(inv_key)
     context = {
         "inv_key": inv_key,
@@ -158,8 +164,10 @@ def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
         "inbound": explain.inbound(inv_key),
         "reorder": selectors.open_reorder_of(inv_key),
         "price_proposal": selectors.open_price_of(inv_key),
-        "terms": [] if level is None else _terms(level),
-        "worker": live_key(inv_key),
+        "explained": None if level is None else explained(level, live),
+        "sales": None if level is None else sales_views(inv_key, level.as_of_us),
+        "worker": live,
+        "desks": _desks(request, location, sku),
         **_facts_context(found, shown, level),
     }
     return render_page(request, "stock/item.html", context, live_keys=[inv_key])
@@ -192,14 +200,20 @@ def _facts_context(
     }
 
 
-def _terms(level: explain.Item) -> list[Line]:
-    """The rule with its values, by the rules' own functions from the state of the read model."""
-    content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    state, _dropped = decode_level(content.encode())
-    terms = explain_quantity(
-        state.policy,
-        (state.on_hand_units, state.on_order_units, state.allocated_units),
-        (state.demand.rate_micro, state.demand.mad_micro),
-        state.episode,
-    )
-    return lines(terms)
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A desk that can do something about this item."""
+
+    label: str
+    url: str
+
+
+def _desks(request: HttpRequest, location: str, sku: str) -> list[Door]:
+    """The desks that are installed and open to this person, asked for this item."""
+    may = abilities(request.user)
+    query = urlencode({"location": location, "sku": sku})
+    return [
+        Door(DOORS[name], f"{reverse(name)}?{query}")
+        for name, _, _, ability in NAVIGATION
+        if name in DOORS and ability in may
+    ]

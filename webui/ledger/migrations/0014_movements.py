@@ -9,7 +9,9 @@ and the item page read these and nothing else.
 * `approved_count`: the counts that set on-hand, as the count rule needs them.
 * `inbound_of` and the view `inbound`: on-order and in-transit, signed.
 * `stock_facts`: a key's facts in business order with on-hand after each (2.4).
+* `stock_split`: the last count and what happened since, one row per cause.
 * `inbound_documents`: what a key waits for, one row per document.
+* `whereabouts`: where a code is known, for a question about a key that nobody knows.
 """
 
 from django.db import migrations
@@ -179,11 +181,57 @@ LANGUAGE sql STABLE AS $$
 $$;
 """
 
+SPLIT = """
+CREATE FUNCTION retail.stock_split(key text, until timestamptz DEFAULT 'infinity')
+RETURNS TABLE (cause text, units bigint, facts bigint, detail text, count_id bigint,
+    counted_at timestamptz, actor text)
+LANGUAGE sql STABLE AS $$
+    WITH counted AS (
+        SELECT c.* FROM retail.approved_count c
+        WHERE c.inv_key = key AND c.business_at <= until
+        ORDER BY c.business_at DESC, c.row_id DESC LIMIT 1
+    ), since AS (
+        SELECT m.cause, m.kind, sum(m.on_hand_units)::bigint AS units, count(*) AS facts
+        FROM retail.movement m
+        WHERE m.inv_key = key AND m.business_at <= until
+            AND m.business_at > coalesce((SELECT c.business_at FROM counted c), '-infinity')
+        GROUP BY m.cause, m.kind
+    ), causes AS (
+        SELECT c.place, c.cause, coalesce(sum(s.units), 0)::bigint AS units,
+            coalesce(sum(s.facts), 0)::bigint AS facts,
+            coalesce(string_agg(s.kind || ' ' || s.units, ', ' ORDER BY s.kind)
+                FILTER (WHERE s.kind <> 'sale' AND s.kind <> 'receipt'), '') AS detail
+        FROM unnest(ARRAY['sales', 'returns', 'receipts', 'transfers', 'adjustments'])
+            WITH ORDINALITY c (cause, place)
+        LEFT JOIN since s USING (cause) GROUP BY c.place, c.cause
+    )
+    (SELECT 'count', c.units, 1::bigint, c.kind, c.row_id, c.business_at, c.actor FROM counted c)
+    UNION ALL
+    (SELECT s.cause, s.units, s.facts, s.detail, NULL, NULL, NULL FROM causes s ORDER BY s.place)
+$$;
+"""
+
+WHEREABOUTS = """
+CREATE FUNCTION retail.whereabouts(wanted_location text, wanted_sku text)
+RETURNS TABLE (location_known boolean, sku_locations text[], similar_skus text[], locations text[])
+LANGUAGE sql STABLE AS $$
+    WITH ranged AS (SELECT i.location, i.sku FROM retail.item_location i),
+    places AS (SELECT code FROM retail.location UNION SELECT r.location FROM ranged r)
+    SELECT EXISTS (SELECT FROM places p WHERE p.code = wanted_location),
+        ARRAY(SELECT r.location FROM ranged r WHERE r.sku = wanted_sku ORDER BY 1 LIMIT 5),
+        ARRAY(SELECT r.sku FROM ranged r WHERE r.location = wanted_location
+            AND lower(r.sku) = lower(wanted_sku) ORDER BY 1 LIMIT 5),
+        ARRAY(SELECT p.code FROM places p ORDER BY 1 LIMIT 5)
+$$;
+"""
+
 GRANTS = """
 GRANT SELECT ON retail.movement, retail.approved_count, retail.inbound TO app_rw, app_ro;
 """
 
 REVERSE = """
+DROP FUNCTION retail.whereabouts(text, text);
+DROP FUNCTION retail.stock_split(text, timestamptz);
 DROP FUNCTION retail.stock_facts(text, timestamptz);
 DROP FUNCTION retail.inbound_documents(text);
 DROP VIEW retail.inbound, retail.approved_count, retail.movement;
@@ -198,7 +246,10 @@ class Migration(migrations.Migration):
     dependencies = [("ledger", "0013_scorecard")]
     operations = [
         migrations.RunSQL(
-            [BUSINESS + MOVEMENTS + MOVEMENT + COUNTS + INBOUND + DOCUMENTS + FACTS + GRANTS],
+            [
+                BUSINESS + MOVEMENTS + MOVEMENT + COUNTS + INBOUND,
+                DOCUMENTS + FACTS + SPLIT + WHEREABOUTS + GRANTS,
+            ],
             [REVERSE],
         )
     ]

@@ -1,0 +1,202 @@
+"""What Postgres, the archive and the worker know of one key, for its explanation."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from zlib import crc32
+
+import psycopg
+
+from analytics.archive.manifest import Manifest
+from analytics.archive.rows import MALFORMED, read
+from cdc import workers
+from cdc.contracts.decode import decode
+from cdc.contracts.state import decode_level
+from cdc.contracts.times import us_of
+from cdc.settings import Connections
+from inventory.explanation.arrival import arrival
+from inventory.explanation.lines import Source
+from inventory.explanation.stock import Cause, CountFact, Document, StockFacts
+from inventory.model.price_timeline import PriceRow, Timeline
+from inventory.model.state import KeyState
+
+Places = dict[tuple[str, int], list[int]]
+Actors = dict[tuple[str, int], str | None]
+
+_FACTS: Final = """
+SELECT f.table_name, f.row_id, f.business_at, f.recorded_at, f.heard_at, f.kind, f.document,
+    f.actor, f.counted_units, f.delta_units, f.running_units, w.late_lines
+FROM retail.stock_facts(%(key)s, coalesce(%(until)s::timestamptz, 'infinity')) f
+LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key = %(key)s
+    AND w.start_us = extract(epoch FROM f.business_at)::bigint / 600 * 600000000
+ORDER BY f.place
+"""
+_SPLIT: Final = """
+SELECT cause, units, facts, detail, count_id, counted_at, actor
+FROM retail.stock_split(%(key)s, coalesce(%(until)s::timestamptz, 'infinity'))
+"""
+_DOCUMENTS: Final = """
+SELECT document, detail, table_name, row_id, actor, on_order_units, in_transit_units
+FROM retail.inbound_documents(%(key)s)
+"""
+_PRICES: Final = """
+SELECT effective_from, id, price_minor, step, kind, recorded_by FROM retail.price_change
+WHERE inv_key = %(key)s ORDER BY effective_from, id
+"""
+_STATE: Final = """
+SELECT s.state, greatest(s.as_of_us, p.as_of_us) FROM read_model.stock s
+LEFT JOIN read_model.sink_position p ON p.sink = 'projector' AND p.topic = %(topic)s
+    AND p.partition = s.partition
+WHERE s.inv_key = %(key)s
+"""
+_POLICY: Final = "SELECT id, recorded_by FROM retail.item_location WHERE inv_key = %(key)s"
+_DECISION: Final = """
+SELECT id, recorded_by FROM retail.reorder_decision WHERE inv_key = %(key)s AND reorder_id = %(id)s
+ORDER BY id DESC LIMIT 1
+"""
+_WHEREABOUTS: Final = "SELECT * FROM retail.whereabouts(%s, %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One fact and the on-hand after it; a count sets on-hand and shows its variance."""
+
+    at: str
+    recorded_at: str
+    table: str
+    id: int
+    what: str
+    document: str
+    actor: str | None
+    moved_units: int
+    variance_units: int | None
+    on_hand_units: int
+    arrival: str  # on_time, late_counted, late_uncounted; of sale and return lines only, else ""
+    offsets: tuple[int, ...]  # places of this row's changes in its partition, as far as archived
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A state, whether it has its window rows, how far it reaches and who gave it."""
+
+    state: KeyState
+    is_whole: bool
+    as_of_us: int | None
+    came_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the tables say of a key, all in one snapshot of the database."""
+
+    steps: tuple[Step, ...]
+    stock: StockFacts
+    prices: Timeline
+    actors: Actors
+    policy: Source | None
+
+
+def read_facts(
+    connection: psycopg.Connection, key: str, until: datetime | None, places: Places
+) -> Facts:
+    """Every fact of `key` up to a business time, the split of its stock, documents, prices."""
+    asked = {"key": key, "until": until}
+    prices = connection.execute(_PRICES, asked).fetchall()
+    policy = connection.execute(_POLICY, asked).fetchone()
+    return Facts(
+        steps=tuple(_step(row, places) for row in connection.execute(_FACTS, asked)),
+        stock=_stock(connection, asked),
+        prices=tuple(PriceRow(us_of(row[0]), *row[1:5]) for row in prices),
+        actors={("price_change", row[1]): row[5] for row in prices},
+        policy=None if policy is None else Source("item_location", *policy),
+    )
+
+
+def _step(row: tuple[Any, ...], places: Places) -> Step:
+    table, row_id, at, recorded_at, heard_at, kind, document, actor, *units, late_lines = row
+    counted, delta, running = units
+    is_sale = table == "sale_line"
+    return Step(
+        at=at.astimezone(UTC).isoformat(),
+        recorded_at=recorded_at.astimezone(UTC).isoformat(),
+        table=table,
+        id=row_id,
+        what=kind,
+        document=document,
+        actor=actor,
+        moved_units=delta if counted is None else 0,
+        variance_units=None if counted is None else delta,
+        on_hand_units=running,
+        arrival=arrival(us_of(at), us_of(heard_at), late_lines) if is_sale else "",
+        offsets=tuple(places.get((table, row_id), ())),
+    )
+
+
+def _stock(connection: psycopg.Connection, asked: dict[str, Any]) -> StockFacts:
+    count: CountFact | None = None
+    causes: list[Cause] = []
+    for cause, units, facts, detail, count_id, at, actor in connection.execute(_SPLIT, asked):
+        if cause == "count":
+            count = CountFact(count_id, units, us_of(at), detail, actor)
+        else:
+            causes.append(Cause(cause, units, facts, detail))
+    documents = (
+        Document(name, detail, Source(table, row_id, actor), on_order, in_transit)
+        for name, detail, table, row_id, actor, on_order, in_transit in connection.execute(
+            _DOCUMENTS, asked
+        )
+    )
+    return StockFacts(count, tuple(causes), tuple(documents))
+
+
+def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | None:
+    """A person's last word on the key's need."""
+    asked = {"key": state.inv_key, "id": state.episode.id}
+    found = connection.execute(_DECISION, asked).fetchone()
+    return None if found is None else Source("reorder_decision", *found)
+
+
+def read_state(
+    connection: psycopg.Connection, settings: Connections, key: str, topic: str
+) -> Known | None:
+    """The state in the worker that holds the key; in the read model while no worker answers."""
+    shown = connection.execute(_STATE, {"key": key, "topic": topic}).fetchone()
+    live = workers.ask(settings, key)
+    if live.state is not None:
+        return Known(live.state, is_whole=True, as_of_us=live.as_of_us, came_from="worker")
+    if shown is None:
+        return None
+    level, _dropped = decode_level(json.dumps(shown[0]).encode())
+    return Known(level, is_whole=False, as_of_us=shown[1], came_from=f"read model: {live.problem}")
+
+
+def places_of(settings: Connections, key: str, number: int) -> Places:
+    """Offsets of every archived change of the key's rows."""
+    manifest = Manifest(settings.archive_dir)
+    encoded = key.encode()
+    places: Places = {}
+    for file in manifest.files(number):
+        path = manifest.directory / file.file
+        for row in read(path, bucket=crc32(encoded), buckets=1 << 32):
+            if row.key != encoded or row.admission == MALFORMED:
+                continue
+            record = decode(row.key, row.value, offset=row.offset)
+            image = record.after if isinstance(record.after, dict) else record.before
+            if isinstance(image, dict):
+                places.setdefault((record.table, image.get("id", 0)), []).append(row.offset)
+    return places
+
+
+def why_unknown(connection: psycopg.Connection, sku: str, location: str) -> str:
+    """Which half of an unknown key nobody knows, and what was probably meant."""
+    row = connection.execute(_WHEREABOUTS, (location, sku)).fetchone()
+    is_location, elsewhere, similar, places = row or (False, [], [], [])
+    if not is_location:
+        known = ", ".join(places) or "none yet"
+        return f"--location {location!r}: no such location; known are {known}"
+    if similar:
+        return f"{sku!r} is unknown at {location}; SKUs keep their case: {', '.join(similar)}?"
+    if elsewhere:
+        return f"{sku!r} is not at {location}; it is at {', '.join(elsewhere)}"
+    return f"{sku!r}: no such SKU at {location}, nor anywhere else"

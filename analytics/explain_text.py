@@ -1,0 +1,40 @@
+"""An explanation for a terminal: the facts in business order, then the fixed lines."""
+
+from collections.abc import Iterator
+
+from analytics.explain_facts import Step
+from cdc.contracts.times import time_text
+from inventory.explanation import words
+from inventory.explanation.arrival import ON_TIME
+from inventory.explanation.lines import ADD, SUM, Line, Section
+
+
+def step_lines(steps: tuple[Step, ...]) -> Iterator[str]:
+    """One line per fact, with on-hand after it, its row, its people and its places in the log."""
+    for step in steps:
+        moved = "counted" if step.variance_units is not None else f"{step.moved_units:+d}"
+        variance = "" if step.variance_units is None else f", variance {step.variance_units:+d}"
+        late = "" if step.arrival in ("", ON_TIME) else f", {step.arrival.replace('_', ' ')}"
+        offsets = ",".join(map(str, step.offsets)) or "not archived yet"
+        yield (
+            f"  {step.at}  {moved:>9}  = {step.on_hand_units:>9}  {step.table} {step.id} "
+            f"({step.what}{variance}{late}) {step.document} by {step.actor or 'system'} @{offsets}"
+        )
+
+
+def section_lines(sections: tuple[Section, ...]) -> Iterator[str]:
+    """The fixed lines; `=` before a sum, the sign on every step."""
+    for section in sections:
+        lines = words.shown(section)
+        if lines:
+            yield f"{words.TITLES[section.name]}"
+            yield from map(_printed, lines)
+
+
+def _printed(line: Line) -> str:
+    mark = "=" if line.part == SUM else " "
+    value = words.text(line, time_text) if line.amount is not None else words.UNKNOWN
+    # Steps stand in one column with their sums, notes beside it.
+    cell = f"{mark} {value:>16}" if line.part in (ADD, SUM) else f"  {value:>16}"
+    about = ", ".join(part for part in (line.detail, words.origin(line)) if part)
+    return f"  {words.label(line):<42}{cell}" + (f"  {about}" if about else "")

@@ -1,0 +1,52 @@
+"""A read model and a worker for the facts that stand in Postgres, by the projector's own rows."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import psycopg
+from typing_extensions import override
+
+from cdc.contracts.partition import partition_of
+from cdc.contracts.state import encode_level, encode_state
+from inventory.model.state import KeyState
+from streams.sinks import rows
+from streams.sinks.upsert import upsert
+
+AS_OF_US = 1_772_452_800_000_000
+
+
+def project(connection: psycopg.Connection, state: KeyState) -> None:
+    """Write level and windows of `state` into the read model."""
+    number = partition_of(state.inv_key.encode())
+    level = rows.stock_row(state, encode_level(state, ()), number, AS_OF_US)
+    upsert(connection, rows.STOCK, [level])
+    windows = [
+        rows.window_row(state.inv_key, row, state.position, number)
+        for row in state.windows.values()
+        if row.had_line
+    ]
+    upsert(connection, rows.SALES_WINDOW, windows)
+
+
+@contextmanager
+def worker_with(state: KeyState) -> Iterator[str]:
+    """The address of a server that answers for this key as a worker does."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = {"as_of_us": AS_OF_US, "state": json.loads(encode_state(state))}
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        @override
+        def log_message(self, format: str, *args: object) -> None:
+            """Keep quiet."""
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

@@ -1,0 +1,117 @@
+"""The item page over real rows: the same lines as the command, in the same order."""
+
+from datetime import timedelta
+from html import unescape
+from importlib import import_module
+from pathlib import Path
+from re import findall, sub
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from analytics.explain import explain
+from cdc.contracts.times import time_text
+from cdc.settings import Connections
+from inventory.explanation import words
+from tests.ledger.folded import state_of
+from tests.ledger.postgres import Server
+from tests.ledger.rows import NOON, write
+from tests.ledger.shown import AS_OF_US, project
+
+POLICY = {
+    "clock_mode": "replayed",
+    "replenish_family": "sS",
+    "reorder_point_units": 60,
+    "order_up_to_units": 90,
+    "pack_units": 12,
+    "price_mode": "advise",
+    "regular_minor": 999,
+    "recorded_by": "ann",
+}
+
+
+def page(path: str, *, role: str = "buyer", status: int = 200) -> str:
+    """The page as a person of this role gets it."""
+    models = import_module("django.contrib.auth.models")  # late: they need Django set up
+    client = import_module("django.test").Client()
+    person, _ = models.User.objects.get_or_create(username=f"page-{role}")
+    person.groups.set([models.Group.objects.get_or_create(name=role)[0]])
+    client.force_login(person)
+    answer = client.get(path, headers={"host": "127.0.0.1"}, secure=True)
+    assert answer.status_code == status, answer.content[:2000]
+    return str(answer.content.decode())
+
+
+def text_of(html: str) -> str:
+    return unescape(sub(r"\s+", " ", sub(r"<[^>]+>", " ", html)))
+
+
+@pytest.fixture
+def shop(ledger: psycopg.Connection) -> psycopg.Connection:
+    write(ledger, "item_location", **POLICY)
+    write(ledger, "stock_count", units=50, occurred_at=NOON - timedelta(days=1), recorded_by="bob")
+    write(ledger, "sale_line", quantity_units=4, occurred_at=NOON - timedelta(minutes=25))
+    write(ledger, "purchase_order_line", ordered_units=12, recorded_by="cy")
+    ledger.execute("DELETE FROM read_model.sales_window")
+    project(ledger, state_of(ledger, "L|S"))
+    return ledger
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_page_shows_the_lines_of_the_command_in_their_order(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    url = SecretStr(server.url("app_ro", database))
+    found = explain("S", "L", settings=Connections(home=tmp_path, read_database_url=url))
+
+    html = page("/items/L/S")
+
+    shown = [
+        (unescape(label).strip(), unescape(text))
+        for label, text in findall(r"<dt>([^<]*)(?:<span.*?</span>)?</dt><dd>([^<]*)</dd>", html)
+    ]
+    wanted = [
+        (words.label(line), words.text(line, time_text))
+        for section in found.sections
+        for line in words.shown(section)
+        if line.name != "as_of_us"
+    ]
+    assert [line for line in shown if line in wanted] == wanted
+    assert "inventory explain S --location L" in text_of(html)
+    assert "stock_count" in html
+    assert "by bob" in text_of(html)
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_page_counts_what_was_sold_in_the_last_hour_day_and_week() -> None:
+    assert AS_OF_US == 1_772_452_800_000_000  # noon, as the sale's clock
+
+    text = text_of(page("/items/L/S"))
+
+    assert "hour 2026-03-02 11:00, 2026-03-02 12:00 can still grow 4" in text
+    assert "Sessions of these 7 days: 1" in text
+    assert "2026-03-02 11:30 2026-03-02 11:40 4" in text
+    assert "inventory sales S --location L" in text
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_page_leads_to_the_desks_that_this_person_may_enter() -> None:
+    buyer, associate = page("/items/L/S"), page("/items/L/S", role="associate")
+
+    assert "reorders/?location=L&amp;sku=S" in buyer
+    assert "counts/?location=L&amp;sku=S" in associate
+    assert "counts/?location=L&amp;sku=S" not in buyer
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/items/M/S", "There is no location M . Known are L"),
+        ("/items/L/s", "SKUs keep their case. Did you mean S"),
+        ("/items/L/T", "No location knows an item T"),
+    ],
+)
+def test_an_unknown_key_says_which_half_is_unknown(path: str, said: str) -> None:
+    assert said in text_of(page(path, status=404))

@@ -1,0 +1,82 @@
+"""The explanation of a key for the item page: the lines of `inventory explain`, in their order."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cdc.contracts.state import decode_level
+from cdc.contracts.times import time_text
+from cdc.workers import LiveKey
+from inventory.explanation import words
+from inventory.explanation.key import Provenance, explain
+from inventory.explanation.lines import ADD, SUM, Line, Section, Source, gaps, signed
+from webui.readmodel import explain_selectors as selectors
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """One line in words; steps lead to the next sum."""
+
+    label: str
+    text: str
+    about: str
+    is_sum: bool
+    is_step: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSection:
+    """Lines under a heading."""
+
+    name: str
+    title: str
+    lines: tuple[ShownLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """All sections, whose state they are of, and the sums that do not add up: none, always."""
+
+    sections: tuple[ShownSection, ...]
+    came_from: str
+    gaps: tuple[str, ...]
+
+
+def explained(level: selectors.Item, live: LiveKey) -> Explained:
+    """From the worker's state, or from the read model's level while no worker answers."""
+    state, as_of_us, came_from = live.state, live.as_of_us, "worker"
+    is_whole = state is not None
+    if state is None:
+        content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        state, _dropped = decode_level(content.encode())
+        as_of_us, came_from = level.as_of_us, "read model"
+    found = {
+        (source.table, source.id): source
+        for source in selectors.authors(level.inv_key, state.episode.id)
+    }
+    came = Provenance(
+        partition=level.partition,
+        logic_revision=level.logic_revision,
+        as_of_us=as_of_us,
+        policy=_first(found.values(), "item_location"),
+        decision=_first(found.values(), "reorder_decision"),
+    )
+    facts = selectors.stock_facts(level.inv_key)
+    sections = explain(state, facts, came, is_whole=is_whole)
+    named = signed(sections, {place: source.actor for place, source in found.items()})
+    return Explained(tuple(map(_shown, named)), came_from, gaps(named))
+
+
+def _first(sources: Iterable[Source], table: str) -> Source | None:
+    return next((source for source in sources if source.table == table), None)
+
+
+def _shown(section: Section) -> ShownSection:
+    lines = tuple(map(_line, words.shown(section)))
+    return ShownSection(section.name, words.TITLES[section.name], lines)
+
+
+def _line(line: Line) -> ShownLine:
+    about = ", ".join(part for part in (line.detail, words.origin(line)) if part)
+    text = words.text(line, time_text)
+    return ShownLine(words.label(line), text, about, line.part == SUM, line.part == ADD)
