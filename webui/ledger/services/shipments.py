@@ -24,10 +24,12 @@ def ship_order_line(
     shipped_units: int,
     shipped_at: datetime | None = None,
     actor: str | None = None,
+    command_id: UUID | None = None,
 ) -> int:
     """Write that a supplier has shipped units of a line: they are in transit. The shipment's id."""
     checks.whole("shipped_units", shipped_units, 1)
-    with ledger_transaction():
+
+    def work() -> Row:
         line = locked_line(line_id)
         orders_status.after(line["status"], "ship", line_id=line_id)
         shipment_id = insert(
@@ -49,7 +51,10 @@ def ship_order_line(
             subject=line["inv_key"],
             detail=detail | {"order": line["order_ref"]},
         )
-    return shipment_id
+        return {"id": shipment_id}
+
+    with ledger_transaction():
+        return int(once(command_id, f"ship_order {line_id}", actor, work)["id"])
 
 
 def receive_shipment(

@@ -1,4 +1,5 @@
 // Entry of every page. Each module finds its own elements and does nothing without them.
+import { startDelivery } from "./delivery.js";
 import { startDesk } from "./desk.js";
 import { startForms } from "./forms.js";
 import { startKeys } from "./keys.js";
@@ -8,5 +9,6 @@ import { startSearch } from "./search.js";
 const live = startLive();
 startSearch(live);
 startDesk();
+startDelivery();
 startForms();
 startKeys();

@@ -1,0 +1,390 @@
+"""The pages of orders: lists, forms that keep their input, the printed order and its CSV."""
+
+import csv
+import io
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from importlib import import_module
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.pages import person
+from tests.ledger.rows import write
+from webui.ledger import services
+from webui.ledger.services import Delivered
+from webui.orders import selectors
+from webui.orders.document import csv_text, decimal_text, file_name, safe_text
+from webui.orders.selectors import Filters
+
+
+def order(units: int = 12, **changes: object) -> int:
+    given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X-1"}
+    return services.place_order_line(**given | {"ordered_units": units} | changes)
+
+
+def version(line_id: int) -> str:
+    [line] = [line for line in selectors.order_lines("X-1") if line.id == line_id]
+    return line.version
+
+
+def post(client: Client, line_id: int, action: str, **fields: object) -> Any:
+    given = {"line": line_id, "action": action, "command_id": uuid4(), **fields}
+    given.setdefault("shown_version", version(line_id))
+    return client.post("/orders/act?ref=X-1", {name: str(value) for name, value in given.items()})
+
+
+def text(response: Any) -> str:
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+@pytest.mark.parametrize("received", range(0, 15, 2))
+@pytest.mark.parametrize(("confirmed", "cancelled"), [(None, 0), (None, 5), (8, 0), (8, 3)])
+def test_lists_and_services_agree_on_what_is_open_and_late(
+    ledger: psycopg.Connection, confirmed: int | None, cancelled: int, received: int
+) -> None:
+    line_id = write(
+        ledger,
+        "purchase_order_line",
+        ordered_units=10,
+        confirmed_units=confirmed,
+        cancelled_units=cancelled,
+        due_on=date(2026, 1, 2),
+    )
+    write(
+        ledger,
+        "shipment_line",
+        purchase_order_line_id=line_id,
+        received_units=received,
+        order_units=received,
+    )
+
+    [line] = selectors.order_lines("PO-1")
+    [row] = selectors.orders(Filters("open"))
+
+    assert row.open_units == line.open_units
+    assert (row.overdue_lines == 1) == line.is_overdue
+    assert bool(selectors.overdue_lines(Filters("overdue"))) == line.is_overdue
+    assert selectors.count_overdue(Filters("overdue")) == int(line.is_overdue)
+
+
+@pytest.mark.parametrize(("days", "late"), [(0, 0), (1, 1), (-1, 0)])
+def test_a_line_is_listed_as_late_from_the_day_after_its_due_day(
+    ledger: psycopg.Connection, days: int, late: int
+) -> None:
+    order()
+    ledger.execute(
+        "UPDATE retail.purchase_order_line SET due_on = (now() AT TIME ZONE 'UTC')::date - %s",
+        [days],
+    )
+
+    assert len(selectors.overdue_lines(Filters("overdue"))) == late
+
+
+def test_each_drawer_holds_its_orders(ledger: psycopg.Connection) -> None:
+    order(status="draft", order_ref="DRAFT")
+    order(order_ref="SENT")
+    services.cancel_order_units(line_id=order(order_ref="CLOSED"))
+    client = person("buyer")
+
+    shown = {
+        view: {ref for ref in ("DRAFT", "SENT", "CLOSED") if f">{ref}<" in text(page)}
+        for view in ("draft", "open", "closed", "nonsense")
+        for page in [client.get(f"/orders/?view={view}")]
+    }
+
+    assert shown == {
+        "draft": {"DRAFT"},
+        "open": {"SENT"},
+        "closed": {"CLOSED"},
+        "nonsense": {"SENT"},
+    }
+
+
+def test_the_list_pages_through_every_order_once_and_says_how_many(
+    ledger: psycopg.Connection,
+) -> None:
+    for number in range(120):
+        order(order_ref=f"X-{number:03}")
+    client, seen, address = person("buyer"), [], "/orders/"
+
+    while address:
+        page = text(client.get(address))
+        seen += re.findall(r">(X-\d{3})<", page)
+        assert "120 orders, " in page
+        found = re.search(r'href="([^"]+)">Next page', page)
+        address = "/orders/" + found.group(1).replace("&amp;", "&") if found else ""
+
+    assert seen == [f"X-{number:03}" for number in range(119, -1, -1)]
+
+
+def test_late_lines_page_too(ledger: psycopg.Connection) -> None:
+    for number in range(60):
+        order(sku=f"S{number:02}", due_on=date(2026, 1, 1 + number % 3))
+    client = person("buyer")
+
+    first = text(client.get("/orders/?view=overdue"))
+    found = re.search(r'href="([^"]+)">Next page', first)
+    assert found is not None
+    second = text(client.get("/orders/" + found.group(1).replace("&amp;", "&")))
+
+    skus = re.findall(r"(S\d\d) at L", first) + re.findall(r"(S\d\d) at L", second)
+    assert len(skus) == len(set(skus)) == 60
+
+
+def test_filters_narrow_and_odd_addresses_are_harmless(ledger: psycopg.Connection) -> None:
+    order(order_ref="ONE", location="L")
+    order(order_ref="TWO", location="M", supplier="OTHER", sku="100%")
+    client = person("buyer")
+
+    assert ">ONE<" not in text(client.get("/orders/?location=M"))
+    assert ">TWO<" in text(client.get("/orders/?supplier=OTHER&q=0%25"))
+    assert ">ONE<" not in text(client.get("/orders/?q=_"))
+    for odd in ("before=x", "before=9" * 30, "view=overdue&after=2026-13-01~1", "after=~"):
+        assert client.get(f"/orders/?{odd}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "action", "fields", "column"),
+    [
+        ("draft", "change", {"units": 18}, "ordered_units = 18"),
+        ("sent", "confirm", {"units": 9, "due_on": "2030-01-02"}, "confirmed_units = 9"),
+        ("sent", "confirm", {"units": 0}, "status = 'closed'"),
+        ("sent", "re_date", {"due_on": "2030-01-02"}, "due_on = '2030-01-02'"),
+        ("sent", "cancel", {}, "cancelled_units = 12"),
+    ],
+)
+def test_each_form_does_what_it_says(
+    ledger: psycopg.Connection, status: str, action: str, fields: dict[str, Any], column: str
+) -> None:
+    line_id = order(status=status)
+
+    answer = post(person("buyer"), line_id, action, **fields)
+
+    assert answer.status_code == 302
+    found = ledger.execute(
+        f"SELECT {column}, recorded_by FROM retail.purchase_order_line"  # noqa: S608 -- conditions from above
+    ).fetchone()
+    assert found == (True, "buyer")
+
+
+def test_a_draft_is_deleted_and_a_delivery_announced(ledger: psycopg.Connection) -> None:
+    draft, sent, client = order(status="draft"), order(sku="T"), person("buyer")
+
+    assert post(client, draft, "delete").status_code == 302
+    assert post(client, sent, "ship", units=7).status_code == 302
+
+    assert ledger.execute("SELECT shipped_units FROM retail.shipment_line").fetchall() == [(7,)]
+    page = text(client.get("/orders/order?ref=X-1"))
+    assert "on the road 7" in page
+    assert "delete order" in page
+
+
+def test_the_loser_of_a_race_sees_what_changed_and_keeps_his_input(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id = order()
+    shown = version(line_id)
+    services.confirm_order_line(line_id=line_id, confirmed_units=10, actor="ann")
+
+    answer = post(person("buyer"), line_id, "confirm", units=9, shown_version=shown)
+
+    page = text(answer)
+    assert answer.status_code == 409
+    assert "has changed since it was shown: ann left it confirmed" in page
+    assert 'required value="9"' in page
+    assert 'role="alert"' in page
+
+
+def test_a_refused_number_stays_in_its_field(ledger: psycopg.Connection) -> None:
+    line_id = order(status="draft")
+    ledger.execute("UPDATE retail.purchase_order_line SET pack_units = 6")
+
+    answer = post(person("buyer"), line_id, "change", units=13)
+
+    assert answer.status_code == 422
+    assert 'required value="13"' in text(answer)
+    assert post(person("lead"), line_id, "change", units=13).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [
+        ("fly", {}),
+        ("change", {"units": "many"}),
+        ("change", {"units": "1" * 20}),
+        ("re_date", {"due_on": "tomorrow"}),
+        ("re_date", {"due_on": ""}),
+        ("change", {"units": 6, "command_id": "none"}),
+        ("change", {"units": 6, "line": ""}),
+    ],
+)
+def test_forms_that_no_page_made_are_refused_with_a_sentence(
+    ledger: psycopg.Connection, action: str, fields: dict[str, Any]
+) -> None:
+    answer = post(person("buyer"), order(status="draft"), action, **fields)
+
+    assert answer.status_code == 422
+    assert 'role="alert"' in text(answer)
+
+
+def test_only_the_lead_orders_cancelled_units_again(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    services.cancel_order_units(line_id=line_id)
+    assert "Order cancelled units again" not in text(person("buyer").get("/orders/order?ref=X-1"))
+    assert post(person("buyer"), line_id, "restore", units=4).status_code == 422
+
+    lead = person("lead")
+    assert "Order cancelled units again" in text(lead.get("/orders/order?ref=X-1"))
+    assert post(lead, line_id, "restore", units=4).status_code == 302
+
+
+def test_a_store_sees_orders_and_changes_none(ledger: psycopg.Connection) -> None:
+    line_id, client = order(), person("associate")
+
+    assert "Supplier confirms" not in text(client.get("/orders/order?ref=X-1"))
+    assert post(client, line_id, "cancel").status_code == 403
+    assert person("pricing").get("/orders/").status_code == 403
+
+
+def test_an_order_is_sent_from_its_page_and_below_the_minimum_knowingly(
+    ledger: psycopg.Connection,
+) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    services.set_supplier_terms(code="ACME", minimum_order_minor=1000)
+    order(status="draft")
+    client = person("buyer")
+    found = re.search(r'shown_version" value="([^"]+)"', text(client.get("/orders/order?ref=X-1")))
+    assert found is not None
+    form = {"action": "send", "command_id": str(uuid4()), "shown_version": found.group(1)}
+
+    refused = client.post("/orders/act?ref=X-1", form)
+    assert refused.status_code == 422
+    assert "supplier&#x27;s minimum" in text(refused)
+    sent = client.post("/orders/act?ref=X-1", form | {"below_minimum": "1"})
+
+    assert sent.status_code == 302
+    assert ledger.execute("SELECT status FROM retail.purchase_order_line").fetchone() == ("sent",)
+
+
+def test_terms_of_the_supplier_are_changed_beside_the_order(ledger: psycopg.Connection) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    order()
+    form = {
+        "command_id": str(uuid4()),
+        "supplier": "ACME",
+        "minimum_order_minor": "5000",
+        "lead_time_centidays": "300",
+        "email": "orders@acme.example",
+        "address": "1 Mill Lane",
+        "day-Mon": "1",
+        "day-Thu": "1",
+    }
+
+    answer = person("buyer").post("/orders/terms?ref=X-1", form)
+
+    assert answer.status_code == 302
+    assert ledger.execute(
+        "SELECT is_active, minimum_order_minor, order_days_mask, email FROM retail.supplier"
+    ).fetchone() == (False, 5000, 0b1001, "orders@acme.example")
+    none = {name: value for name, value in form.items() if not name.startswith("day-")}
+    assert person("buyer").post("/orders/terms?ref=X-1", none).status_code == 422
+
+
+def test_the_document_names_what_a_supplier_needs(ledger: psycopg.Connection) -> None:
+    services.name_suppliers(names={"ACME": "Acme & Sons"})
+    services.name_products(names={"S": "Mug"})
+    line_id = order(24, due_on=date(2030, 1, 2))
+    ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 125, pack_units = 6")
+    services.confirm_order_line(line_id=line_id, confirmed_units=18)
+    client = person("buyer")
+
+    page = text(client.get("/orders/document?ref=X-1"))
+    rows = list(
+        csv.DictReader(io.StringIO(client.get("/orders/document.csv?ref=X-1").content.decode()))
+    )
+
+    for part in ("X-1", "Acme &amp; Sons", "Mug", ">18<", "3 × 6", "1.25", "22.50", "2030-01-02"):
+        assert part in page
+    assert [rows[0][name] for name in ("units", "packs", "pack_units", "unit_cost", "total")] == [
+        "18",
+        "3",
+        "6",
+        "1.25",
+        "22.50",
+    ]
+    assert client.get("/orders/document?ref=none").status_code == 404
+    assert client.get("/orders/document.csv?ref=none").status_code == 404
+
+
+def test_a_draft_on_paper_says_so_and_a_cancelled_line_is_left_out(
+    ledger: psycopg.Connection,
+) -> None:
+    order(status="draft", sku="T")
+    services.cancel_order_units(line_id=order())
+
+    page = text(person("buyer").get("/orders/document?ref=X-1"))
+
+    assert "Draft: not sent" in page
+    assert ">T<" in page
+    assert ">S<" not in page
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_of_the_csv_is_a_formula(ledger: psycopg.Connection, start: str) -> None:
+    order()
+    head = selectors.header("X-1")
+    assert head is not None
+    [line] = selectors.order_lines("X-1")
+    hostile = f'{start}HYPERLINK("x"),\n"y"'
+
+    written = csv_text(
+        replace(head, location_name=hostile, supplier=hostile), [replace(line, name=hostile)]
+    )
+
+    [_, cells] = list(csv.reader(io.StringIO(written, newline="")))
+    assert [cells[column] for column in (2, 4, 7)] == ["'" + hostile] * 3
+    assert written.endswith("\r\n")
+
+
+def test_small_parts_of_the_document() -> None:
+    assert safe_text("plain") == "plain"
+    assert safe_text("") == ""
+    assert [decimal_text(minor) for minor in (5, 125, -5)] == ["0.05", "1.25", "-0.05"]
+    assert file_name('PO-1|"../x') == "PO-1-----x.csv"
+    assert file_name("") == "order.csv"
+
+
+def test_an_order_that_is_gone_says_so(ledger: psycopg.Connection) -> None:
+    answer = person("buyer").get("/orders/order?ref=NONE")
+
+    assert answer.status_code == 404
+    assert "No such order" in text(answer)
+
+
+def test_days_late_count_from_the_due_day(ledger: psycopg.Connection) -> None:
+    line_id = order(due_on=date(2026, 1, 1))
+    [line] = [line for line in selectors.order_lines("X-1") if line.id == line_id]
+
+    assert replace(line, today=date(2026, 1, 4)).days_late == 3
+    assert replace(line, today=date(2025, 12, 4)).days_late == 0
+    assert replace(line, due_on=None).days_late == 0
+
+
+def test_an_order_of_several_states_has_one_word(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    order(sku="T")
+    [row] = selectors.orders(Filters("open"))
+    assert row.status == "on its way"
+    services.receive_shipment(purchase_order_line_id=line_id, delivered=Delivered(3))
+    [row] = selectors.orders(Filters("open"))
+    assert row.status == "part received"
+    assert replace(row, closed_lines=2).status == "closed"
+    assert replace(row, drafts=1).status == "draft"
+    views = import_module("webui.orders.views")  # late: it needs Django set up
+    assert views._cursor(row) == {"before": str(row.last_id)}
+    assert datetime.now(UTC) > row.ordered_at  # noqa: TID251 -- the database's clock has stamped it

@@ -1,0 +1,238 @@
+"""The dock's pages: find an order, type what arrived, accept the rest, correct a receipt."""
+
+import re
+from datetime import date
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.pages import person
+from webui.ledger import services
+from webui.ledger.services import Delivered
+
+LIMITS = 'type="number" inputmode="numeric" min="0" max="1000000"'
+HIDDEN = re.compile(r'name="((?:shown|expected)-[^"]+)" value="(\d+)"')
+
+
+def order(units: int = 10, **changes: object) -> int:
+    given: dict[str, Any] = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X-1"}
+    return services.place_order_line(**given | {"ordered_units": units} | changes)
+
+
+def text(response: Any) -> str:
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+def form(client: Client, **typed: object) -> dict[str, str]:
+    """The form of the page of the order, as rendered, with what was typed."""
+    page = text(client.get("/receiving/order?ref=X-1"))
+    names = {name.replace("_", "-"): str(value) for name, value in typed.items()}
+    return {**dict(HIDDEN.findall(page)), "command_id": str(uuid4()), **names}
+
+
+def send(client: Client, fields: dict[str, str]) -> Any:
+    return client.post("/receiving/receive?ref=X-1", fields)
+
+
+def receipts(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT received_units, damaged_units, order_units, discrepancy_reason, recorded_by"
+        " FROM retail.shipment_line WHERE status = 'received' ORDER BY id"
+    ).fetchall()
+
+
+def test_one_shortage_and_the_rest_as_expected(ledger: psycopg.Connection) -> None:
+    short = order()
+    order(6, sku="T")
+    client = person("associate")
+    fields = form(client, accept="rest") | {
+        f"received-{short}-0": "8",
+        f"reason-{short}-0": "short",
+    }
+
+    answer = send(client, fields)
+
+    assert answer.status_code == 302
+    assert receipts(ledger) == [(8, 0, 8, "short", "associate"), (6, 0, 6, None, "associate")]
+    report = text(client.get(answer["Location"]))
+    assert "Closing report of this delivery" in report
+    assert "<b>2</b> units of the order are still open" in report
+
+
+def test_the_same_delivery_sent_twice_is_received_once(ledger: psycopg.Connection) -> None:
+    order()
+    client = person("associate")
+    fields = form(client, accept="rest")
+
+    first, second = send(client, fields), send(client, fields)
+
+    assert first["Location"] == second["Location"]
+    assert len(receipts(ledger)) == 1
+
+
+def test_an_announced_delivery_is_received_as_announced(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    first = services.ship_order_line(line_id=line_id, shipped_units=4)
+    second = services.ship_order_line(line_id=line_id, shipped_units=6)
+    client = person("associate")
+
+    fields = form(client, accept="rest") | {
+        f"reason-{line_id}-{first}": "refused",
+        f"received-{line_id}-{second}": "4",
+        f"damaged-{line_id}-{second}": "2",
+        f"reason-{line_id}-{second}": "damaged",
+    }
+    assert send(client, fields).status_code == 302
+
+    assert [row[:4] for row in receipts(ledger)] == [(0, 0, 0, "refused"), (4, 2, 6, "damaged")]
+
+
+@pytest.mark.parametrize(
+    ("received", "damaged", "reason", "rule"),
+    [
+        ("9", "", "", "10 were expected undamaged"),
+        ("11", "", "", "10 were expected undamaged"),
+        ("10", "1", "", "10 were expected undamaged"),
+        ("", "2", "", "10 were expected undamaged"),
+        ("3", "", "refused", "0 for refused goods"),
+        ("9", "", "mice", "one of short, over"),
+        ("lots", "", "", "whole number"),
+        ("1000001", "", "over", "whole number"),
+        ("", "", "", "units of at least one line"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_stays_in_its_field(
+    ledger: psycopg.Connection, received: str, damaged: str, reason: str, rule: str
+) -> None:
+    line_id, client = order(), person("associate")
+    name = f"{line_id}-0"
+    typed = {f"received-{name}": received, f"damaged-{name}": damaged, f"reason-{name}": reason}
+
+    answer = send(client, form(client, accept="typed") | typed)
+
+    page = text(answer)
+    assert answer.status_code == 422
+    assert rule in page
+    assert f'name="received-{name}" {LIMITS} value="{received}"' in page
+    assert receipts(ledger) == []
+
+
+def test_damaged_units_alone_leave_the_others_as_expected(ledger: psycopg.Connection) -> None:
+    line_id, client = order(), person("associate")
+    typed = {f"damaged-{line_id}-0": "2", f"reason-{line_id}-0": "damaged"}
+
+    send(client, form(client, accept="typed") | typed)
+
+    assert receipts(ledger)[0][:4] == (8, 2, 10, "damaged")
+
+
+def test_the_second_of_two_receivers_is_told_and_keeps_his_input(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id, client = order(), person("associate")
+    fields = form(client, accept="rest") | {
+        f"received-{line_id}-0": "10",
+        f"reason-{line_id}-0": "",
+    }
+    services.receive_shipment(purchase_order_line_id=line_id, delivered=Delivered(10), actor="bob")
+
+    answer = send(client, fields)
+
+    page = text(answer)
+    assert answer.status_code == 409
+    assert "0 are open now: bob has received 10" in page
+    assert "nothing open any more" in page
+    assert f'name="received-{line_id}-0"' in page
+    assert 'value="10" data-received' in page
+    assert len(receipts(ledger)) == 1
+
+
+def test_input_for_an_announced_delivery_that_is_gone_moves_to_its_line(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id, client = order(), person("associate")
+    shipment = services.ship_order_line(line_id=line_id, shipped_units=4)
+    fields = form(client, accept="typed") | {
+        f"received-{line_id}-{shipment}": "3",
+        f"reason-{line_id}-{shipment}": "short",
+    }
+    services.receive_shipment(shipment_line_id=shipment, delivered=Delivered(4), actor="bob")
+
+    answer = send(client, fields)
+
+    assert answer.status_code == 409
+    page = text(answer)
+    assert "is received already, 4 by bob" in page
+    assert f'name="received-{line_id}-0" {LIMITS} value="3"' in page
+
+
+def test_rows_that_no_page_showed_are_left_out(ledger: psycopg.Connection) -> None:
+    order()
+    client = person("associate")
+    odd = {"shown-9999999-0": "1", "expected-9999999-0": "1", "shown-x": "1", "shown-1-y": "2"}
+
+    assert send(client, form(client, accept="rest") | odd).status_code == 302
+    assert len(receipts(ledger)) == 1
+
+
+def test_a_receipt_is_corrected_on_the_page_by_its_receiver(ledger: psycopg.Connection) -> None:
+    order()
+    client, other = person("associate"), person("associate", "bob")
+    send(client, form(client, accept="rest"))
+    page = text(client.get("/receiving/order?ref=X-1"))
+    assert "<summary>Correct</summary>" in page
+    assert "<summary>Correct</summary>" not in text(other.get("/receiving/order?ref=X-1"))
+    fields = dict(re.findall(r'name="(receipt|shown_version)" value="([^"]+)"', page))
+    typed = {"received": "7", "damaged": "1", "reason": "miscounted"}
+
+    refused = other.post(
+        "/receiving/correct?ref=X-1", fields | typed | {"command_id": str(uuid4())}
+    )
+    done = client.post("/receiving/correct?ref=X-1", fields | typed | {"command_id": str(uuid4())})
+    again = client.post("/receiving/correct?ref=X-1", fields | typed | {"command_id": str(uuid4())})
+
+    assert (refused.status_code, done.status_code, again.status_code) == (422, 302, 409)
+    assert "only associate, who received it" in text(refused)
+    assert f'name="received" {LIMITS} required value="7"' in text(again)
+    assert receipts(ledger) == [(7, 1, 8, "miscounted", "associate")]
+
+
+def test_a_scanned_order_or_item_opens_its_order(ledger: psycopg.Connection) -> None:
+    order(due_on=date(2026, 1, 2))
+    order(order_ref="X-2", sku="T")
+    order(order_ref="X-3", sku="T")
+    client = person("associate")
+
+    assert client.get("/receiving/?q=X-1")["Location"] == "/receiving/order?ref=X-1"
+    assert client.get("/receiving/?q=S")["Location"] == "/receiving/order?ref=X-1"
+    both = text(client.get("/receiving/?q=T"))
+    assert ">X-2<" in both
+    assert ">X-3<" in both
+    assert "Nothing to come for none" in text(client.get("/receiving/?q=none"))
+    assert client.get("/receiving/?page=999999999999999999999").status_code == 200
+    assert "1 late" in text(client.get("/receiving/?location=L"))
+
+
+def test_the_list_of_the_dock_pages_through_every_order(ledger: psycopg.Connection) -> None:
+    for number in range(60):
+        order(order_ref=f"X-{number:02}")
+    client = person("associate")
+
+    first, second = text(client.get("/receiving/")), text(client.get("/receiving/?page=1"))
+
+    assert "60 orders to come, 50 on this page" in first
+    seen = re.findall(r">(X-\d\d)<", first) + re.findall(r">(X-\d\d)<", second)
+    assert sorted(seen) == [f"X-{number:02}" for number in range(60)]
+
+
+def test_drafts_and_unknown_orders_can_not_be_received(ledger: psycopg.Connection) -> None:
+    order(status="draft")
+    client = person("associate")
+
+    page = text(client.get("/receiving/order?ref=X-1"))
+    assert "1 line of this order is not sent yet" in page
+    assert client.get("/receiving/order?ref=none").status_code == 404
+    assert person("buyer").get("/receiving/").status_code == 403

@@ -1,0 +1,1 @@
+"""The orders desk: drafts to send, lines on their way, what is late, and the printed order."""

@@ -1,0 +1,107 @@
+"""What the page of an order may ask for, and what it says afterwards."""
+
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from webui.accounts.roles import ORDER_ODD_UNITS, REOPEN_ORDERS
+from webui.ledger.services import (
+    ServiceError,
+    cancel_order_units,
+    change_order_line,
+    confirm_order_line,
+    delete_order_line,
+    move_due_date,
+    restore_order_units,
+    send_order,
+    ship_order_line,
+)
+from webui.orders.forms import Form
+
+Command = Callable[[Form, dict[str, Any], Collection[str]], str]
+
+
+def _change(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
+    units = form.whole("units")
+    change_order_line(**line, ordered_units=units, odd_units_allowed=ORDER_ODD_UNITS in may)
+    return f"The line now asks for {units} units."
+
+
+def _delete(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
+    done = delete_order_line(**line)
+    return f"The line of {done['units']} units is deleted; the need is weighed again."
+
+
+def _confirm(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
+    units = form.whole("units", 0)
+    confirm_order_line(**line, confirmed_units=units, due_on=form.day_or_none("due_on"))
+    return f"Confirmed {units} units."
+
+
+def _cancel(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
+    return f"Cancelled {cancel_order_units(**line)} units; the line is closed."
+
+
+def _re_date(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
+    day = form.day_or_none("due_on")
+    if day is None:
+        field, rule = "due_on", "a day like 2026-11-21"
+        raise ServiceError(field, form.text("due_on"), rule)
+    move_due_date(**line, due_on=day)
+    return f"Due on {day}."
+
+
+def _restore(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
+    units = form.whole("units")
+    restore_order_units(**line, units=units, reopening_allowed=REOPEN_ORDERS in may)
+    return f"{units} units are on order again."
+
+
+def _ship(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
+    units = form.whole("units")
+    # Announcing goods changes no column of the line, so there is no version to compare.
+    ship_order_line(
+        line_id=line["line_id"],
+        shipped_units=units,
+        actor=form.actor,
+        command_id=form.command_id,
+    )
+    return f"{units} units are on their way."
+
+
+COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
+    {
+        "change": _change,
+        "delete": _delete,
+        "confirm": _confirm,
+        "cancel": _cancel,
+        "re_date": _re_date,
+        "restore": _restore,
+        "ship": _ship,
+    }
+)
+
+
+def act_on(ref: str, form: Form, may: Collection[str]) -> str:
+    """Do what the form asks to the order `ref` or one of its lines; what to tell the person."""
+    action = form.text("action")
+    if action == "send":
+        done = send_order(
+            order_ref=ref,
+            below_minimum_allowed=bool(form.text("below_minimum")),
+            shown_version=form.text("shown_version"),
+            actor=form.actor,
+            command_id=form.command_id,
+        )
+        return f"Sent {ref}: {done['lines']} lines, {done['units']} units."
+    command = COMMANDS.get(action)
+    if command is None:
+        field, rule = "action", f"one of send, {', '.join(COMMANDS)}"
+        raise ServiceError(field, action, rule)
+    line = {
+        "line_id": form.whole("line", most=2**53),
+        "shown_version": form.text("shown_version"),
+        "actor": form.actor,
+        "command_id": form.command_id,
+    }
+    return command(form, line, may)

@@ -1,0 +1,76 @@
+"""A purchase order as a supplier reads it: totals, and the CSV that his system takes in."""
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Final
+
+from webui.orders.selectors import Header, Line
+
+COLUMNS: Final = (
+    "order",
+    "ordered_on",
+    "supplier",
+    "ship_to",
+    "ship_to_name",
+    "line",
+    "sku",
+    "name",
+    "units",
+    "packs",
+    "pack_units",
+    "unit_cost",
+    "total",
+    "due_on",
+)
+# A spreadsheet takes a cell that begins like this for a formula.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+def safe_text(text: str) -> str:
+    """A text cell that no spreadsheet runs: a leading ' where it would be taken for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def decimal_text(minor: int) -> str:
+    """Minor units as a plain decimal number, which every program reads."""
+    sign = "-" if minor < 0 else ""
+    return f"{sign}{abs(minor) // 100}.{abs(minor) % 100:02d}"
+
+
+def total_minor(lines: Sequence[Line]) -> int:
+    """What all promised units cost."""
+    return sum(line.value_minor for line in lines)
+
+
+def csv_text(header: Header, lines: Sequence[Line]) -> str:
+    """The order as RFC 4180: one row a line, with the order's own data on each."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for line in lines:
+        writer.writerow(
+            [
+                safe_text(header.order_ref),
+                line.ordered_at.strftime("%Y-%m-%d"),
+                safe_text(header.supplier),
+                safe_text(line.location),
+                safe_text(header.location_name),
+                line.id,
+                safe_text(line.sku),
+                safe_text(line.name),
+                line.promised_units,
+                "" if line.packs is None else line.packs,
+                line.pack_units,
+                "" if line.cost_minor is None else decimal_text(line.cost_minor),
+                "" if line.cost_minor is None else decimal_text(line.value_minor),
+                "" if line.due_on is None else line.due_on.isoformat(),
+            ]
+        )
+    return out.getvalue()
+
+
+def file_name(order_ref: str) -> str:
+    """A file name that any system takes: letters, digits, - and _ of the order's reference."""
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in order_ref)
+    return f"{kept or 'order'}.csv"

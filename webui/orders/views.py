@@ -1,0 +1,219 @@
+"""The orders desk: what is to be sent, what is on its way, what is late, and each order whole."""
+
+from datetime import date
+from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
+from webui.desk import Refusal
+from webui.ledger.services import set_supplier_terms
+from webui.ledger.services.orders import version_of_drafts
+from webui.orders import selectors
+from webui.orders.commands import act_on
+from webui.orders.document import csv_text, file_name, total_minor
+from webui.orders.forms import Form, answer
+from webui.orders.selectors import Filters, Line
+from webui.page import render_page
+from webui.readmodel.selectors import locations, suppliers
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+LONGEST_REF = 200
+MOST_DIGITS = 18
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def orders(request: HttpRequest) -> HttpResponse:
+    """Orders by drawer, or the lines that are late."""
+    filters = _filters(request)
+    late = filters.view == "overdue"
+    rows: list[Any] = _late_rows(request, filters) if late else _order_rows(request, filters)
+    shown = rows[: selectors.PAGE_ROWS]
+    more = len(rows) > len(shown)
+    views = [
+        {"name": view, "count": _count(Filters(view, filters.location, filters.supplier))}
+        if view in {"draft", "overdue"}
+        else {"name": view, "count": None}
+        for view in selectors.VIEWS
+    ]
+    context = {
+        "filters": filters,
+        "views": views,
+        "rows": shown,
+        "total": _count(filters),
+        "most": selectors.MOST_COUNTED,
+        "next": urlencode(filters.as_query() | _cursor(shown[-1])) if more else "",
+        "is_later_page": "before" in request.GET or "after" in request.GET,
+        "first": urlencode(filters.as_query()),
+        "locations": locations(),
+        "suppliers": suppliers(),
+        "query": urlencode({n: v for n, v in filters.as_query().items() if n != "view"}),
+    }
+    return render_page(request, "orders/list.html", context)
+
+
+def _filters(request: HttpRequest) -> Filters:
+    view = request.GET.get("view", "open")
+    return Filters(
+        view if view in selectors.VIEWS else "open",
+        request.GET.get("location", "")[:24],
+        request.GET.get("supplier", "")[:64],
+        request.GET.get("q", "").strip()[:64],
+    )
+
+
+def _count(filters: Filters) -> int:
+    late = filters.view == "overdue"
+    return selectors.count_overdue(filters) if late else selectors.count_orders(filters)
+
+
+def _order_rows(request: HttpRequest, filters: Filters) -> list[selectors.OrderRow]:
+    text = request.GET.get("before", "")
+    return selectors.orders(filters, before=int(text) if _is_number(text) else None)
+
+
+def _late_rows(request: HttpRequest, filters: Filters) -> list[Line]:
+    day, _, number = request.GET.get("after", "").partition("~")
+    try:
+        after = (date.fromisoformat(day), int(number)) if _is_number(number) else None
+    except ValueError:
+        after = None
+    return selectors.overdue_lines(filters, after=after)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+
+
+def _cursor(last: selectors.OrderRow | Line) -> dict[str, str]:
+    if isinstance(last, Line):
+        return {"after": f"{last.due_on}~{last.id}"}
+    return {"before": str(last.last_id)}
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def order(request: HttpRequest) -> HttpResponse:
+    """One order: its lines, what has arrived, what may be done, and who did what."""
+    return _show(request, _ref(request), None)
+
+
+def _ref(request: HttpRequest) -> str:
+    return request.GET.get("ref", "")[:LONGEST_REF]
+
+
+def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpResponse:
+    head = selectors.header(ref)
+    if head is None:
+        context: dict[str, Any] = {"ref": ref, "refusal": refusal}
+        return render_page(request, "orders/none.html", context, status=404)
+    lines = selectors.order_lines(ref)
+    drafts = [line for line in lines if line.status == "draft"]
+    value = sum(line.value_minor for line in drafts)
+    shown = [{"recorded_at": line.recorded_at} for line in drafts]
+    refused_line = refusal.proposal if refusal else ""
+    here = any(str(line.id) == refused_line for line in lines)
+    context = {
+        "head": head,
+        "days": ", ".join(day["name"] for day in _week(head.order_days_mask) if day["is_on"]),
+        "week": _week(head.order_days_mask),
+        "lines": [
+            {
+                "line": line,
+                "command_id": uuid4(),
+                "refusal": refusal if str(line.id) == refused_line else None,
+            }
+            for line in lines
+        ],
+        "drafts": len(drafts),
+        "draft_minor": value,
+        "below_minimum": value < head.minimum_order_minor,
+        "drafts_version": version_of_drafts(shown),
+        "send_id": uuid4(),
+        "total_minor": total_minor(lines),
+        "history": selectors.history(ref),
+        "refusal": None if here else refusal,
+        "query": urlencode({"ref": ref}),
+    }
+    status = 200 if refusal is None else refusal.status
+    keys = sorted({line.inv_key for line in lines})[:200]
+    return render_page(request, "orders/order.html", context, live_keys=keys, status=status)
+
+
+def _week(mask: int) -> list[dict[str, Any]]:
+    return [{"name": day, "is_on": bool(mask >> bit & 1)} for bit, day in enumerate(DAYS)]
+
+
+@require_POST
+@requires(MANAGE_ORDERS)
+def act(request: HttpRequest) -> HttpResponse:
+    """Do one thing to a line or to the whole order, and come back to it."""
+    ref = _ref(request)
+    back = f"{reverse('order')}?{urlencode({'ref': ref})}"
+    may = abilities(request.user)
+
+    def do(form: Form) -> tuple[str, str]:
+        return act_on(ref, form, may), back
+
+    return answer(request, do, lambda refusal: _show(request, ref, refusal))
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def document(request: HttpRequest) -> HttpResponse:
+    """The order as a page to print and send."""
+    head, lines = _document(request)
+    context = {"head": head, "lines": lines, "total_minor": total_minor(lines)}
+    context["ordered_at"] = max(line.ordered_at for line in lines)
+    context["is_draft"] = any(line.status == "draft" for line in lines)
+    return render(request, "orders/document.html", context)
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def document_csv(request: HttpRequest) -> HttpResponse:
+    """The order as CSV."""
+    head, lines = _document(request)
+    response = HttpResponse(csv_text(head, lines), content_type="text/csv; charset=utf-8")
+    response["Cache-Control"] = "no-store"
+    response["Content-Disposition"] = f'attachment; filename="{file_name(head.order_ref)}"'
+    return response
+
+
+def _document(request: HttpRequest) -> tuple[selectors.Header, list[Line]]:
+    head = selectors.header(_ref(request))
+    if head is None:
+        message = "no such order"
+        raise Http404(message)
+    lines = [line for line in selectors.order_lines(head.order_ref) if line.promised_units > 0]
+    return head, lines or selectors.order_lines(head.order_ref)
+
+
+@require_POST
+@requires(MANAGE_ORDERS)
+def terms(request: HttpRequest) -> HttpResponse:
+    """Change the terms of the supplier of an order, and come back to the order."""
+    ref = _ref(request)
+    back = f"{reverse('order')}?{urlencode({'ref': ref})}"
+
+    def do(form: Form) -> tuple[str, str]:
+        mask = sum(1 << bit for bit, day in enumerate(DAYS) if form.text(f"day-{day}"))
+        moved = set_supplier_terms(
+            code=form.text("supplier"),
+            is_active=bool(form.text("is_active")),
+            minimum_order_minor=form.whole("minimum_order_minor", 0, 100_000_000_000),
+            order_days_mask=mask,
+            lead_time_centidays=form.whole("lead_time_centidays", 0, 100_000),
+            email=form.text("email"),
+            address=form.text("address"),
+            actor=form.actor,
+        )
+        return (f"Changed: {', '.join(moved).replace('_', ' ')}." if moved else "As before."), back
+
+    return answer(request, do, lambda refusal: _show(request, ref, refusal))

@@ -1,0 +1,139 @@
+"""From what was typed at the dock to receipts: one row a line, or a row an announced delivery."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from webui.ledger.services import Delivered, LineReceipt, ServiceError
+from webui.orders.forms import Form
+from webui.orders.selectors import Line
+from webui.receiving.selectors import Announced
+
+REASONS: Final = ("short", "over", "damaged", "refused", "wrong item")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the order as the dock expects it: announced goods, or simply what is open."""
+
+    line: Line
+    expected_units: int
+    shipment_id: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the row's fields are called."""
+        return f"{self.line.id}-{self.shipment_id or 0}"
+
+
+def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[Row]:
+    """Every delivery to expect: the announced ones of a line, else the line with its open units."""
+    of_line: dict[int, list[Announced]] = {}
+    for goods in announced:
+        of_line.setdefault(goods.line_id, []).append(goods)
+    rows: list[Row] = []
+    for line in lines:
+        if line.status == "draft":
+            continue
+        if line.id in of_line:
+            rows += [Row(line, goods.shipped_units, goods.id) for goods in of_line[line.id]]
+        elif line.open_units:
+            rows.append(Row(line, line.open_units))
+    return rows
+
+
+def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
+    """The rows that the form was made of, whatever has happened to the order since.
+
+    Only what a person has seen can be accepted as expected; a row that somebody else has received
+    in the meantime is refused by its open units.
+    """
+    known = {line.id: line for line in lines}
+    found = []
+    for field in form.fields:
+        if not field.startswith("shown-"):
+            continue
+        name = field.removeprefix("shown-")
+        line_id, _, shipment_id = name.partition("-")
+        if line_id.isdecimal() and shipment_id.isdecimal() and int(line_id) in known:
+            expected = form.whole(f"expected-{name}", 0)
+            found.append(Row(known[int(line_id)], expected, int(shipment_id) or None))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRow:
+    """A row with what somebody has typed into it before it was refused."""
+
+    row: Row
+    received: str = ""
+    damaged: str = ""
+    reason: str = ""
+
+
+def kept_rows(
+    rows: Iterable[Row], lines: Iterable[Line], typed: Mapping[str, str]
+) -> list[TypedRow]:
+    """The rows of now with the input of before; input of a row that is gone moves to its line."""
+    left = {
+        name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)
+        for name in typed
+        if name.startswith("shown-")
+    }
+    found = [TypedRow(row, *left.pop(row.name, ("", "", ""))) for row in rows]
+    of_line = {name.partition("-")[0]: words for name, words in left.items() if any(words)}
+    for number, kept in enumerate(found):
+        words = of_line.pop(str(kept.row.line.id), None)
+        if words and not (kept.received or kept.damaged or kept.reason):
+            found[number] = TypedRow(kept.row, *words)
+    gone = [line for line in lines if str(line.id) in of_line]
+    return found + [TypedRow(Row(line, line.open_units), *of_line[str(line.id)]) for line in gone]
+
+
+def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
+    return (
+        typed.get(f"received-{name}", ""),
+        typed.get(f"damaged-{name}", ""),
+        typed.get(f"reason-{name}", ""),
+    )
+
+
+def typed_receipts(rows: Iterable[Row], form: Form) -> list[LineReceipt]:
+    """What the form says has arrived; with `accept` rest, rows left empty arrived as expected.
+
+    A row whose units differ from what was expected needs a reason.
+    """
+    takes_rest = form.text("accept") == "rest"
+    found = []
+    for row in rows:
+        received = form.whole_or_none(f"received-{row.name}")
+        damaged = form.whole_or_none(f"damaged-{row.name}")
+        reason = form.text(f"reason-{row.name}")
+        if reason and reason not in REASONS:
+            field, rule = f"reason of {row.line.sku}", f"one of {', '.join(REASONS)}"
+            raise ServiceError(field, reason, rule)
+        if received is None and damaged is None and not reason:
+            if not takes_rest:
+                continue
+            received = row.expected_units
+        found.append(_receipt(row, received, damaged or 0, reason, form))
+    if not found:
+        field, rule = "received", "units of at least one line"
+        raise ServiceError(field, "", rule)
+    return found
+
+
+def _receipt(row: Row, received: int | None, damaged: int, reason: str, form: Form) -> LineReceipt:
+    if received is None:
+        received = 0 if reason == "refused" else max(0, row.expected_units - damaged)
+    if reason == "refused" and received + damaged:
+        field, rule = f"received of {row.line.sku}", "0 for refused goods: they are not received"
+        raise ServiceError(field, received + damaged, rule)
+    differs = damaged > 0 or received != row.expected_units
+    if differs and not reason:
+        field = f"reason of {row.line.sku}"
+        rule = f"a reason, because {row.expected_units} were expected undamaged"
+        raise ServiceError(field, f"{received} received, {damaged} damaged", rule)
+    shown = form.whole_or_none(f"shown-{row.name}")
+    delivered = Delivered(received, damaged, None, reason or None)
+    return LineReceipt(row.line.id, delivered, row.shipment_id, shown)

@@ -1,0 +1,153 @@
+"""The receiving desk: find the order, scan or type, accept the rest, see the report."""
+
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import RECEIVE, requires
+from webui.desk import Refusal
+from webui.ledger.services import Delivered, correct_receipt, receive_order
+from webui.orders.forms import Form, answer
+from webui.orders.selectors import header, order_lines
+from webui.page import render_page
+from webui.readmodel.selectors import locations
+from webui.receiving import selectors
+from webui.receiving.delivery import (
+    REASONS,
+    expected_rows,
+    kept_rows,
+    shown_rows,
+    typed_receipts,
+)
+
+LONGEST_REF = 200
+MOST_PAGES = 100
+MOST_DIGITS = 18
+
+
+@require_GET
+@requires(RECEIVE)
+def receiving(request: HttpRequest) -> HttpResponse:
+    """Orders that are still to come, the earliest due first; one that is named opens at once."""
+    location = request.GET.get("location", "")[:24]
+    text = request.GET.get("q", "").strip()[:LONGEST_REF]
+    page = _page(request)
+    rows = selectors.due_orders(location=location, text=text, skip=page * selectors.PAGE_ROWS)
+    if text and len(rows) == 1 and page == 0:
+        return HttpResponseRedirect(_order_url(rows[0].order_ref))
+    shown = rows[: selectors.PAGE_ROWS]
+    kept = {name: value for name, value in (("location", location), ("q", text)) if value}
+    more = len(rows) > len(shown) and page < MOST_PAGES
+    context = {
+        "rows": shown,
+        "location": location,
+        "text": text,
+        "locations": locations(),
+        "total": selectors.count_due(location=location, text=text),
+        "most": selectors.MOST_COUNTED,
+        "next": urlencode(kept | {"page": str(page + 1)}) if more else "",
+        "first": urlencode(kept) if page else "",
+        "page": page,
+    }
+    return render_page(request, "receiving/list.html", context)
+
+
+def _page(request: HttpRequest) -> int:
+    text = request.GET.get("page", "0")
+    is_number = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    return min(int(text), MOST_PAGES) if is_number else 0
+
+
+def _order_url(ref: str, report: list[int] | None = None) -> str:
+    query: dict[str, str] = {"ref": ref}
+    if report:
+        query["report"] = ",".join(map(str, report))
+    return f"{reverse('receiving-order')}?{urlencode(query)}"
+
+
+@require_GET
+@requires(RECEIVE)
+def order(request: HttpRequest) -> HttpResponse:
+    """One order at the dock: what to expect, what has arrived, and the report of a delivery."""
+    return _show(request, None)
+
+
+def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+    ref = request.GET.get("ref", "")[:LONGEST_REF]
+    head = header(ref)
+    if head is None:
+        return render_page(request, "receiving/none.html", {"ref": ref}, status=404)
+    lines = order_lines(ref)
+    received = selectors.receipts(ref)
+    wanted = set(request.GET.get("report", "").split(",")) if refusal is None else set[str]()
+    report = [receipt for receipt in received if str(receipt.id) in wanted]
+    refused_receipt = refusal.form.get("receipt", "") if refusal else ""
+    typed = {} if refusal is None else refusal.form
+    me = request.user.get_username()
+    context = {
+        "head": head,
+        "rows": kept_rows(expected_rows(lines, selectors.announced(ref)), lines, typed),
+        "drafts": sum(1 for line in lines if line.status == "draft"),
+        "report": report,
+        "report_open": sum(line.open_units for line in lines if line.status != "draft"),
+        "receipts": [
+            {
+                "receipt": receipt,
+                "is_mine": receipt.recorded_by == me and receipt.is_fresh,
+                "command_id": uuid4(),
+                "refusal": refusal if refused_receipt == str(receipt.id) else None,
+            }
+            for receipt in received
+        ],
+        "reasons": REASONS,
+        "command_id": uuid4(),
+        "refusal": None if refused_receipt else refusal,
+        "query": urlencode({"ref": ref}),
+    }
+    status = 200 if refusal is None else refusal.status
+    keys = sorted({line.inv_key for line in lines})[:200]
+    return render_page(request, "receiving/order.html", context, live_keys=keys, status=status)
+
+
+@require_POST
+@requires(RECEIVE)
+def receive(request: HttpRequest) -> HttpResponse:
+    """Receive what the form says, and show the report."""
+    ref = request.GET.get("ref", "")[:LONGEST_REF]
+
+    def do(form: Form) -> tuple[str, str]:
+        receipts = typed_receipts(shown_rows(form, order_lines(ref)), form)
+        ids = receive_order(receipts=receipts, actor=form.actor, command_id=form.command_id)
+        units = sum(r.delivered.received_units + r.delivered.damaged_units for r in receipts)
+        return f"Received {units} units in {len(ids)} lines.", _order_url(ref, ids)
+
+    return answer(request, do, lambda refusal: _show(request, refusal))
+
+
+@require_POST
+@requires(RECEIVE)
+def correct(request: HttpRequest) -> HttpResponse:
+    """Put one's own receipt right."""
+    ref = request.GET.get("ref", "")[:LONGEST_REF]
+
+    def do(form: Form) -> tuple[str, str]:
+        delivered = Delivered(
+            form.whole("received", 0), form.whole("damaged", 0), None, form.text("reason") or None
+        )
+        receipt_id = form.whole("receipt", most=2**53)
+        done = correct_receipt(
+            shipment_line_id=receipt_id,
+            delivered=delivered,
+            shown_version=form.text("shown_version"),
+            actor=form.actor,
+            command_id=form.command_id,
+        )
+        message = (
+            f"Corrected: {done['order_units']} units off the order, {done['open_units']} open."
+        )
+        return message, _order_url(ref)
+
+    return answer(request, do, lambda refusal: _show(request, refusal))

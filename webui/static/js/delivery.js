@@ -1,0 +1,39 @@
+// The dock with a scanner: each scan of an item adds one to its line. Without this script people
+// type the same numbers into the same fields.
+
+export function startDelivery() {
+  const form = document.querySelector("form[data-delivery]");
+  if (!form) return;
+  const strip = form.querySelector("[data-pick]");
+  const field = form.querySelector("[data-pick-field]");
+  const said = form.querySelector("[data-pick-said]");
+  strip.hidden = false;
+  field.focus();
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    // A scanner ends with Enter: that must never send the delivery.
+    event.preventDefault();
+    const sku = field.value.trim();
+    if (sku) said.textContent = add(form, sku);
+    field.select();
+  });
+}
+
+/** One more of `sku` in its first line that still misses units; the sentence that says so. */
+function add(form, sku) {
+  const rows = [...form.querySelectorAll("[data-sku]")].filter((row) => row.dataset.sku === sku);
+  if (!rows.length) return `${sku} is not on this order: put it aside and ask the buyer.`;
+  const inputs = rows.map((row) => row.querySelector("[data-received]"));
+  const missing = inputs.find((input, at) => units(input) < expected(rows[at]));
+  const input = missing ?? inputs[0];
+  input.value = String(units(input) + 1);
+  return `${sku}: ${input.value} of ${expected(input.closest("[data-sku]"))}.`;
+}
+
+function units(input) {
+  return Number(input.value || 0);
+}
+
+function expected(row) {
+  return Number(row.querySelector("[name^=expected-]").value);
+}
