@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bench.screen import Screen
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+LEAST_ITEMS = 4
 
 bench = typer.Typer(help="Measurements.", no_args_is_help=True)
 
@@ -74,3 +75,28 @@ def _screen() -> "Screen | None":
         return None
     url = read_runtime(home).services["web"].url or ""
     return Screen(url, PERSON, logins(home)[PERSON], chromium)
+
+
+@bench.command("policy")
+def bench_policy(
+    *,
+    seed: Annotated[int, typer.Option(help="Same seed, same items and demand.")] = 1,
+    items: Annotated[int, typer.Option(help="Items, a quarter of each class.")] = 100,
+    days: Annotated[int, typer.Option(help="Days of trade.")] = 364,
+    json: Json = False,
+) -> None:
+    """Judge replenishment rules by a year of trade: fill rate, stock, orders, waste, margin."""
+    if items < LEAST_ITEMS:
+        message = f"--items {items}: expected {LEAST_ITEMS} or more, one of each class"
+        raise StackError(message)
+    if days < 1:
+        message = f"--days {days}: expected 1 or more"
+        raise StackError(message)
+    from bench import policy  # noqa: PLC0415 -- late like the others
+
+    report = policy.run(seed=seed, number=items, days=days, progress=output.errors.print)
+    if json:
+        output.as_json(report.as_json())
+        return
+    for title, columns, rows in report.tables():
+        output.table(title, columns, rows)

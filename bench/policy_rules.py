@@ -1,0 +1,123 @@
+"""The policies that `inventory bench policy` compares: columns of an `item_location` row.
+
+What a planner types rests on a guess that is up to 30 % wrong and is never looked at again. What
+the fold computes starts from the same guess and learns.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from bench.policy_demand import INTERMITTENT, SLOW, Item
+from inventory.model.arithmetic import ceil_div
+from inventory.policies.lot_size import economic_order_units
+
+Columns = dict[str, Any]
+
+SERVICE_95: Final = 1_644_854
+MONDAY: Final = 1
+CYCLE_DAYS: Final = 14
+REVIEW_DAYS: Final = 7
+SPARE_DAYS: Final = 3
+ORDER_COST_MINOR: Final = 250
+HOLDING_PERMILLE: Final = 200  # of the cost, for a year on the shelf
+
+
+def span(item: Item, days: int) -> int:
+    """Units of some days by the planner's guess."""
+    return ceil_div(item.guess_micro * days, 1_000_000)
+
+
+def common(item: Item) -> Columns:
+    """Everything but the rule: what is known of item and supplier."""
+    return {
+        "status": "active",
+        "clock_mode": "live",
+        "trading_windows": 72,
+        "trading_from_window": 48,
+        "initial_rate_micro": item.guess_micro,
+        "lead_time_centidays": 100 * item.lead_days,
+        "lead_time_sd_centidays": item.lead_sd_centidays,
+        "cost_minor": item.cost_minor,
+        "pack_units": item.pack_units,
+        "supplier": "ACME",
+    }
+
+
+def _off(_item: Item) -> Columns:
+    return {"replenish_family": "off"}
+
+
+def _typed(item: Item) -> Columns:
+    point = span(item, item.lead_days + SPARE_DAYS)
+    return {
+        "replenish_family": "sS",
+        "reorder_point_units": point,
+        "order_up_to_units": point + max(1, span(item, CYCLE_DAYS)),
+    }
+
+
+def _par(item: Item) -> Columns:
+    return {
+        "replenish_family": "par",
+        "order_up_to_units": max(1, span(item, item.lead_days + REVIEW_DAYS)),
+    }
+
+
+def _learned(item: Item, family: str, **columns: object) -> Columns:
+    """Computed levels as domain.md 5.1 advises: the normal formula where it does not mislead."""
+    is_rare = item.kind in (SLOW, INTERMITTENT)
+    return {
+        "replenish_family": family,
+        "levels": "computed",
+        "demand_method": "tsb" if is_rare else "ewma",
+        "safety_method": "days" if is_rare else "service",
+        "safety_centidays": 100 * SPARE_DAYS,
+        "service_z_micro": SERVICE_95,
+        "cycle_centidays": 100 * CYCLE_DAYS,
+        **columns,
+    }
+
+
+def _lots(item: Item) -> Columns:
+    lot = economic_order_units(
+        demand_a_year_units=max(1, span(item, 365)),
+        order_cost_minor=ORDER_COST_MINOR,
+        holding_minor=max(1, ceil_div(item.cost_minor * HOLDING_PERMILLE, 1000)),
+    )
+    return _learned(item, "sQ", order_quantity_units=lot)
+
+
+def _min_max(item: Item) -> Columns:
+    return _learned(item, "sS")
+
+
+def _normal_for_all(item: Item) -> Columns:
+    return _learned(item, "sS", safety_method="service", demand_method="ewma")
+
+
+def _periodic(item: Item) -> Columns:
+    return _learned(item, "RS", order_days_mask=MONDAY, review_centidays=100 * REVIEW_DAYS)
+
+
+def _periodic_min_max(item: Item) -> Columns:
+    return _learned(item, "RsS", order_days_mask=MONDAY, review_centidays=100 * REVIEW_DAYS)
+
+
+def _cover(item: Item) -> Columns:
+    least = 100 * (item.lead_days + SPARE_DAYS)
+    return _learned(
+        item, "cover", min_cover_centidays=least, max_cover_centidays=least + 100 * CYCLE_DAYS
+    )
+
+
+RULES: Final[dict[str, Callable[[Item], Columns]]] = {
+    "none": _off,
+    "typed min/max": _typed,
+    "par, typed": _par,
+    "sQ": _lots,
+    "sS": _min_max,
+    "sS, normal formula": _normal_for_all,
+    "RS weekly": _periodic,
+    "RsS weekly": _periodic_min_max,
+    "cover": _cover,
+}
