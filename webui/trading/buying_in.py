@@ -59,6 +59,7 @@ def _write(tills: Tills, missing: list[tuple[Shop, int]]) -> None:
                     confirmed_units=units,
                     ordered_at=now,
                     due_on=now,
+                    is_closed=True,
                 )
                 for shop, units in missing
             ],

@@ -18,7 +18,7 @@ from webui.trading.scenarios import Scenario
 TICKS_PER_S: Final = 10
 WAVE_TICKS: Final = 60 * TICKS_PER_S
 OFFLINE_TICKS: Final = 45 * TICKS_PER_S
-SKEW: Final = 0.8
+SKEW: Final = 0.6
 LOSS_REASONS: Final = ("damage", "waste", "own_use", "found")
 AHEAD_S: Final = 400
 UNITS: Final = (1, 2, 3, 4)

@@ -135,7 +135,7 @@ class Resupply:
         confirmed = ordered
         if ordered > item.pack_units and random.randrange(1000) < supplier.short_permille:
             confirmed -= item.pack_units
-        days, promised = self._days(supplier), supplier.lead_days
+        days, promised = max(2, self._days(supplier)), supplier.lead_days
         self.orders += 1
         order = PastOrder(
             location=key.location,
@@ -146,12 +146,13 @@ class Resupply:
             confirmed_units=confirmed,
             ordered_at=self._at(number, 22),
             due_on=self._at(number + promised, 0),
+            is_closed=number + days < HISTORY_DAYS,
         )
         self._shelves[key.inv_key].on_order += confirmed
         self._ordered[number + 1].append(order)
         shipped = confirmed - (random.randrange(1000) < supplier.short_permille and confirmed > 1)
         damaged = int(shipped > 1 and random.randrange(1000) < supplier.damaged_permille)
-        self._deliveries[number + max(2, days)].append(_Delivery(order, shipped, damaged))
+        self._deliveries[number + days].append(_Delivery(order, shipped, damaged))
 
     def _days(self, supplier: Supplier) -> int:
         random = self._random

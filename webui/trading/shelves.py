@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from django.db import connection
 
-from webui.trading.catalogue import STORES, WAREHOUSES
+from webui.trading.catalogue import STORE_SHARES, STORES, WAREHOUSES, catalogue
 
 PHANTOM_PERMILLE: Final = 40
 SURPLUS_PERMILLE: Final = 8
@@ -74,8 +74,15 @@ class Shop:
 
 
 def shops_of_demo() -> list[Shop]:
-    """Every live store item with its price in force, in an order mixed by its key."""
-    return [Shop(*row) for row in rows(_SHOPS, [list(STORES)])]
+    """Every live store item with its price in force: best sellers of large stores first.
+
+    Items that are not the demo's come last, in an order mixed by their keys.
+    """
+    sellers = {item.sku: item.daily_units for item in catalogue(1)}
+    found = [Shop(*row) for row in rows(_SHOPS, [list(STORES)])]
+    return sorted(
+        found, key=lambda shop: -sellers.get(shop.sku, 0.0) * STORE_SHARES.get(shop.location, 1)
+    )
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ class PastOrder(NamedTuple):
     confirmed_units: int
     ordered_at: datetime
     due_on: datetime
+    is_closed: bool = False  # everything of it arrives, or is given up, within the history
 
 
 class PastReceipt(NamedTuple):
@@ -96,10 +97,11 @@ _KEYS = "location || '|' || sku, location, sku"
 _ORDERS = f"""
 INSERT INTO retail.purchase_order_line ({_KEY}, supplier, order_ref, status, ordered_units,
     confirmed_units, ordered_at, due_on, recorded_by)
-SELECT {_KEYS}, supplier, order_ref, 'confirmed', ordered, confirmed, ordered_at, due::date, %s
+SELECT {_KEYS}, supplier, order_ref, CASE WHEN is_closed THEN 'closed' ELSE 'confirmed' END,
+    ordered, confirmed, ordered_at, due::date, %s
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
-    %s::timestamptz[], %s::timestamptz[])
-    AS line (location, sku, supplier, order_ref, ordered, confirmed, ordered_at, due)
+    %s::timestamptz[], %s::timestamptz[], %s::boolean[])
+    AS line (location, sku, supplier, order_ref, ordered, confirmed, ordered_at, due, is_closed)
 """  # noqa: S608 -- literals of this module
 _RECEIPTS = f"""
 INSERT INTO retail.shipment_line ({_KEY}, leg, status, purchase_order_line_id, shipped_units,
