@@ -20,6 +20,7 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import read_runtime
 
 _TIMEOUT_S: Final = 60.0
+_CATCH_UP_S: Final = 180.0
 _ATTEMPTS: Final = 3
 PERSON: Final = "associate"
 # A shop's item with plenty on the shelf that nobody has sold lately: the demo's shoppers are busy.
@@ -65,6 +66,7 @@ def prove(home: Home) -> Proof:
         StackError: no number changed in time.
     """
     connect_django(home)
+    _await_present()
     url = read_runtime(home).services["web"].url or ""
     with httpx.Client(base_url=url, timeout=_TIMEOUT_S, follow_redirects=True) as browser:
         _log_in(browser, logins(home)[PERSON])
@@ -84,6 +86,23 @@ def _log_in(browser: httpx.Client, password: str) -> None:
     if answer.is_error or "sessionid" not in browser.cookies:
         message = f"login as {PERSON} at {browser.base_url} gave {answer.status_code}"
         raise StackError(message, repair="inventory logs web")
+
+
+def _await_present() -> None:
+    """Wait until the read model has left the past behind: until then every number still moves."""
+    from django.db import connection  # noqa: PLC0415 -- Django is set up by now
+
+    deadline = time.monotonic() + _CATCH_UP_S
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+        now_us = cursor.fetchone()[0]
+        while time.monotonic() < deadline:
+            cursor.execute("SELECT coalesce(min(commit_us), 0) FROM read_model.heartbeat")
+            if cursor.fetchone()[0] >= now_us:
+                return
+            time.sleep(0.2)
+    message = f"the read model is still in the past after {_CATCH_UP_S:.0f} s"
+    raise StackError(message, repair="inventory status")
 
 
 def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
