@@ -1,0 +1,80 @@
+"""Sales views for analysts, over the states that a recomputation leaves.
+
+Each function takes the bytes of one state, as the column `state` of a run's `states.parquet` holds
+them, and gives plain tuples: so they fit `flatMap` of PySpark, a loop, and a test alike. A state
+keeps today and the three days before (docs/domain.md 3.2), so no row here reaches further back; the
+read model and the facts do.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from analytics.backfill.run import RUN_MANIFEST
+from analytics.engines.results import STATES
+from cdc.contracts.state import decode_state
+from inventory.views import SPANS, hop, last_hop_end_us, sessions
+from inventory.windows import horizon_us
+
+WINDOW_COLUMNS: Final = [
+    "inv_key",
+    "start_us",
+    "sold_units",
+    "returned_units",
+    "sale_lines",
+    "return_lines",
+    "revenue_minor",
+    "late_lines",
+    "window_revision",
+]
+SESSION_COLUMNS: Final = ["inv_key", "start_us", "end_us", "units", "windows"]
+HOP_COLUMNS: Final = ["inv_key", "span", "start_us", "end_us", "units", "covered_from_us"]
+
+
+def state_files(run: Path) -> list[str]:
+    """The `states.parquet` of each finished unit of a run; orphans of killed attempts are not."""
+    lines = (run / RUN_MANIFEST).read_text("utf-8").splitlines()
+    return [str(Path(json.loads(line)["directory"]) / f"{STATES}.parquet") for line in lines]
+
+
+def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:
+    """The retained windows with a line, oldest first: `WINDOW_COLUMNS`."""
+    found = decode_state(bytes(state))
+    for start_us in sorted(found.windows):
+        row = found.windows[start_us]
+        if row.had_line:
+            yield (
+                found.inv_key,
+                start_us,
+                row.sold_units,
+                row.returned_units,
+                row.sale_lines,
+                row.return_lines,
+                row.revenue_minor,
+                row.late_lines,
+                row.window_revision,
+            )
+
+
+def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
+    """The selling sessions of the retained days, oldest first: `SESSION_COLUMNS`."""
+    found = decode_state(bytes(state))
+    for one in sessions({at: row.sold_units for at, row in found.windows.items()}):
+        yield found.inv_key, one.start_us, one.end_us, one.units, one.windows
+
+
+def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
+    """The newest hop of each span as of the key's stream time: `HOP_COLUMNS`.
+
+    A span that begins before `covered_from_us` counts only from there.
+    """
+    found = decode_state(bytes(state))
+    now_us = found.stream_time_us
+    if now_us is None:
+        return
+    sold = {at: row.sold_units for at, row in found.windows.items()}
+    oldest_us = horizon_us(now_us) or 0
+    for name, span_us in SPANS:
+        one = hop(sold, span_us=span_us, end_us=last_hop_end_us(now_us), now_us=now_us)
+        yield found.inv_key, name, one.start_us, one.end_us, one.units, oldest_us
