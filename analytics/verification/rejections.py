@@ -3,6 +3,7 @@
 A rejected insert leaves its row out; a rejected update or delete leaves the row's last applied
 image in force (docs/domain.md 11.2). Only reasons that a committed row can meet count here: a
 forged or broken record says nothing about a row of the same id, and neither does a second delivery.
+A record that was sent again counts by what became of the replay.
 """
 
 import json
@@ -17,9 +18,11 @@ from inventory.model.record import Record
 
 _BY_CONTENT: Final = frozenset({"limit", "count_beyond_horizon", "overflow"})
 _SELECT: Final = """
-SELECT key, value, "offset", reason FROM read_model.rejected
-WHERE %(location)s::text IS NULL
-   OR key IS NULL OR position(convert_to(%(location)s || '|', 'UTF8') IN key) = 1
+SELECT key, value, "offset", reason FROM read_model.rejected r
+WHERE (%(location)s::text IS NULL
+       OR key IS NULL OR position(convert_to(%(location)s || '|', 'UTF8') IN key) = 1)
+  AND NOT EXISTS (SELECT FROM app.rejected_mark m
+                  WHERE m.record_id = r.id AND m.action = 'replayed')
 ORDER BY partition, "offset"
 """
 

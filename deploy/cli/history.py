@@ -1,4 +1,4 @@
-"""Verbs about history: verify, explain, backfill, rejected, fold."""
+"""Verbs about history: verify, explain, backfill, fold."""
 
 import sys
 from typing import Annotated, Any, NoReturn, Protocol
@@ -6,7 +6,6 @@ from typing import Annotated, Any, NoReturn, Protocol
 import typer
 
 from deploy import output
-from deploy.cli import records
 from deploy.errors import StackError
 from deploy.stack.runtime import load_environment
 
@@ -16,7 +15,6 @@ Master = Annotated[str | None, typer.Option(help="Spark master; local cores by d
 Location = Annotated[str | None, typer.Option(help="One location only.")]
 
 backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
-rejected = typer.Typer(help="Records that no rule accepts.", no_args_is_help=True)
 
 
 class Report(Protocol):
@@ -34,8 +32,7 @@ def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
     for verb in (verify, explain, fold):
         app.command()(verb)
-    for name, group in (("backfill", backfill), ("rejected", rejected)):
-        app.add_typer(group, name=name)
+    app.add_typer(backfill, name="backfill")
 
 
 def verify(*, location: Location = None, timeout: float = 120.0, json: Json = False) -> None:
@@ -138,31 +135,6 @@ def _check_engine(engine: str) -> None:
 
 def _units(done: int, planned: int, name: str) -> None:
     output.errors.print(f"{done} of {planned} units: {name}")
-
-
-@rejected.command("list")
-def rejected_list(
-    *,
-    limit: Annotated[int, typer.Option(help="Newest first, so many.")] = 50,
-    json: Json = False,
-) -> None:
-    """List records that no rule accepts, newest first."""
-    rows = records.newest(load_environment(), limit)
-    if json:
-        output.as_json(rows)
-    else:
-        columns = ("id", "seen_at", "reason", "stage", "detail")
-        output.table(
-            f"{len(rows)} rejected", columns, [[row[name] for name in columns] for row in rows]
-        )
-
-
-@rejected.command("show")
-def rejected_show(
-    identity: Annotated[str, typer.Argument(metavar="ID", help="generation-partition-offset")],
-) -> None:
-    """Show one rejected record with its key, its bytes and its position, as JSON."""
-    output.as_json(records.one(load_environment(), identity))
 
 
 def fold(

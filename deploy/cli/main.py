@@ -12,7 +12,7 @@ from typing import Final
 import typer
 from pydantic import ValidationError
 
-from deploy.cli import bench, history, stack, trading
+from deploy.cli import bench, history, records, stack, trading
 from deploy.errors import StackError
 from deploy.variables import refuse_unknown
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings=_CONTEXT,
     pretty_exceptions_enable=False,
 )
-for group in (stack, trading, history, bench):
+for group in (stack, trading, history, records, bench):
     group.register(app)
 
 
@@ -61,6 +61,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("analytics.kafka", "TopicUnreadable"),
         ("cdc.capture.client", "CaptureError"),
         ("psycopg", "OperationalError"),
+        ("confluent_kafka", "KafkaException"),
         ("analytics.archive.manifest", "BrokenArchive"),
         ("analytics.verification.late", "LateUnexplained"),
     ):

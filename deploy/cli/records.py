@@ -1,32 +1,115 @@
-"""Reads rejected records for the command line."""
+"""Verbs about rejected records: list, show, dismiss, replay."""
 
 import base64
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import asdict
+from getpass import getuser
+from typing import Annotated, Any, Final
 
 import psycopg
+import typer
 from psycopg.rows import dict_row
 
+from deploy import output
 from deploy.errors import StackError
+from deploy.stack.django import connect_django
+from deploy.stack.runtime import load_environment
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="generation-partition-offset")]
+Reason = Annotated[str, typer.Option(help="Why; it is kept with the record.")]
 
 _COLUMNS: Final = (
-    'id, generation, partition, "offset", reason, stage, detail, logic_revision, commit_us, seen_at'
+    'r.id, generation, partition, "offset", r.reason, stage, detail, logic_revision, commit_us,'
+    " seen_at, m.action AS settled, m.reason AS settled_because, m.actor AS settled_by"
 )
-_NEWEST: Final = f"SELECT {_COLUMNS} FROM read_model.rejected ORDER BY seen_at DESC, id LIMIT %s"  # noqa: S608 -- a constant
-_ONE: Final = f"SELECT {_COLUMNS}, key, value FROM read_model.rejected WHERE id = %s"  # noqa: S608 -- a constant
+_FROM: Final = "read_model.rejected r LEFT JOIN app.rejected_mark m ON m.record_id = r.id"
+_NEWEST: Final = f"""
+SELECT {_COLUMNS} FROM {_FROM} WHERE NOT %(open)s OR m.record_id IS NULL
+ORDER BY seen_at DESC, r.id LIMIT %(limit)s
+"""  # noqa: S608 -- constants
+_ONE: Final = f"SELECT {_COLUMNS}, key, value FROM {_FROM} WHERE r.id = %(id)s"  # noqa: S608 -- constants
+_WARNING: Final = """\
+A replay is counted as if it had never been counted. Where ledger and workers agree already, the
+record was taken once, and sending it again counts it twice: dismiss it instead. Afterwards run
+`inventory verify`. Nothing was sent; add --yes to send."""
+
+rejected = typer.Typer(help="Records that no rule accepts.", no_args_is_help=True)
 
 
-def newest(environment: Mapping[str, str], limit: int) -> list[dict[str, Any]]:
-    """The newest rejected records."""
+def register(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.add_typer(rejected, name="rejected")
+
+
+@rejected.command("list")
+def rejected_list(
+    *,
+    limit: Annotated[int, typer.Option(help="Newest first, so many.")] = 50,
+    still_open: Annotated[bool, typer.Option("--open", help="Only unsettled ones.")] = False,
+    json: Json = False,
+) -> None:
+    """List records that no rule accepts, newest first."""
     if limit < 1:
         message = f"--limit {limit}: expected 1 or more"
         raise StackError(message)
-    return _rows(environment, _NEWEST, limit)
+    rows = _rows(load_environment(), _NEWEST, {"limit": limit, "open": still_open})
+    if json:
+        output.as_json(rows)
+    else:
+        columns = ("id", "seen_at", "reason", "stage", "detail", "settled")
+        shown = [[row[name] for name in columns] for row in rows]
+        output.table(f"{len(rows)} rejected", columns, shown)
 
 
-def one(environment: Mapping[str, str], identity: str) -> dict[str, Any]:
+@rejected.command("show")
+def rejected_show(
+    identity: Annotated[str, typer.Argument(metavar="ID", help="generation-partition-offset")],
+) -> None:
+    """Show one rejected record with its key, its bytes and its position, as JSON."""
+    output.as_json(_one(load_environment(), identity))
+
+
+@rejected.command("dismiss")
+def rejected_dismiss(ids: Ids, *, reason: Reason) -> None:
+    """Settle records without effect: somebody has looked, and they stay out."""
+    connect_django()
+    from webui.ledger.services.tasks import dismiss_rejected  # noqa: PLC0415 -- needs Django set up
+
+    for identity in ids:
+        dismiss_rejected(record_id=identity, reason=reason, actor=getuser())
+        output.console.print(f"dismissed {identity}")
+
+
+@rejected.command("replay")
+def rejected_replay(
+    ids: Ids,
+    *,
+    reason: Reason,
+    yes: Annotated[bool, typer.Option("--yes", help="Really send them.")] = False,
+    json: Json = False,
+) -> None:
+    """Show records beside Postgres and the workers, and with --yes send them again."""
+    connect_django()
+    from webui.system import replay as replays  # noqa: PLC0415 -- needs Django set up
+
+    found = [replays.look(identity) for identity in ids]
+    if json:
+        output.as_json([asdict(look) for look in found])
+    else:
+        columns = ("id", "reason", "inv_key", "op", "row", "ledger_units", "level_units", "settled")
+        shown = [[getattr(look, name) for name in columns] for look in found]
+        output.table("rejected beside the ledger", columns, shown)
+    if not yes:
+        output.errors.print(_WARNING)
+        raise typer.Exit(1)
+    for identity in replays.replay(ids, reason=reason, actor=getuser()):
+        output.errors.print(f"sent again {identity}")
+
+
+def _one(environment: Mapping[str, str], identity: str) -> dict[str, Any]:
     """One record with key and value, as text where they are text and as base64 always."""
-    rows = _rows(environment, _ONE, identity)
+    rows = _rows(environment, _ONE, {"id": identity})
     if not rows:
         message = f"no rejected record {identity!r}: expected an id of `inventory rejected list`"
         raise StackError(message)
@@ -39,7 +122,9 @@ def one(environment: Mapping[str, str], identity: str) -> dict[str, Any]:
     return row
 
 
-def _rows(environment: Mapping[str, str], statement: str, value: object) -> list[dict[str, Any]]:
+def _rows(
+    environment: Mapping[str, str], statement: str, values: Mapping[str, object]
+) -> list[dict[str, Any]]:
     url = environment["INVENTORY_READ_DATABASE_URL"]
     with psycopg.connect(url, connect_timeout=5, row_factory=dict_row) as connection:
-        return connection.execute(statement, (value,)).fetchall()
+        return connection.execute(statement, values).fetchall()

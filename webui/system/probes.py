@@ -27,6 +27,7 @@ PROBE_S: Final = 3.0
 FRESH_US: Final = 3_000_000
 OFFLINE_US: Final = 60_000_000
 LAG_MOST: Final = 1_000
+BY_RULE_US: Final = 15_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,13 @@ class _Slot:
 class _Service:
     service: str
     pid: int
+    age_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Automation:
+    pid: int
+    detail: dict[str, int]
     age_us: int
 
 
@@ -206,6 +214,26 @@ def _sink_lag() -> str:
     return f"{units_text(max(0, behind))} records"
 
 
+def automation() -> Link:
+    """What the system does by rule: when it last lived, and what its last round changed."""
+    found = select_one(
+        """SELECT pid, detail,
+                  (extract(epoch FROM clock_timestamp() - at) * 1000000)::bigint AS age_us
+           FROM read_model.service_heartbeat WHERE service = 'automation'""",
+        {},
+        _Automation,
+    )
+    if found is None:
+        return Link("By rule", DOWN, "the automation has never run")
+    details = [
+        (name.rpartition(".")[2].replace("_", " "), f"{units_text(changed)} changed")
+        for name, changed in found.detail.items()
+    ]
+    # Its slowest job takes seconds, so a beat may be that old.
+    state = OK if found.age_us <= BY_RULE_US else state_of_age(found.age_us)
+    return Link("By rule", state, "approvals, prices, tasks, scorecard", found.age_us, "", details)
+
+
 def screen() -> Link:
     """The live feed of this web process."""
     as_of_us = HUB.as_of_us()
@@ -247,4 +275,5 @@ _PROBES: Final[tuple[tuple[str, Callable[[], Link]], ...]] = (
     ("Workers", workers),
     ("Read model", read_model),
     ("Screen", screen),
+    ("By rule", automation),
 )

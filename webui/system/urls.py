@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from webui.system import views
+from webui.system import demand, rejected, views
 
 urlpatterns = [
     path("system/", views.system, name="system"),
-    path("system/rejected/<str:record_id>", views.rejected, name="rejected"),
+    path("system/rejected/<str:record_id>", rejected.rejected, name="rejected"),
+    path("system/rejected/<str:record_id>/settle", rejected.settle, name="rejected-settle"),
+    path("system/demand/", demand.demand, name="demand"),
     path("livez", views.livez, name="livez"),
     path("readyz", views.readyz, name="readyz"),
 ]

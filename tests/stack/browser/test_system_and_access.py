@@ -77,8 +77,8 @@ def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> No
     page = doors.log_in("operator").open("/system/")
 
     names = page.locator(".chain h3")
-    expect(names).to_have_count(6)
-    expect(page.locator(".chain .state.ok")).to_have_count(6, timeout=3 * DEADLINE_MS)
+    expect(names).to_have_count(7)
+    expect(page.locator(".chain .state.ok")).to_have_count(7, timeout=3 * DEADLINE_MS)
     assert [text.split()[0] for text in names.all_inner_texts()] == [
         "Postgres",
         "Debezium",
@@ -86,6 +86,7 @@ def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> No
         "Workers",
         "Read",
         "Screen",
+        "By",
     ]
 
 

@@ -1,0 +1,57 @@
+"""A rejected record that is sent again: the same change, committed now."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cdc.contracts.decode import decode
+from cdc.contracts.envelope import Malformed
+from cdc.contracts.replays import sent_again
+from inventory.dedupe import HORIZON_US, Admission, Ring
+from inventory.model.record import Record
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "stock_count.c.json"
+
+
+def golden() -> tuple[bytes, bytes]:
+    record = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    return record["key"].encode(), record["value"].encode()
+
+
+def decoded(value: bytes, offset: int) -> Record:
+    return decode(golden()[0], value, offset=offset)
+
+
+def test_only_the_commit_time_of_a_replay_is_new() -> None:
+    _, value = golden()
+    original = decoded(value, 1)
+
+    again = decoded(sent_again(value, original.commit_us + 7), 1)
+
+    assert again.commit_us == original.commit_us + 7
+    for name in ("key", "table", "op", "before", "after", "lsn"):
+        assert getattr(again, name) == getattr(original, name)
+
+
+def test_the_ring_takes_a_replay_once_where_it_refused_the_same_bytes() -> None:
+    _, value = golden()
+    original = decoded(value, 1)
+    ring = Ring()
+    now = original.commit_us + 3 * HORIZON_US
+    newer = json.loads(value)
+    newer["source"] |= {"ts_us": now, "lsn": original.lsn + 1}
+    newer["after"]["id"] = 9
+    assert ring.fresh(decoded(json.dumps(newer).encode(), 2)) is Admission.NEW
+    assert ring.fresh(original) is Admission.BEFORE_DEDUPE_HORIZON
+
+    again = sent_again(value, now + 1)
+
+    assert ring.fresh(decoded(again, 3)) is Admission.NEW
+    assert ring.fresh(decoded(again, 4)) is Admission.RESENT
+
+
+@pytest.mark.parametrize("broken", [b"", b"{}", b"[1]", b"\xff"])
+def test_what_is_no_envelope_is_not_sent_again(broken: bytes) -> None:
+    with pytest.raises(Malformed):
+        sent_again(broken, 1)

@@ -1,0 +1,239 @@
+"""Rejected records beside the ledger and a word on them; what is known of demand."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import psycopg
+import pytest
+from django.test.utils import setup_test_environment, teardown_test_environment
+
+from analytics.verification.rejections import read_rejections
+from inventory.demand_health import is_intermittent
+from inventory.model.arithmetic import DAY_US
+from inventory.model.state import Demand
+from tests.ledger.inbox import NOON, NOON_US, emptied, level, put, rejected, state
+from tests.ledger.pages import form, person
+from tests.ledger.postgres import Server
+from tests.ledger.rows import write
+from webui.ledger.services import ServiceError
+from webui.ledger.services.tasks import mark_replayed
+from webui.readmodel import demand_selectors as demand
+from webui.readmodel.rejected_selectors import newest, waiting
+from webui.system.replay import WHAT_TO_DO, look, replay
+
+ENVELOPE = (
+    b'{"op":"c","before":null,"after":{"id":%d},"source":{"table":"sale_line","lsn":1,"ts_us":2}}'
+)
+
+
+@pytest.fixture
+def inbox(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
+    """The ledger with an empty inbox; what templates were given can be seen."""
+    setup_test_environment()
+    yield emptied(ledger)
+    teardown_test_environment()
+
+
+def lost(inbox: psycopg.Connection, **changes: object) -> str:
+    """A record that was refused because it came again too late."""
+    row = write(inbox, "sale_line", recorded_at=NOON)
+    return rejected(
+        inbox, **{"reason": "before_dedupe_horizon", "value": ENVELOPE % row, **changes}
+    )
+
+
+def test_a_record_is_shown_beside_its_row_and_both_stocks(inbox: psycopg.Connection) -> None:
+    record = lost(inbox)
+    write(inbox, "stock_count", units=10, occurred_at=NOON - timedelta(days=1), recorded_at=NOON)
+    level(inbox, state(stock={"on_hand_units": 10}))
+
+    found = look(record)
+
+    assert found.row.endswith("is there, under L|S")
+    assert (found.table, found.op) == ("sale_line", "c")
+    assert (found.ledger_units, found.level_units, found.agrees) == (9, 10, False)
+    assert found.can_replay
+    level(inbox, state(stock={"on_hand_units": 9}))
+    assert look(record).agrees
+
+
+@pytest.mark.parametrize(
+    ("value", "row"),
+    [
+        (b"not json", "not JSON"),
+        (ENVELOPE % 999, "sale_line 999 is not there any more"),
+        (ENVELOPE.replace(b"sale_line", b"pg_class") % 1, "no row of a captured table"),
+        (None, "tombstone"),
+    ],
+)
+def test_whatever_came_can_be_looked_at(
+    inbox: psycopg.Connection, value: bytes | None, row: str
+) -> None:
+    assert row in look(rejected(inbox, value=value, key=None)).row
+
+
+def test_the_operator_dismisses_with_a_reason(inbox: psycopg.Connection) -> None:
+    record = lost(inbox)
+    client = person("operator")
+    address = f"/system/rejected/{record}/settle"
+    assert b"Send again" in client.get(f"/system/rejected/{record}").content
+
+    refused = client.post(address, form(record, 0, action="dismiss", reason=" "))
+    assert refused.status_code == 422
+    done = client.post(address, form(record, 0, action="dismiss", reason="seen twice"), follow=True)
+
+    assert b"Dismissed by operator" in done.content
+    assert b"Send again" not in done.content
+    again = client.post(address, form(record, 0, action="dismiss", reason="other"))
+    assert again.status_code == 409
+    assert b"dismissed by operator" in again.content
+
+
+def test_analysts_look_and_others_do_not(inbox: psycopg.Connection) -> None:
+    record = lost(inbox)
+    analyst, buyer = person("analyst"), person("buyer")
+    page = analyst.get(f"/system/rejected/{record}")
+    assert b"needs the role <b>operator" in page.content
+    assert analyst.post(f"/system/rejected/{record}/settle", form(record, 0)).status_code == 403
+    assert buyer.get(f"/system/rejected/{record}").status_code == 403
+
+
+@pytest.mark.parametrize("reason", sorted(WHAT_TO_DO))
+def test_what_a_replay_cannot_help_is_not_sent(inbox: psycopg.Connection, reason: str) -> None:
+    record = rejected(inbox, reason=reason)
+
+    with pytest.raises(ServiceError, match=WHAT_TO_DO[reason]):
+        replay([record], reason="try", actor="op")
+
+    assert inbox.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
+    assert not look(record).can_replay
+
+
+def test_settled_records_leave_the_list_and_stay_findable(inbox: psycopg.Connection) -> None:
+    first = rejected(inbox)
+    rejected(inbox, id="1-0-8", reason="malformed")
+    assert waiting() == "2"
+    mark_replayed(record_id=first, reason="lost", actor="op")
+
+    assert [record.id for record in newest("", settled=False)] == ["1-0-8"]
+    assert len(newest("", settled=True)) == 2
+    assert [record.id for record in newest("limit", settled=True)] == [first]
+    assert waiting() == "1"
+
+
+def test_a_replayed_record_counts_by_what_became_of_the_replay(
+    inbox: psycopg.Connection, server: Server, database: str
+) -> None:
+    row = write(inbox, "stock_adjustment", recorded_at=NOON)
+    image = b'"id":%d,"recorded_at":"2026-03-02T12:00:00.000000Z"' % row
+    value = ENVELOPE.replace(b"sale_line", b"stock_adjustment").replace(b'"id":%d', image)
+    record = rejected(inbox, reason="overflow", value=value)
+    with psycopg.connect(server.url("app_ro", database)) as reader:
+        assert read_rejections(reader, "L").excluded == (("stock_adjustment", row),)
+        put(inbox, "app.rejected_mark", record_id=record, action="replayed", reason="now fits")
+        assert read_rejections(reader, "L").excluded == ()
+
+
+def learnt(days: int, rate: int | None, mad: int | None) -> Demand:
+    return Demand(begun=True, observed_days=days, rate_micro=rate, mad_micro=mad)
+
+
+def test_keys_are_counted_by_what_is_known_of_them(inbox: psycopg.Connection) -> None:
+    cases = [
+        learnt(0, None, None),
+        learnt(0, 5, 2),
+        learnt(6, 10, 5),
+        learnt(7, 10, 6),
+        learnt(13, 10, 10),
+        learnt(14, 10, 11),
+        learnt(20, 0, 0),
+    ]
+    for sku, case in enumerate(cases):
+        write(
+            inbox,
+            "item_location",
+            sku=str(sku),
+            recorded_at=NOON,
+            replenish_family="cover",
+            levels="computed",
+        )
+        level(inbox, state(sku=str(sku), demand=case))
+
+    found = demand.known("")
+
+    assert found == demand.Known(
+        keys=7,
+        unknown=1,
+        guessed=1,
+        under_a_week=1,
+        under_two_weeks=2,
+        learnt=2,
+        uninformed=1,
+        close=2,
+        rough=2,
+        wild=1,
+    )
+    assert demand.known("ELSEWHERE") == demand.Known(*(0,) * 10)
+
+
+def sold_on(inbox: psycopg.Connection, sku: str, days: tuple[int, ...]) -> None:
+    for day in days:
+        put(
+            inbox,
+            "read_model.sales_window",
+            inv_key=f"L|{sku}",
+            start_us=NOON_US - day * DAY_US,
+            sold_units=1,
+            returned_units=0,
+            sale_lines=1,
+            return_lines=0,
+            revenue_minor=1,
+            late_lines=0,
+            window_revision=0,
+            partition=0,
+            offset=1,
+        )
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        (0,),
+        (0, 1),
+        (0, 2),
+        (0, 1, 2, 4),  # 4 days over 3 gaps: 1.33
+        tuple(range(17)),
+        (*range(1, 25), 26),
+        (*range(8), 9, *range(11, 27)),
+    ],
+)
+def test_a_hint_follows_the_rule(inbox: psycopg.Connection, days: tuple[int, ...]) -> None:
+    for sku, method in (("E", "ewma"), ("T", "tsb")):
+        write(inbox, "item_location", sku=sku, recorded_at=NOON, demand_method=method)
+        sold_on(inbox, sku, days)
+    has_gaps = is_intermittent(len(days), min(days), max(days))
+
+    found = {hint.sku for hint in demand.hints("", NOON_US)}
+
+    if len(days) == 1:
+        assert found == set()
+    else:
+        assert found == ({"E"} if has_gaps else {"T"})
+        counted = demand.gaps("L", NOON_US)
+        assert counted is not None
+        assert counted.selling == 2
+        assert counted.intermittent == (2 if has_gaps else 0)
+
+
+def test_a_gap_of_132_hundredths_is_one() -> None:
+    assert is_intermittent(26, 0, 33)
+    assert not is_intermittent(26, 0, 32)
+    assert not is_intermittent(1, 0, 0)
+
+
+def test_the_demand_page_tells_it(inbox: psycopg.Connection) -> None:
+    write(inbox, "item_location", recorded_at=NOON)
+    level(inbox, state(demand=learnt(20, 10, 2)))
+    page = person("buyer").get("/system/demand/?location=L")
+    assert page.status_code == 200
+    assert b"14 days or more" in page.content

@@ -1,0 +1,28 @@
+"""Demand health: how much is known of the demand that orders rest on, and where it misleads."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from cdc.contracts.times import us_of
+from webui.accounts.roles import SEE, requires
+from webui.ledger.services.transactions import database_now
+from webui.page import render_page
+from webui.readmodel import demand_selectors
+from webui.readmodel.selectors import locations
+
+
+@require_GET
+@requires(SEE)
+def demand(request: HttpRequest) -> HttpResponse:
+    """Keys by what is known of their demand, and those that another method would learn better."""
+    location = request.GET.get("location", "")[:24]
+    now_us = us_of(database_now())
+    context = {
+        "known": demand_selectors.known(location),
+        "gaps": demand_selectors.gaps(location, now_us),
+        "hints": demand_selectors.hints(location, now_us),
+        "location": location,
+        "locations": locations(),
+        "days": demand_selectors.DAYS,
+    }
+    return render_page(request, "system/demand.html", context)
