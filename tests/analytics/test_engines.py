@@ -42,6 +42,7 @@ def test_local_and_spark_give_the_same_digests(tmp_path: Path, history: Generate
     assert local.as_json()["late"] > 0
 
 
+@pytest.mark.domain("9 W8 *")
 def test_any_number_of_buckets_gives_the_same_digests(tmp_path: Path, history: Generated) -> None:
     whole = execute(plan_of(tmp_path, history), tmp_path / "runs")
     split = execute(plan_of(tmp_path, history, buckets=5), tmp_path / "runs")
@@ -50,6 +51,7 @@ def test_any_number_of_buckets_gives_the_same_digests(tmp_path: Path, history: G
     assert digests(split) == digests(whole)
 
 
+@pytest.mark.domain("9 W8 *")
 def test_a_recomputation_gives_the_states_of_a_partition_that_judged_itself(
     tmp_path: Path, history: Generated
 ) -> None:

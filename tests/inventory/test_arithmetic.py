@@ -17,6 +17,7 @@ def test_floor_and_ceiling_round_away_from_each_other_below_zero() -> None:
     assert (-7 // 2, ceil_div(-7, 2)) == (-4, -3)
 
 
+@pytest.mark.domain("1 window")
 def test_an_event_at_the_end_of_a_window_is_in_the_next_one() -> None:
     assert window_start(at("10:09:59")) == at("10:00")
     assert window_start(at("10:10")) == at("10:10")

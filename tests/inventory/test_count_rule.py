@@ -25,6 +25,7 @@ def seen(state: KeyState) -> Seen:
     )
 
 
+@pytest.mark.domain("2.3 stock_count, approved")
 def test_opening_counts_are_no_shrink() -> None:
     log = Log(commit_us=at("12:30"))
     log.insert("stock_count", count(1, 10, at("08:00"), kind="opening"))
@@ -37,6 +38,7 @@ def test_opening_counts_are_no_shrink() -> None:
     assert seen(log.state) == (5, -3, 8, 2)
 
 
+@pytest.mark.domain("11.4 Old movement")
 def test_a_movement_older_than_the_opening_count_is_shrink_whatever_the_next_count_is() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("stock_count", count(1, 10, at("08:00"), kind="opening"))
@@ -49,6 +51,7 @@ def test_a_movement_older_than_the_opening_count_is_shrink_whatever_the_next_cou
     assert seen(log.state) == (10, -3, 13, -3)
 
 
+@pytest.mark.domain("11.4 Thousand")
 def test_at_most_a_thousand_counts_of_a_day_are_taken() -> None:
     log = Log(commit_us=at("12:00"))
     for row_id in range(1000):
@@ -59,6 +62,7 @@ def test_at_most_a_thousand_counts_of_a_day_are_taken() -> None:
     assert moved.verdict == "applied"
 
 
+@pytest.mark.domain("2.3 stock_adjustment")
 @pytest.mark.parametrize(
     ("reason", "on_hand", "unavailable"),
     [

@@ -16,6 +16,7 @@ def change(row_id: int, commit_us: int, *, lsn: int = 1, op: str = "c") -> Recor
     return Record(0, "L|S", "sale_line", op, None, {"id": row_id}, lsn, commit_us)
 
 
+@pytest.mark.domain("4 connector re-send", "4 two rows that look alike")
 def test_the_same_table_key_lsn_and_op_are_the_same_change() -> None:
     ring, record = Ring(), change(1, START_US)
 
@@ -38,6 +39,7 @@ def test_the_ring_remembers_120_seconds_of_commit_time(age_us: int, admission: A
     assert ring.fresh(old) is admission
 
 
+@pytest.mark.domain("4 re-send older than the ring")
 def test_an_old_record_with_a_new_lsn_is_new() -> None:
     ring = Ring()
     ring.fresh(change(1, START_US + HORIZON_US + 1, lsn=7))
@@ -46,6 +48,7 @@ def test_an_old_record_with_a_new_lsn_is_new() -> None:
     assert ring.fresh(change(3, START_US, lsn=8)) is Admission.BEFORE_DEDUPE_HORIZON
 
 
+@pytest.mark.domain("2.2 r *", "11.2 Ring members", "11.2 Heartbeats")
 def test_while_the_snapshot_lasts_nothing_is_forgotten() -> None:
     ring = Ring()
     first = change(1, START_US, op="r")
@@ -59,6 +62,7 @@ def test_while_the_snapshot_lasts_nothing_is_forgotten() -> None:
     assert ring.streamed
 
 
+@pytest.mark.domain("11.2 Malformed")
 @pytest.mark.parametrize(
     "image", ["text", 7, [], {"id": None}, {"id": "1"}, {"id": True}, {"id": 1.0}, {}]
 )

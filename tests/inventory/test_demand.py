@@ -44,7 +44,7 @@ def learnt(sold_and_out: list[tuple[int, int]], rules: Rules) -> list[Demand]:
     return found
 
 
-@pytest.mark.domain("3.3 demand *")
+@pytest.mark.domain("3.3 demand *", "1 rate, deviation*")
 def test_the_ewma_follows_the_table() -> None:
     table = VECTORS["demand"]["ewma"]
     rules = replace(HALF_DAY, trading_windows=table["trading_windows"])
@@ -102,6 +102,7 @@ def test_tsb_starts_with_certain_demand_unless_nothing_was_observed() -> None:
     assert [start.rate_micro for start in starts] == [-4_000_000, 0, 4_000_000]
 
 
+@pytest.mark.domain("11.6 Change of method")
 def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:
     rules = replace(HALF_DAY, trading_windows=144)
     first = learnt([(8, 0)], rules)[0]
@@ -134,6 +135,7 @@ def test_days_without_facts_teach_the_same_in_one_stretch_as_one_by_one() -> Non
             assert stretch.demand == demand
 
 
+@pytest.mark.domain("11.1 Range")
 def test_the_rate_saturates() -> None:
     rules = replace(HALF_DAY, trading_windows=144)
     rows = {MONDAY_US: WindowRow(MONDAY_US, sold_units=MAX_STORED)}
@@ -150,6 +152,7 @@ def test_trading_windows_wrap_around_midnight() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.domain("11.6 Later days")
 def test_a_markdown_day_is_not_observed_but_ends_the_quiet() -> None:
     log = Log(commit_us=at("08:00"))
     log.insert("sale_line", sale(1, 4, at("07:00")))
@@ -174,6 +177,7 @@ def test_an_initial_rate_stands_until_the_first_observation() -> None:
     assert log.state.demand.observed_days == 0
 
 
+@pytest.mark.domain("11.6 First day", "11.6 Rules of a day")
 def test_a_late_sale_of_a_retained_day_restates_its_rate() -> None:
     log = Log(commit_us=at("08:00"))
     log.insert("sale_line", sale(1, 1, at("07:00")))
@@ -187,6 +191,7 @@ def test_a_late_sale_of_a_retained_day_restates_its_rate() -> None:
     assert log.state.demand.rate_micro == 10_000_000
 
 
+@pytest.mark.domain("11.6 Never out")
 def test_windows_before_the_first_count_are_never_out() -> None:
     log = Log(commit_us=at("08:00"))
     log.insert("sale_line", sale(1, 1, at("07:00")))

@@ -33,6 +33,14 @@ def verdict(table: str, op: str, before: Row | None, after: Row | None, key: str
 GOOD, WRONG = sale(1, 1, NOON), sale(1, 0, NOON)
 
 
+@pytest.mark.domain(
+    "2.2 anything else",
+    "11.2 Precedence",
+    "11.2 Both images",
+    "11.2 Key mismatch",
+    "11.8 Prices",
+    "11.9 Insert only",
+)
 @pytest.mark.parametrize(
     ("table", "op", "before", "after", "reason"),
     [
@@ -65,6 +73,7 @@ def test_a_snapshot_row_after_the_first_change_is_refused_before_its_images_are_
     assert log.snapshot("sale_line", sale(2, 0, NOON)).verdict == "rejected:snapshot_after_start"
 
 
+@pytest.mark.domain("11.1 Rejected", "11.2 Ring members")
 def test_a_rejected_record_leaves_the_state_alone_and_stays_in_the_ring() -> None:
     log = Log(commit_us=NOON)
     log.insert("sale_line", GOOD)
@@ -75,6 +84,7 @@ def test_a_rejected_record_leaves_the_state_alone_and_stays_in_the_ring() -> Non
     assert log.state.resent == 1
 
 
+@pytest.mark.domain("11.1 Range")
 def test_a_result_beyond_the_range_is_refused_whole() -> None:
     log = Log(commit_us=NOON)
     log.insert("item_location", policy(replenish_family="cover", levels="computed"))
@@ -83,6 +93,7 @@ def test_a_result_beyond_the_range_is_refused_whole() -> None:
     assert log.insert("item_location", unbounded).verdict == "rejected:overflow"
 
 
+@pytest.mark.domain("11.2 Key mismatch")
 @pytest.mark.parametrize(
     ("key", "valid"),
     [
@@ -95,6 +106,7 @@ def test_keys(key: str, *, valid: bool) -> None:
     assert is_key(key) is valid
 
 
+@pytest.mark.domain("2.3 price_change; decisions; heartbeat", "11.2 Key mismatch")
 def test_heartbeats_are_applied_under_their_own_key() -> None:
     beat = {"id": 1, "beat": 5, "occurred_at": NOON}
     assert verdict("pipeline_heartbeat", "u", beat, beat, "~heartbeat|3") == "applied"
@@ -105,6 +117,7 @@ RECEIVED = shipment(1, "supplier_in", "received", received_units=5, received_at=
 SHIPPED = shipment(1, "transfer_out", "shipped", shipped_units=5, shipped_at=NOON)
 
 
+@pytest.mark.domain("11.8 *")
 @pytest.mark.parametrize(
     ("table", "row"),
     [
@@ -156,6 +169,9 @@ def test_rows_that_a_check_refuses_break_a_limit(table: str, row: Row) -> None:
     assert verdict(table, "c", None, row) == "limit"
 
 
+@pytest.mark.domain(
+    "11.8 Ranges", "11.8 Families", "11.8 Orders", "11.8 Shipments", "11.8 Prices", "11.8 Dates"
+)
 @pytest.mark.parametrize(
     ("table", "row"),
     [

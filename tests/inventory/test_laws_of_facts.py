@@ -63,12 +63,10 @@ def business(state: KeyState) -> dict[str, Any]:
 
 
 @pytest.mark.domain("9 W1 *")
-@given(row_changes(), st.randoms(use_true_random=False), st.integers(0, 3000))
-def test_w1_the_order_of_facts_has_no_effect(
-    changes: list[RowChange], random: Random, gap: int
-) -> None:
+@given(row_changes(), st.integers(0, 2**32), st.integers(0, 3000))
+def test_w1_the_order_of_facts_has_no_effect(changes: list[RowChange], seed: int, gap: int) -> None:
     places = [change.row for change in changes]
-    random.shuffle(places)
+    Random(seed).shuffle(places)  # noqa: S311 -- repeatable test data, no secret
     of_row = {row: [change for change in changes if change.row == row] for row in places}
     shuffled = [of_row[row].pop(0) for row in places]
     # Three days of facts, all of them retained until a day after they were recorded.
@@ -224,7 +222,7 @@ def on_the_books(partition: Partition) -> int:
     )
 
 
-@pytest.mark.domain("9 W6 *")
+@pytest.mark.domain("9 W6 *", "2.3 transfer_out shipped")
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)), max_size=9))
 def test_w6_transfers_lose_only_what_is_recorded_as_lost(
     transfers: list[tuple[int, int, int]],

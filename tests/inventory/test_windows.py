@@ -1,10 +1,13 @@
 """Windows, lateness and clocks around the table of domain.md 3.2 (it: test_worked_tables.py)."""
 
+import pytest
+
 from inventory.model.outputs import LateSale
 from inventory.windows import complete_before_us, evaluation_us, horizon_us, is_closed
 from tests.inventory.builders import Log, at, count, counters, policy, price, sale
 
 
+@pytest.mark.domain("11.5 Late record")
 def test_a_late_record_is_the_net_of_both_images() -> None:
     log = Log(commit_us=at("12:00", day=5))
     before, after = sale(1, 2, at("10:00"), amount=10), sale(1, 5, at("10:30"), amount=30)
@@ -13,6 +16,7 @@ def test_a_late_record_is_the_net_of_both_images() -> None:
     assert log.update("sale_line", after, after | {"condition": "damaged"}).late is None
 
 
+@pytest.mark.domain("11.5 One change")
 def test_moves_alone_are_no_revision() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("sale_line", sale(1, -1, at("10:00")))
@@ -25,6 +29,7 @@ def test_moves_alone_are_no_revision() -> None:
     assert (log.state.on_hand_units, log.state.unavailable_units) == (0, 1)
 
 
+@pytest.mark.domain("11.5 One change", "1 revision")
 def test_a_line_that_moves_into_a_closed_window_is_a_late_line_there() -> None:
     log = Log(commit_us=at("12:00"))
     first, second = sale(1, 1, at("10:00")), sale(1, 1, at("10:15"))
@@ -36,12 +41,14 @@ def test_a_line_that_moves_into_a_closed_window_is_a_late_line_there() -> None:
     assert counters(log.state, "10:10") == (1, 0, 1, 0, 0, 1, 1)
 
 
+@pytest.mark.domain("1 grace, closed, late")
 def test_a_window_is_closed_from_its_end_and_the_grace_on() -> None:
     assert not is_closed(at("10:00"), at("10:20") - 1)
     assert is_closed(at("10:00"), at("10:20"))
     assert not is_closed(at("10:00"), None)
 
 
+@pytest.mark.domain("1 horizon, expired")
 def test_today_and_the_three_days_before_are_retained() -> None:
     assert horizon_us(at("00:00", day=4)) == at("00:00", day=1)
     assert horizon_us(at("23:59", day=3)) == at("00:00")
@@ -53,6 +60,7 @@ def test_a_day_is_complete_after_its_grace() -> None:
     assert evaluation_us(at("10:25")) == at("10:10")
 
 
+@pytest.mark.domain("11.3 Columns", "1 stream time")
 def test_a_replayed_key_keeps_the_calendar_of_its_facts() -> None:
     log = Log(commit_us=at("12:00", day=400))
     log.insert("item_location", policy(clock_mode="replayed"))
@@ -69,6 +77,7 @@ def test_a_replayed_key_keeps_the_calendar_of_its_facts() -> None:
     assert log.state.clock_mode == "live"
 
 
+@pytest.mark.domain("2.2 r *", "11.10 Adoption")
 def test_snapshot_rows_move_no_clock_and_are_folded_by_the_first_change() -> None:
     log = Log(commit_us=at("12:00", day=9))
     log.snapshot("sale_line", sale(1, 2, at("10:00", day=8)))

@@ -75,7 +75,16 @@ def test_days_beyond_the_horizon_are_folded_into_opening_values() -> None:
             assert seen[-1].verdict == "rejected:count_beyond_horizon"
 
 
-@pytest.mark.domain("2.4 effects *")
+@pytest.mark.domain(
+    "2.4 effects *",
+    "2.2 c",
+    "2.2 d",
+    "2.3 sale_line, q < 0",
+    "2.3 purchase_order_line",
+    "2.3 shipment_line supplier_in shipped",
+    "2.3 supplier_in received",
+    "2.3 transfer_in *",
+)
 @pytest.mark.parametrize("make", FOLDS)
 def test_buckets_follow_the_table(make: MakeFold) -> None:
     columns = ("on_hand", "unavailable", "on_order", "in_transit")
@@ -86,7 +95,7 @@ def test_buckets_follow_the_table(make: MakeFold) -> None:
         assert shown(seen, "B", row["position"]) == row["position"], row["row"]
 
 
-@pytest.mark.domain("3.2 windows *")
+@pytest.mark.domain("3.2 windows *", "2.3 sale_line, q > 0", "3.2 window *")
 @pytest.mark.parametrize("make", FOLDS)
 def test_windows_follow_the_table(make: MakeFold) -> None:
     for row, seen in played(make(), Story(), VECTORS["windows"]):

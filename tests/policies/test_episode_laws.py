@@ -1,5 +1,6 @@
 """Laws W9 and W10 of domain.md 9 over random walks of one key."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def trigger_of(key, what):
     return {"columns_changed": what == "columns", "reviewed": what == "review"}
 
 
+@pytest.mark.domain("9 W9 *", "9 W10 *", "11.7 Quantity")
 @given(st.lists(ranged_policies(), min_size=1, max_size=3), STEPS)
 def test_w9_w10_needs_are_numbered_closed_once_and_never_lost(policies, steps):
     key = Key()

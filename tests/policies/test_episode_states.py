@@ -45,6 +45,7 @@ def test_position_clamps_stock_and_orders_but_not_promises():
     assert base_position_units(7, 3, 4) == 6
 
 
+@pytest.mark.domain("5.3 cell idle × not active", "11.7 Not active")
 @pytest.mark.parametrize(
     ("ranged", "known", "reason"),
     [
@@ -61,6 +62,7 @@ def test_an_inactive_key_is_idle_with_the_first_reason_that_applies(ranged, know
     assert key.episode.reason == reason
 
 
+@pytest.mark.domain("5.3 cell idle × B > s+h", "5.3 cell idle × s < B ≤ s+h")
 @pytest.mark.parametrize("base", [21, 22, 23])
 def test_an_idle_key_above_its_reorder_point_asks_for_nothing(base):
     key = Key()
@@ -68,6 +70,7 @@ def test_an_idle_key_above_its_reorder_point_asks_for_nothing(base):
     assert key.episode.reason == "above_reorder_point"
 
 
+@pytest.mark.domain("5.3 cell idle × B ≤ s", "11.7 Reason of idle")
 def test_an_idle_key_that_may_not_order_says_why():
     key = Key(SMALL)
     assert key.record(1, 20) == (("idle", None), None)
@@ -82,6 +85,7 @@ def test_an_idle_key_keeps_its_value_while_nothing_changes():
     assert key.episode is before
 
 
+@pytest.mark.domain("5.3 cell open × answered", "5.3 cell held-snoozed × answered", "11.7 Outputs")
 @pytest.mark.parametrize(
     ("base", "after", "idle_reason"),
     [(20, "held-short", None), (21, "idle", "above_reorder_point")],
@@ -100,6 +104,7 @@ def test_an_answer_accepts_and_holds_while_the_need_stays(start, base, after, id
         assert key.episode.id == FIRST
 
 
+@pytest.mark.domain("5.3 cell open × answered", "11.7 Not active", "11.7 Outputs")
 @pytest.mark.parametrize("start", ["open", "held-snoozed"])
 def test_an_answer_while_not_active_accepts_and_names_the_reason(start):
     key = open_key() if start == "open" else held_key(start)
@@ -109,6 +114,9 @@ def test_an_answer_while_not_active_accepts_and_names_the_reason(start):
     assert (key.episode.state, key.episode.reason) == ("idle", "no_policy")
 
 
+@pytest.mark.domain(
+    "5.3 cell open × not active", "5.3 cell held-snoozed × not active", "11.7 Reason of idle"
+)
 @pytest.mark.parametrize("start", ["open", "held-snoozed"])
 def test_a_policy_that_goes_cancels(start):
     key = open_key() if start == "open" else held_key(start)
@@ -117,6 +125,7 @@ def test_a_policy_that_goes_cancels(start):
     assert (key.episode.state, key.episode.reason) == ("idle", "not_replenished")
 
 
+@pytest.mark.domain("5.3 cell held-rejected × not active", "5.3 cell held-short × not active")
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
 def test_a_policy_that_goes_ends_a_closed_hold_in_silence(state):
     key = held_key(state)
@@ -124,6 +133,7 @@ def test_a_policy_that_goes_ends_a_closed_hold_in_silence(state):
     assert key.episode.reason == "stock_unknown"
 
 
+@pytest.mark.domain("5.3 cell open × reject", "5.3 cell held-snoozed × reject", "11.7 Outputs")
 @pytest.mark.parametrize("start", ["open", "held-snoozed"])
 def test_a_reject_closes_and_holds_a_week(start):
     key = open_key() if start == "open" else held_key(start)
@@ -132,6 +142,7 @@ def test_a_reject_closes_and_holds_a_week(start):
     assert (key.episode.state, key.episode.until_us) == ("held-rejected", NOW_US + WEEK_US)
 
 
+@pytest.mark.domain("5.3 cell open × snooze", "5.3 cell held-snoozed × snooze", "11.7 Until")
 @pytest.mark.parametrize(
     ("until", "expected"),
     [
@@ -149,6 +160,42 @@ def test_a_snooze_lasts_as_long_as_it_says_up_to_ninety_days(start, until, expec
     assert (key.episode.state, key.episode.until_us) == ("held-snoozed", expected)
 
 
+WORDS = [
+    {"answered_ids": (FIRST,)},
+    {"decision": word("reject", FIRST)},
+    {"decision": word("snooze", FIRST)},
+    {"columns_changed": True},
+]
+
+
+@pytest.mark.domain("5.3 cell idle × *", "11.7 Dash")
+@pytest.mark.parametrize("trigger", WORDS)
+@pytest.mark.parametrize(("base", "state"), [(21, "idle"), (20, "open")])
+def test_an_idle_key_hears_no_word_and_opens_when_it_is_due(trigger, base, state):
+    key = Key()
+    key.record(1, base, **trigger)
+    assert key.episode.state == state
+
+
+@pytest.mark.domain("5.3 cell open × hold over", "11.7 Dash")
+def test_an_open_need_has_no_hold_that_could_be_over():
+    key = open_key()
+    assert key.record(3, 20, columns_changed=True, stream_time_us=NOW_US + 99 * DAY_US) == (
+        ("open", 42),
+        None,
+    )
+    assert key.episode.until_us is None
+
+
+@pytest.mark.domain("5.3 cell held-rejected × answered", "5.3 cell held-short × answered")
+@pytest.mark.parametrize("state", CLOSED_HOLDS)
+def test_a_closed_id_is_not_answered_again(state):
+    key = held_key(state)
+    said = len(key.outputs)
+    assert key.record(5, 20, answered_ids=(FIRST,)) == ((state, None), None)
+    assert len(key.outputs) == said
+
+
 def test_an_approval_changes_nothing_and_is_not_stale():
     key = open_key()
     assert key.record(3, 20, decision=word("approve", FIRST)) == (("open", 42), None)
@@ -163,6 +210,13 @@ def test_a_resume_of_an_open_need_changes_nothing():
     assert key.episode == before
 
 
+@pytest.mark.domain(
+    "5.3 cell held-rejected × reject",
+    "5.3 cell held-rejected × snooze",
+    "5.3 cell held-short × reject",
+    "5.3 cell held-short × snooze",
+    "11.7 Dash",
+)
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
 @pytest.mark.parametrize("action", ["reject", "snooze"])
 def test_a_closed_id_is_neither_rejected_nor_snoozed_again(state, action):
@@ -171,6 +225,12 @@ def test_a_closed_id_is_neither_rejected_nor_snoozed_again(state, action):
     assert key.record(5, 20, decision=word(action, FIRST)) == (before, None)
 
 
+@pytest.mark.domain(
+    "5.3 cell open × B > s+h",
+    "5.3 cell held-* × B > s+h",
+    "5.3 cell open × s < B ≤ s+h",
+    "5.3 cell held-* × s < B ≤ s+h",
+)
 @pytest.mark.parametrize(("base", "gone"), [(22, False), (23, True)])
 @pytest.mark.parametrize("start", ["open", *HOLDS])
 def test_a_need_is_gone_above_s_plus_h(start, base, gone):
@@ -194,6 +254,7 @@ def test_a_typed_hysteresis_replaces_the_tenth():
     assert key.episode.state == "idle"
 
 
+@pytest.mark.domain("5.3 cell held-snoozed × hold over", "11.7 Order day")
 def test_a_snooze_that_ends_with_enough_stock_is_cancelled():
     key = held_key("held-snoozed")
     key.record(5, 21, stream_time_us=NOW_US + 2 * DAY_US)
@@ -201,6 +262,7 @@ def test_a_snooze_that_ends_with_enough_stock_is_cancelled():
     assert (key.episode.state, key.episode.reason) == ("idle", "above_reorder_point")
 
 
+@pytest.mark.domain("5.3 cell held-snoozed × hold over", "11.7 Reason of idle")
 def test_a_snooze_that_ends_under_a_limit_is_cancelled_with_the_limit():
     key = held_key("held-snoozed")
     key.record(5, 20, ranged=SMALL, stream_time_us=NOW_US + 2 * DAY_US)
@@ -208,6 +270,11 @@ def test_a_snooze_that_ends_under_a_limit_is_cancelled_with_the_limit():
     assert (key.episode.state, key.episode.reason) == ("idle", "limit_below_minimum")
 
 
+@pytest.mark.domain(
+    "5.3 cell held-rejected × hold over",
+    "5.3 cell held-short × hold over",
+    "5.3 cell held-rejected × B ≤ s",
+)
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
 @pytest.mark.parametrize(("wait", "over"), [(WEEK_US - 1, False), (WEEK_US, True)])
 def test_a_closed_hold_that_is_over_opens_another_id(state, wait, over):
@@ -226,6 +293,7 @@ def test_a_closed_hold_that_ends_above_the_reorder_point_is_idle(state):
     assert key.episode.reason == "above_reorder_point"
 
 
+@pytest.mark.domain("11.7 Reason of idle")
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
 def test_a_closed_hold_that_ends_without_an_order_says_why(state):
     key = held_key(state)
@@ -233,6 +301,7 @@ def test_a_closed_hold_that_ends_without_an_order_says_why(state):
     assert (key.episode.state, key.episode.reason) == ("idle", "limit_below_minimum")
 
 
+@pytest.mark.domain("5.3 cell held-* × hold over", "11.7 Until")
 @pytest.mark.parametrize("state", HOLDS)
 def test_a_resume_or_a_changed_column_ends_a_hold(state):
     for trigger in ({"decision": word("resume", FIRST)}, {"columns_changed": True}):
@@ -242,12 +311,14 @@ def test_a_resume_or_a_changed_column_ends_a_hold(state):
         assert (key.episode.id == FIRST) is (state == "held-snoozed")
 
 
+@pytest.mark.domain("5.3 cell held-snoozed × B ≤ s", "11.7 Decision rows")
 def test_a_resume_that_names_another_id_is_stale():
     key = held_key("held-snoozed")
     key.record(5, 20, decision=word("resume", "R:other"))
     assert (key.episode.state, key.episode.stale_decisions) == ("held-snoozed", 1)
 
 
+@pytest.mark.domain("5.3 cell held-short × B ≤ s")
 @pytest.mark.parametrize(("base", "state"), [(15, "held-short"), (14, "open")])
 def test_a_short_answer_opens_again_one_pack_below_its_floor(base, state):
     key = held_key("held-short")
@@ -255,12 +326,14 @@ def test_a_short_answer_opens_again_one_pack_below_its_floor(base, state):
     assert key.episode.state == state
 
 
+@pytest.mark.domain("5.3 cell held-rejected × B ≤ s")
 def test_a_rejected_need_does_not_open_again_for_a_lower_position():
     key = held_key("held-rejected")
     key.record(5, -50)
     assert key.episode.state == "held-rejected"
 
 
+@pytest.mark.domain("5.3 cell open × B ≤ s")
 @pytest.mark.parametrize(("base", "shown"), [(18, 42), (17, 48)])
 def test_a_need_is_amended_by_at_least_a_pack(base, shown):
     key = open_key()
@@ -268,6 +341,7 @@ def test_a_need_is_amended_by_at_least_a_pack(base, shown):
     assert key.episode.quantity_units == shown
 
 
+@pytest.mark.domain("5.3 cell open × B ≤ s")
 @pytest.mark.parametrize(("base", "shown"), [(9, 100), (10, 90), (-9, 100), (-10, 110)])
 def test_a_need_is_amended_by_at_least_a_tenth(base, shown):
     key = Key(policy(reorder_point_units=20, order_up_to_units=100))
@@ -277,6 +351,7 @@ def test_a_need_is_amended_by_at_least_a_tenth(base, shown):
     assert key.episode.quantity_units == shown
 
 
+@pytest.mark.domain("11.7 Over the limit")
 def test_a_need_that_no_longer_fits_is_amended_whatever_the_difference():
     key = Key(policy(reorder_point_units=20, order_up_to_units=100))
     key.record(2, 0)
@@ -286,6 +361,7 @@ def test_a_need_that_no_longer_fits_is_amended_whatever_the_difference():
     assert key.outputs[-1].revision == 2
 
 
+@pytest.mark.domain("5.3 cell open × B ≤ s")
 def test_an_open_need_whose_order_became_impossible_is_cancelled():
     key = open_key()
     key.record(3, 20, ranged=SMALL)
@@ -303,6 +379,7 @@ def periodic(family="RsS", mask=TODAY, **columns):
     )
 
 
+@pytest.mark.domain("5.1 family RS", "5.1 family RsS", "5.3 cell idle × B ≤ s")
 @pytest.mark.parametrize("family", ["RS", "RsS"])
 @pytest.mark.parametrize(
     ("mask", "reviewed", "opens"),
@@ -331,6 +408,7 @@ def test_a_periodic_family_amends_downwards_and_cancels_at_once():
     assert key.outputs[-1].status == "cancelled"
 
 
+@pytest.mark.domain("11.7 Order day")
 @pytest.mark.parametrize("state", HOLDS)
 def test_a_periodic_hold_that_is_over_waits_for_the_order_day(state):
     key = Key(periodic())
@@ -345,6 +423,7 @@ def test_a_periodic_hold_that_is_over_waits_for_the_order_day(state):
     assert key.record(5, 20, reviewed=True)[0] == ("open", 40)
 
 
+@pytest.mark.domain("11.7 Order day")
 def test_a_periodic_snooze_that_is_over_is_cancelled_without_waiting():
     key = Key(periodic())
     key.record(2, 20, reviewed=True)

@@ -22,6 +22,7 @@ TEXTBOOK = {
 }
 
 
+@pytest.mark.domain("5.1 family *", "1 SS, s, S")
 @pytest.mark.parametrize(
     ("family", "expected"),
     [
@@ -80,6 +81,7 @@ def test_an_unknown_rate_is_the_initial_one_with_half_of_it_as_deviation():
     assert demand_micro(policy(initial_rate_micro=5), 0) == 0
 
 
+@pytest.mark.domain("1 rate, deviation*")
 def test_sigma_follows_the_worked_demand_table():
     assert [sigma_micro(mad) for mad in (4_000_000, 3_812_500, 4_359_375, 4_709_961)] == [
         5_013_256,
@@ -94,6 +96,7 @@ def test_a_started_unit_counts_whole():
     assert span_units(0, 700) == 0
 
 
+@pytest.mark.domain("1 lead time L*")
 def test_service_safety_stock_holds_both_variances():
     ranged = policy(**TEXTBOOK)
     assert safety_stock_units(ranged, 20_000_000, 0) == 33

@@ -29,6 +29,7 @@ def evaluated(ranged, old, step, **inputs):
     return output.signal, output.new_minor, output.clamps
 
 
+@pytest.mark.domain("6.1 scarce *")
 def test_scarce_ends_at_its_cover():
     ranged = priced(**SCARCE)
     at_cover = {"rate_micro": 5_000_000, "on_hand_units": 15, "sold_last_24h_units": 100}
@@ -46,12 +47,14 @@ def test_supply_counts_what_is_on_the_way_and_what_is_promised():
     assert evaluated(priced(), 999, 0, **oversold) == "no_signal"
 
 
+@pytest.mark.domain("6.1 overstock")
 def test_no_demand_at_all_is_unbounded_cover():
     assert evaluated(priced(), 999, 0, rate_micro=0)[0] == "overstock"
     assert evaluated(priced(initial_rate_micro=0), 999, 0, rate_micro=None)[0] == "overstock"
     assert evaluated(priced(initial_rate_micro=10**9), 999, 0, rate_micro=None) == "no_signal"
 
 
+@pytest.mark.domain("6.1 idle")
 @pytest.mark.parametrize(("quiet", "signal"), [(21 * 72, "idle"), (21 * 72 - 1, "no_signal")])
 def test_three_weeks_of_quiet_windows_are_idle(quiet, signal):
     ranged = priced(trading_windows=72)
@@ -59,6 +62,7 @@ def test_three_weeks_of_quiet_windows_are_idle(quiet, signal):
     assert (found if isinstance(found, str) else found[0]) == signal
 
 
+@pytest.mark.domain("6.1 restore")
 @pytest.mark.parametrize(("on_hand", "signal"), [(279, "restore"), (280, "no_signal")])
 def test_a_markdown_is_restored_under_four_weeks_of_cover(on_hand, signal):
     found = evaluated(priced(), 849, 1, rate_micro=10_000_000, on_hand_units=on_hand)
@@ -69,12 +73,14 @@ def test_a_markdown_without_stock_or_demand_stays():
     assert evaluated(priced(), 849, 1, rate_micro=0, on_hand_units=0) == "no_signal"
 
 
+@pytest.mark.domain("6.1 below_floor", "11.9 Known stock")
 @pytest.mark.parametrize("missing", [{"stock_known": False}, {"observed_days": 13}])
 def test_only_below_floor_needs_no_history(missing):
     assert evaluated(priced(), 999, 0, **missing) == "no_signal"
     assert evaluated(priced(cost_minor=800), 999, 0, **missing)[0] == "below_floor"
 
 
+@pytest.mark.domain("6.1 below_floor", "11.9 Below floor")
 def test_a_price_at_its_floor_is_not_below_it():
     assert evaluated(priced(), 750, 0, rate_micro=50_000_000) == "no_signal"
     found = evaluated(priced(), 749, 0, rate_micro=50_000_000)
@@ -86,11 +92,13 @@ def test_regular_is_always_an_allowed_ending():
     assert evaluated(ranged, 999, 0)[1] == 1210
 
 
+@pytest.mark.domain("11.9 Right side", "11.9 Reasons")
 def test_a_target_on_the_wrong_side_is_no_change():
     assert evaluated(priced(), 849, 0) == "no_change"
     assert evaluated(priced(), 999, 1, **SELLING) == "no_change"
 
 
+@pytest.mark.domain("11.9 First signal")
 def test_a_first_signal_that_is_suppressed_hides_the_next():
     ranged = priced(scarce_enabled=True, raise_permille=())
     assert evaluated(ranged, 849, 1, **SELLING_FAST)[:2] == ("scarce", 999)
@@ -129,6 +137,7 @@ def test_a_raise_obeys_its_greatest_step():
     assert evaluated(ranged, 800, 1, **SELLING) == ("restore", 816, ("max_step",))
 
 
+@pytest.mark.domain("11.9 Right side")
 def test_a_raise_below_the_floor_is_lifted_and_then_capped():
     frame = PriceFrame(old_minor=800, regular_minor=1000, floor_minor=850, endings=())
     assert clamped_up(priced(), frame, 820) == Clamped(850, ("floor",))
@@ -141,6 +150,7 @@ def test_a_step_beyond_the_ladder_ends_it():
     assert evaluated(priced(), 840, 3, **SELLING) == "no_change"
 
 
+@pytest.mark.domain("11.9 In force")
 def test_without_a_row_the_old_price_is_regular():
     episode, output = next_proposal(
         KEY,

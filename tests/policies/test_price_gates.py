@@ -15,6 +15,7 @@ def gate(*timeline, effective_at_us=NOW_US, side=DOWN, **columns):
     return closed_gate(priced(**columns), timeline, effective_at_us, side=side)
 
 
+@pytest.mark.domain("11.9 Cool-down")
 def test_an_initial_price_needs_no_rest():
     assert gate(row(NOW_US, 999, kind="initial")) is None
     assert gate() is None
@@ -34,10 +35,12 @@ def test_a_turn_and_a_rollback_rest_two(rest, closed):
     assert gate(LONG_AGO, row(NOW_US - rest, 849, id=2, kind="rollback")) == closed
 
 
+@pytest.mark.domain("11.9 Cool-down")
 def test_a_scheduled_row_rests_too():
     assert gate(LONG_AGO, row(NOW_US + DAY_US, 849, id=2)) == "cooldown"
 
 
+@pytest.mark.domain("11.9 Cool-down")
 def test_the_direction_is_against_the_row_before_of_any_kind():
     initial = row(NOW_US - 9 * DAY_US, 700, id=3, kind="initial")
     last = row(NOW_US - 8 * DAY_US, 849, id=4)
@@ -58,6 +61,7 @@ def test_a_price_is_not_touched_at_landing_or_exit(columns, closed):
     assert gate(LONG_AGO, **columns) == closed
 
 
+@pytest.mark.domain("11.9 Cool-down")
 def test_one_rule_made_change_a_day():
     rule = row(NOW_US + 20 * HOUR_US, 999, id=2, kind="rule")
     free = {"cooldown_hours": 0, "effective_at_us": NOW_US + 23 * HOUR_US}
@@ -66,6 +70,7 @@ def test_one_rule_made_change_a_day():
     assert gate(LONG_AGO, row(NOW_US, 999, id=2), **free) is None
 
 
+@pytest.mark.domain("11.9 Reasons")
 def test_gates_are_named_in_the_order_of_the_rules():
     rule = row(NOW_US, 849, id=2, kind="rule")
     assert gate(LONG_AGO, rule, no_touch_from_us=0) == "cooldown"

@@ -77,18 +77,21 @@ def test_progressive_takes_the_price_before_the_first_cut_of_the_run():
     assert first_cut(timeline[:2], NOW_US) is None
 
 
+@pytest.mark.domain("11.9 Kept rows")
 def test_a_raise_breaks_the_run_and_an_equal_price_starts_none():
     raised = (row(1, 9), row(2, 8, id=2), row(3, 9, id=3), row(4, 9, id=4))
     assert first_cut(raised, 4) is None
     assert prior_price(raised, 5, progressive=True) == 8
 
 
+@pytest.mark.domain("11.9 Kept rows")
 def test_a_row_exactly_at_the_instant_belongs_to_the_run():
     timeline = (row(1, 9), row(5, 8, id=2))
     assert first_cut(timeline, 4) is None
     assert first_cut(timeline, 5) == timeline[1]
 
 
+@pytest.mark.domain("11.9 Kept rows")
 def test_pruning_keeps_a_month_and_two_rows_before():
     old = tuple(row(NOW_US - (90 - n) * DAY_US, 100, id=n) for n in range(5))
     edge = row(NOW_US - 31 * DAY_US, 100, id=7)
@@ -101,6 +104,7 @@ def test_pruning_keeps_a_month_and_two_rows_before():
     assert prune((future,), NOW_US) == (future,)
 
 
+@pytest.mark.domain("11.9 Kept rows")
 def test_pruning_keeps_a_month_before_the_first_cut_of_the_run():
     timeline = (
         row(NOW_US - 200 * DAY_US, 1000, id=1),

@@ -74,6 +74,7 @@ def test_another_price_amends_under_the_same_id_with_a_new_time():
     assert key.output().effective_at_us == EFFECTIVE_US + HOUR_US
 
 
+@pytest.mark.domain("11.9 Reasons")
 @pytest.mark.parametrize(
     ("ranged", "inputs", "reason"),
     [
@@ -128,6 +129,7 @@ def test_a_price_row_with_the_id_accepts():
     assert (key.proposal.id, key.proposal.proposal_price_minor) == (None, None)
 
 
+@pytest.mark.domain("11.9 Reasons")
 @pytest.mark.parametrize("other", [None, "P:L|S:1-0"])
 def test_any_other_price_row_supersedes(other):
     key = opened()
@@ -145,6 +147,7 @@ def test_a_price_row_without_an_open_proposal_closes_nothing():
     assert key.record(1, price_row=written(1, 5), evaluate=True)[2] == "open"
 
 
+@pytest.mark.domain("11.9 Off")
 @pytest.mark.parametrize(
     "off",
     [
@@ -165,6 +168,7 @@ def test_unknown_stock_alone_cancels_nothing_between_evaluations():
     assert key.record(2, inputs={"stock_known": False}) is None
 
 
+@pytest.mark.domain("11.9 One output", "11.9 Blocks")
 @pytest.mark.parametrize(("beyond", "status"), [(-1, None), (0, "expired")])
 def test_a_proposal_expires_two_days_after_its_time_on_any_record(beyond, status):
     key = opened()
@@ -175,6 +179,7 @@ def test_a_proposal_expires_two_days_after_its_time_on_any_record(beyond, status
         assert key.proposal.blocked_until_us == START_US + after_us + WEEK_US
 
 
+@pytest.mark.domain("11.9 Blocks")
 @pytest.mark.parametrize(("rest", "opens"), [(WEEK_US - 1, False), (WEEK_US, True)])
 def test_a_reject_blocks_every_signal_for_one_cooldown(rest, opens):
     for ranged in (priced(), priced(cost_minor=800)):
@@ -184,6 +189,7 @@ def test_a_reject_blocks_every_signal_for_one_cooldown(rest, opens):
         assert (key.record(3, later_us=rest, ranged=ranged, evaluate=True) is not None) is opens
 
 
+@pytest.mark.domain("11.9 Blocks")
 @pytest.mark.parametrize(
     ("until", "blocked"), [(START_US + 5, START_US + 5), (None, START_US + WEEK_US)]
 )
@@ -205,6 +211,7 @@ def test_words_about_another_proposal_are_stale_and_approvals_change_nothing():
     assert key.proposal.stale_decisions == 1
 
 
+@pytest.mark.domain("11.9 One output")
 def test_a_word_stands_before_a_policy_that_is_off_and_before_expiry():
     key = opened()
     assert key.record(2, ranged=None, decision=price_word("reject", MINE))[2] == "rejected"
@@ -215,12 +222,14 @@ def test_a_word_stands_before_a_policy_that_is_off_and_before_expiry():
     assert key.record(2, later_us=9 * DAY_US, ranged=None)[4] == "policy_off"
 
 
+@pytest.mark.domain("11.9 One output")
 def test_a_record_that_closes_opens_nothing():
     key = opened()
     assert key.record(2, later_us=9 * DAY_US, evaluate=True)[2] == "expired"
     assert key.proposal.id is None
 
 
+@pytest.mark.domain("11.9 In force")
 def test_a_scheduled_price_is_the_old_one():
     key = Key(priced(cooldown_hours=0))
     scheduled = (row(NOW_US - 99 * DAY_US, 999), row(EFFECTIVE_US, 849, id=2, step=1))
@@ -254,6 +263,7 @@ def price_policies(draw):
     )
 
 
+@pytest.mark.domain("9 W13 *")
 @given(
     price_policies(),
     st.integers(1, 3000),

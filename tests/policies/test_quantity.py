@@ -1,5 +1,6 @@
 """The edges of each step to an order quantity (vectors Q1 to Q21: test_worked_tables.py)."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def quantity_policies(draw):
     )
 
 
+@pytest.mark.domain("9 W9 *")
 @given(quantity_policies(), st.integers(-100, 200))
 def test_w9_every_quantity_is_whole_packs_between_least_and_limit(ranged, base):
     found = order_quantity(ranged, levels(ranged, None, None), base, None)
@@ -94,6 +96,7 @@ def test_w9_every_quantity_is_whole_packs_between_least_and_limit(ranged, base):
     assert limit is None or found.units <= limit
 
 
+@pytest.mark.domain("9 W11 *")
 @given(quantity_policies(), st.integers(-100, 200), st.integers(1, 100))
 def test_w11_a_lower_position_never_orders_less(ranged, base, less):
     level = levels(ranged, None, None)

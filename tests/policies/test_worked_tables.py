@@ -34,7 +34,9 @@ def vectors(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("vector", rows, ids=[row["id"] for row in rows])
 
 
-@pytest.mark.domain("5.1 levels *")
+@pytest.mark.domain(
+    "5.1 levels *", "5.1 family *", "1 review R, cycle C, protection P", "1 lead time L*"
+)
 @vectors("levels")
 def test_levels(vector: Row) -> None:
     service = {"safety_method": "service"} if "service" in vector else {}

@@ -70,6 +70,7 @@ def test_materialize_5262_materialize_5668_interleaved_transactions_both_count()
     assert partition.states[InvKey(KEY)].on_hand_units == -4
 
 
+@pytest.mark.domain("4 two rows that look alike")
 def test_materialize_7557_debezium_dbz_1554_fifty_rows_of_one_copy_all_count() -> None:
     records = [sold(offset, 1 + offset, lsn=77) for offset in range(50)]
 
@@ -79,6 +80,7 @@ def test_materialize_7557_debezium_dbz_1554_fifty_rows_of_one_copy_all_count() -
     assert (state.on_hand_units, state.resent) == (-50, 50)
 
 
+@pytest.mark.domain("2.2 change of inv_key")
 def test_materialize_pr_13261_a_changed_key_is_right_under_both_keys() -> None:
     """Delete and insert of one update carry the same row number and the same LSN."""
     records = [
@@ -94,6 +96,7 @@ def test_materialize_pr_13261_a_changed_key_is_right_under_both_keys() -> None:
     assert partition.states[InvKey(OTHER)].on_hand_units == -1
 
 
+@pytest.mark.domain("2.2 r *")
 def test_materialize_14211_a_snapshot_in_mid_stream_doubles_nothing() -> None:
     records = [sold(offset, 1 + offset, lsn=10 + offset) for offset in range(3)]
     again = [replace(record, offset=3 + record.offset, op="r", lsn=99) for record in records]

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from cdc.contracts.history import fold_history
 from tests.oracle.builders import History, at, count, policy
 from tests.oracle.compare import difference
@@ -28,6 +30,7 @@ def test_a_review_far_in_the_future_is_refused_before_the_days_up_to_it_are_fold
     assert difference(history.records) is None
 
 
+@pytest.mark.domain("11.2 Refused change")
 def test_a_count_whose_last_change_was_refused_is_found_by_its_id() -> None:
     history, now = History(), at(9)
     first = count(7, 8, at(8), kind="opening")

@@ -152,6 +152,7 @@ def check(broker: MemoryBroker, published: dict[str, bytes], wanted: Expected) -
         assert max(revisions) == max(wanted.revisions[identifier])
 
 
+@pytest.mark.domain("9 W4 *", "9 W14 *")
 @settings(deadline=None, max_examples=150)
 @given(
     plan=steps,
@@ -258,6 +259,7 @@ def test_the_order_of_acknowledgement_is_refusals_then_level_then_rows_and_decis
     ] or topics[:2] == [STOCK_REJECTED, ON_HAND_CHANGELOG]
 
 
+@pytest.mark.domain("4 worker replay")
 def test_a_skipped_replay_sends_level_rows_and_decisions_again() -> None:
     broker = sold_history(3)
     asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
