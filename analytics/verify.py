@@ -74,6 +74,8 @@ class VerifyReport:
             "missing_reorders": len(self.reorders.missing),
             "as_of": self.as_of_us,
             "seconds": round(self.seconds, 3),
+            # The exceptions to "every need is answered": all of them, not a sample.
+            "missing_reorder_keys": [entry["key"] for entry in self.reorders.missing],
             "differences": {
                 "keys": list(self.keys[:_SHOWN]),
                 "windows": list(self.windows[:_SHOWN]),

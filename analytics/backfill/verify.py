@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analytics.archive.follow import archive_until
+from analytics.backfill.decisions import Decisions, compare_decisions
 from analytics.backfill.plan import make_plan
 from analytics.backfill.run import Progress, RunReport, _silent, execute, runs_dir
 from analytics.digest import add, as_hex, row_hash
@@ -32,16 +33,18 @@ class BackfillVerifyReport:
     differing: tuple[dict[str, Any], ...]
     live_digest: str
     open_reorders_live: int
+    decisions: Decisions
 
     @property
     def ok(self) -> bool:
-        """Whether every key is equal, byte for byte."""
+        """Whether every key is equal, byte for byte, and every proposal is a decision."""
         return not self.differing and self.decisions_equal
 
     @property
     def decisions_equal(self) -> bool:
-        """Whether both sides have the same number of open needs."""
-        return self.open_reorders_live == sum(row.open_reorders for row in self.run.rows)
+        """Whether both sides have the same open needs, and Postgres the same proposals."""
+        recomputed = sum(row.open_reorders for row in self.run.rows)
+        return self.open_reorders_live == recomputed and self.decisions.ok
 
     @property
     def exit_code(self) -> int:
@@ -61,10 +64,14 @@ class BackfillVerifyReport:
             "recomputed_digest": batch["states_digest"],
             "open_reorders_live": self.open_reorders_live,
             "open_reorders_recomputed": batch["open_reorders"],
+            "decisions_compared": self.decisions.compared,
+            "decisions_differing": len(self.decisions.differing),
+            "decisions_behind": self.decisions.behind,
             "decisions_equal": self.decisions_equal,
             "records": batch["records"],
             "seconds": batch["seconds"],
             "differences": list(self.differing[:_SHOWN]),
+            "decision_differences": list(self.decisions.differing[:_SHOWN]),
         }
 
 
@@ -83,10 +90,10 @@ def verify(
     manifest = archive_until(known, ends)
     plan = make_plan(manifest, engine=engine, ends=ends)
     report = execute(plan, runs_dir(known), master=master, progress=progress)
-    return _compared(live, report)
+    return _compared(live, report, compare_decisions(known, report.rows, ends))
 
 
-def _compared(live: LiveState, run: RunReport) -> BackfillVerifyReport:
+def _compared(live: LiveState, run: RunReport, decisions: Decisions) -> BackfillVerifyReport:
     batch = {
         InvKey(key.decode()): state
         for row in run.rows
@@ -105,7 +112,9 @@ def _compared(live: LiveState, run: RunReport) -> BackfillVerifyReport:
             digest = add(digest, row_hash(key.encode(), place, theirs))
         if theirs != batch.get(key):
             differing.append(_difference(key, theirs, batch.get(key)))
-    return BackfillVerifyReport(run, len(keys), tuple(differing), as_hex(digest), open_reorders)
+    return BackfillVerifyReport(
+        run, len(keys), tuple(differing), as_hex(digest), open_reorders, decisions
+    )
 
 
 def _difference(key: InvKey, live: bytes | None, batch: bytes | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import psycopg
 
 from inventory.model.state import KeyState
 from inventory.policies.levels import levels
-from inventory.policies.replenishment import base_position_units
+from inventory.policies.replenishment import ABOVE_REORDER_POINT, base_position_units
 
 _DUPLICATE_LINES: Final = """
 SELECT reorder_id, count(*) FROM (
@@ -28,6 +28,8 @@ _PROPOSALS: Final = """
 SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
+# Idle for want of a need is no reason where there is one.
+_NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def _missing(state: KeyState, proposed: set[str]) -> str | None:
     episode = state.episode
     if episode.state == "open" and episode.id not in proposed:
         return "an open need has a proposal"
-    if episode.state == "idle" and not episode.reason and _is_needed(state):
+    if episode.state == "idle" and episode.reason in _NO_REASONS and _is_needed(state):
         return "at or below the reorder point: an open need, a hold, or a reason why not"
     return None
 

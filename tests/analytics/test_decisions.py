@@ -1,0 +1,82 @@
+"""Proposals against the decisions of a fresh fold: missing, extra, lower, or simply newer."""
+
+import pytest
+
+from analytics.backfill.decisions import EXTRA, LOWER, MISSING, OTHER, Said, differences, newest
+from analytics.verification.reorders import _missing
+from inventory.model.episode import Episode
+from inventory.model.ids import InvKey, Position
+from inventory.model.policy import ItemLocation
+from inventory.model.state import Count, KeyState, Stock
+
+ENDS = {3: 100}
+
+
+def said(revision: int, status: str = "open", offset: int = 50) -> Said:
+    return Said(revision, status, 3, offset)
+
+
+@pytest.mark.parametrize(
+    ("decision", "proposal", "rule"),
+    [
+        (said(2), said(2), None),
+        (said(2), None, MISSING),
+        (None, said(1), EXTRA),
+        (None, said(1, offset=100), None),
+        (said(2), said(1), LOWER),
+        (said(2), said(1, offset=100), LOWER),
+        (said(2), said(3), EXTRA),
+        (said(2), said(3, offset=100), None),
+        (said(2, "accepted"), said(2, "open"), OTHER),
+        (said(2, "cancelled"), said(2, "superseded"), None),
+        (said(2, "accepted"), said(2, "superseded"), OTHER),
+    ],
+)
+def test_a_proposal_is_a_decision_or_newer_than_the_comparison(decision, proposal, rule) -> None:
+    decided = {} if decision is None else {"R:L|S:1-2": decision}
+    proposed = {} if proposal is None else {"R:L|S:1-2": proposal}
+
+    found = [entry["rule"] for entry in differences(decided, proposed, ENDS)]
+
+    assert found == ([] if rule is None else [rule])
+
+
+def test_the_highest_revision_of_a_decision_counts() -> None:
+    events = [("A", said(1)), ("A", said(3, "accepted")), ("A", said(2)), ("B", said(1))]
+
+    assert newest(events) == {"A": said(3, "accepted"), "B": said(1)}
+
+
+def state(on_hand: int, episode: Episode) -> KeyState:
+    policy = ItemLocation(
+        id=1,
+        inv_key=InvKey("L|S"),
+        replenish_family="sS",
+        reorder_point_units=20,
+        order_up_to_units=60,
+    )
+    stock = Stock(on_hand_units=on_hand, counts=(Count(0, 1, on_hand, "opening"),))
+    return KeyState(InvKey("L|S"), Position(1, 5), stock=stock, policy=policy, episode=episode)
+
+
+@pytest.mark.parametrize(
+    ("on_hand", "reason", "is_missing"),
+    [
+        (21, "above_reorder_point", False),
+        (20, "above_reorder_point", True),
+        (20, "", True),
+        (20, "not_order_day", False),
+        (20, "limit_below_minimum", False),
+    ],
+)
+def test_a_need_is_open_held_or_has_a_reason_that_fits(on_hand, reason, is_missing) -> None:
+    found = _missing(state(on_hand, Episode(reason=reason)), set())
+
+    assert (found is not None) == is_missing
+
+
+def test_an_open_need_without_a_proposal_is_missing() -> None:
+    opened = state(5, Episode(state="open", id="R:L|S:1-2", revision=1))  # type: ignore[arg-type]
+
+    assert _missing(opened, set()) == "an open need has a proposal"
+    assert _missing(opened, {"R:L|S:1-2"}) is None
