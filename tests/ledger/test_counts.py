@@ -7,6 +7,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from inventory.inbox import tolerance_units
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import write
 from webui.ledger import services
@@ -371,3 +372,15 @@ def test_expected_is_the_number_of_the_count_rules_table(ledger: psycopg.Connect
     ledger.execute("DELETE FROM retail.sale_line WHERE id = %s", [late])
     assert expected(ledger, one) == before
     assert 18 - expected(ledger, cycle) == 4
+
+
+def test_sql_and_rule_know_one_tolerance(till: psycopg.Connection) -> None:
+    expected_units = [*range(-30, 130), 1_000_000, -1_000_000]
+
+    found = till.execute(
+        "SELECT array_agg(app.count_tolerance(n) ORDER BY i)"
+        " FROM unnest(%s::bigint[]) WITH ORDINALITY AS given (n, i)",
+        [expected_units],
+    ).fetchone()
+
+    assert found == ([tolerance_units(units) for units in expected_units],)

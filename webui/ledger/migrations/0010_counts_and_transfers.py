@@ -105,42 +105,26 @@ GRANT SELECT ON app.count_sheet, app.count_entry, app.adjustment_request TO app_
 """
 
 # On-hand by all other facts up to a count's second (docs/domain.md 2.4): the last approved count
-# before it, and what moved since; of two counts of one second the lower id comes first.
+# before it, and what moved since; of two counts of one second the lower id comes first. The views
+# that it reads come with a later migration; plpgsql looks them up when it is called.
 FUNCTIONS = """
 CREATE FUNCTION app.expected_at(
     item text, at_second timestamptz, count_id bigint,
     OUT expected_units bigint, OUT stock_known boolean
-) LANGUAGE sql STABLE AS $$
-WITH base AS (
-    SELECT units, date_trunc('second', least(occurred_at, recorded_at)) AS at
-    FROM retail.stock_count
-    WHERE inv_key = $1 AND status = 'approved'
-      AND (date_trunc('second', least(occurred_at, recorded_at)), id) < ($2, $3)
-    ORDER BY 2 DESC, id DESC LIMIT 1
-), moved AS (
-    SELECT least(occurred_at, recorded_at) AS at,
-           CASE WHEN quantity_units > 0 OR condition = 'resaleable' THEN -quantity_units ELSE 0 END
-               AS units
-    FROM retail.sale_line WHERE inv_key = $1
-    UNION ALL
-    SELECT least(received_at, recorded_at), received_units FROM retail.shipment_line
-    WHERE inv_key = $1 AND leg <> 'transfer_out' AND status = 'received'
-    UNION ALL
-    SELECT least(shipped_at, recorded_at), -shipped_units FROM retail.shipment_line
-    WHERE inv_key = $1 AND leg = 'transfer_out' AND status = 'shipped'
-    UNION ALL
-    SELECT least(occurred_at, recorded_at),
-           CASE WHEN reason IN ('found', 'correction_up', 'repair') THEN quantity_units
-                WHEN reason IN ('dispose', 'vendor_return_damaged') THEN 0
-                ELSE -quantity_units END
-    FROM retail.stock_adjustment WHERE inv_key = $1
-)
-SELECT coalesce((SELECT units FROM base), 0) + coalesce(sum(units), 0)::bigint,
-       EXISTS (SELECT FROM base)
-FROM moved
-WHERE date_trunc('second', at) <= $2
-  AND date_trunc('second', at) > coalesce((SELECT at FROM base), '-infinity')
-$$;
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE base_at timestamptz := '-infinity';
+BEGIN
+    SELECT c.units, c.business_at INTO expected_units, base_at
+    FROM retail.approved_count c
+    WHERE c.inv_key = item AND (c.business_at, c.row_id) < (at_second, count_id)
+    ORDER BY c.business_at DESC, c.row_id DESC LIMIT 1;
+    stock_known := FOUND;
+    expected_units := coalesce(expected_units, 0) + (
+        SELECT coalesce(sum(m.on_hand_units), 0) FROM retail.movement m
+        WHERE m.inv_key = item AND m.business_at <= at_second
+          AND m.business_at > coalesce(base_at, '-infinity')
+    );
+END $$;
 
 CREATE FUNCTION app.count_tolerance(expected_units bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
 RETURN greatest(2, ceil(expected_units / 10.0))::bigint;

@@ -8,9 +8,12 @@ from webui.ledger.services.adjustments import (
     Asked,
     Wanted,
     approve_adjustment,
+    on_hand_sign,
     refuse_adjustment,
     request_adjustment,
     set_adjustment_limit,
+    unavailable_sign,
+    worth_of,
 )
 from webui.ledger.services.arrivals import Delivered
 from webui.ledger.services.count_sheets import (
@@ -150,6 +153,7 @@ __all__ = [
     "name_locations",
     "name_products",
     "name_suppliers",
+    "on_hand_sign",
     "open_sheet",
     "place_order_line",
     "plan_transfer",
@@ -189,6 +193,8 @@ __all__ = [
     "snooze_reorder",
     "split_reorder",
     "submit_sheet",
+    "unavailable_sign",
     "undo_entry",
     "void_count",
+    "worth_of",
 ]

@@ -68,13 +68,19 @@ def unavailable_sign(reason: str) -> int:
     return ADJUSTMENT_SIGNS[reason][1]
 
 
+def worth_of(*, wanted: Wanted) -> tuple[int | None, bool]:
+    """What it is worth at cost, None where no cost is known, and whether it would wait."""
+    value_minor, limit_minor = _value_and_limit(wanted.check(), wanted.quantity_units)
+    return value_minor, value_minor is None or value_minor > limit_minor
+
+
 def request_adjustment(*, wanted: Wanted, actor: str, command_id: UUID | None = None) -> Asked:
     """Book it, or let it wait for somebody else's approval if it is worth more than the limit."""
     inv_key = wanted.check()
 
     def work() -> Row:
-        value_minor, limit_minor = _value_and_limit(inv_key, wanted.quantity_units)
-        if value_minor is not None and value_minor <= limit_minor:
+        value_minor, waits = worth_of(wanted=wanted)
+        if not waits:
             booked = _book(wanted, wanted.occurred_at or database_now(), actor)
             return {"adjustment": booked, "request": None, "value": value_minor}
         request_id = _wait(wanted, value_minor, actor)

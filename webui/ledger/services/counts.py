@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from inventory.inbox import is_variance_due, tolerance_units
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
     Row,
@@ -102,8 +103,7 @@ def _locked_draft(count_id: int) -> Row:
         raise Conflict(message)
     # A statement of its own: it sees what has committed while the lock was waited for.
     count = fetch_one(
-        "SELECT c.*, t.at AS business_at, e.expected_units, e.stock_known,"
-        " app.count_tolerance(e.expected_units) AS tolerance_units"
+        "SELECT c.*, t.at AS business_at, e.expected_units, e.stock_known"
         " FROM retail.stock_count c, LATERAL (SELECT date_trunc('second',"
         " least(c.occurred_at, c.recorded_at)) AS at) t,"
         " LATERAL app.expected_at(c.inv_key, t.at, c.id) e WHERE c.id = %s",
@@ -115,15 +115,15 @@ def _locked_draft(count_id: int) -> Row:
 
 
 def _check_second_count(count: Row) -> None:
-    """A difference over the tolerance stands only after two people's eyes or two blind counts."""
+    """A difference over the tolerance stands only after a second blind count."""
     if count["recount_asked"]:
         message = f"a second count of {count['inv_key']} was asked for: it comes first"
         raise Conflict(message)
-    variance = int(count["units"]) - int(count["expected_units"])
-    is_over = abs(variance) > int(count["tolerance_units"])
-    if is_over and count["stock_known"] and count["recount_of"] is None:
+    units, expected = int(count["units"]), int(count["expected_units"])
+    is_first = count["stock_known"] and count["recount_of"] is None
+    if is_first and is_variance_due(units, expected):
         message = (
-            f"{variance:+d} units is more than the tolerance of {count['tolerance_units']}:"
-            " a second blind count comes first"
+            f"{units - expected:+d} units is more than the tolerance of"
+            f" {tolerance_units(expected)}: a second blind count comes first"
         )
         raise Conflict(message)

@@ -4,6 +4,8 @@ import { startDesk } from "./desk.js";
 import { startForms } from "./forms.js";
 import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
+import { startPick } from "./pick.js";
+import { startScan } from "./scan.js";
 import { startSearch } from "./search.js";
 
 const live = startLive();
@@ -12,3 +14,5 @@ startDesk();
 startDelivery();
 startForms();
 startKeys();
+startPick();
+startScan();

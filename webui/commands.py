@@ -1,0 +1,96 @@
+"""What the desks of a store share: read a form, do what it asks once, say what became of it.
+
+A refusal shows the page again with the input in it: 409 if something has changed since the page was
+rendered, 422 if the input breaks a rule.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from webui.ledger.services import Conflict, ServiceError
+
+Form = dict[str, str]
+_MOST_DIGITS: Final = 9
+
+
+def form_of(request: HttpRequest) -> Form:
+    """The fields of the form, without blanks at the ends."""
+    return {name: str(request.POST[name]).strip() for name in request.POST}
+
+
+def whole(form: Form, field: str, *, low: int = 0, high: int = 1_000_000) -> int:
+    """A whole number within [low, high] in a field of the form."""
+    text = form.get(field, "")
+    if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and low <= int(text) <= high:
+        return int(text)
+    rule = f"a whole number from {low} to {high:,}"
+    raise ServiceError(field, text, rule)
+
+
+def identity(form: Form, field: str) -> int:
+    """The id of a row in a hidden field; raises `ServiceError` for a form that is not ours."""
+    text = form.get(field, "")
+    if text.isascii() and text.isdigit() and len(text) <= 2 * _MOST_DIGITS:
+        return int(text)
+    rule = "the hidden fields of this page: reload it"
+    raise ServiceError(field, text, rule)
+
+
+def command_of(form: Form) -> UUID:
+    """The command id that was drawn when the form was rendered."""
+    try:
+        return UUID(form.get("command_id", ""))
+    except ValueError as failure:
+        field, rule = "form", "the hidden fields of this page: reload it"
+        raise ServiceError(field, str(failure), rule) from failure
+
+
+def moment(form: Form, field: str) -> datetime | None:
+    """A UTC time as `datetime-local` sends it; None where nothing was typed."""
+    text = form.get(field, "")
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError as failure:
+        rule = "a date and a time, UTC"
+        raise ServiceError(field, text, rule) from failure
+
+
+def day(form: Form, field: str) -> date | None:
+    """A day as `date` sends it; None where nothing was typed."""
+    text = form.get(field, "")
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError as failure:
+        rule = "a day"
+        raise ServiceError(field, text, rule) from failure
+
+
+def sentence(error: ServiceError) -> str:
+    """A refusal in words: the field, the rule and the value."""
+    name = error.field.replace("_", " ").capitalize()
+    return f"{name}: {error.rule}; got {str(error.value)!r}."
+
+
+def attempt(
+    request: HttpRequest,
+    work: Callable[[], str],
+    show: Callable[[str, int], HttpResponse],
+    back: str,
+) -> HttpResponse:
+    """Do `work` and go `back` with what it says, or `show` why not, with the status of that."""
+    try:
+        messages.success(request, work())
+    except Conflict as conflict:
+        return show(f"{conflict.what_changed}. Nothing was written.", 409)
+    except ServiceError as error:
+        return show(sentence(error), 422)
+    return HttpResponseRedirect(back)

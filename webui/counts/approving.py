@@ -1,0 +1,168 @@
+"""The manager's side: what waits for a second person, and what was counted."""
+
+from typing import Final
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import APPROVE_COUNTS, SEE, requires
+from webui.commands import Form, attempt, command_of, form_of, identity
+from webui.counts import selectors
+from webui.ledger.services import (
+    ServiceError,
+    approve_adjustment,
+    approve_waiting_count,
+    ask_for_recount,
+    refuse_adjustment,
+    void_count,
+)
+from webui.page import render_page
+from webui.readmodel.figures import signed_units_text
+from webui.readmodel.selectors import locations
+
+_HIDDEN: Final = "the hidden fields of this page: reload it"
+
+
+@require_GET
+@requires(APPROVE_COUNTS)
+def waiting(request: HttpRequest) -> HttpResponse:
+    """Every count and adjustment that waits for a second person."""
+    return _show_waiting(request, {}, "", 200)
+
+
+def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+    location = request.GET.get("location", "")[:24]
+    drafts = selectors.waiting(location=location)
+    requests = selectors.waiting_requests(location=location)
+    person = request.user.get_username()
+    subject = form.get("subject", "")
+    known = {f"count-{draft.id}" for draft in drafts} | {f"request-{ask.id}" for ask in requests}
+    context = {
+        "tab": "waiting",
+        "location": location,
+        "locations": locations(),
+        "counts": [(draft, draft.counted_by == person) for draft in drafts],
+        "requests": [(ask, ask.requested_by == person) for ask in requests],
+        "waiting_count": len(drafts) + len(requests),
+        "form": form,
+        # Beside the row that it is about, or above the list when that row is gone.
+        "refused_subject": subject if subject in known else "",
+        "refusal": refusal,
+        "command_id": uuid4(),
+        "query": urlencode({"location": location}) if location else "",
+    }
+    return render_page(request, "counts/waiting.html", context, status=status)
+
+
+@require_POST
+@requires(APPROVE_COUNTS)
+def decide(request: HttpRequest) -> HttpResponse:
+    """Approve, refuse, or ask for a second count."""
+    form = form_of(request)
+    back = reverse("counts-waiting")
+    query = request.GET.urlencode()
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show_waiting(request, form, refusal, status)
+
+    def work() -> str:
+        return _say(form, request.user.get_username())
+
+    return attempt(request, work, show, f"{back}?{query}" if query else back)
+
+
+def _say(form: Form, actor: str) -> str:
+    kind, _, number = form.get("subject", "").partition("-")
+    if not number.isascii() or not number.isdigit():
+        field = "subject"
+        raise ServiceError(field, form.get("subject"), _HIDDEN)
+    match kind, form.get("action"):
+        case "count", "approve":
+            return _approve_count(int(number), form, actor)
+        case "count", "recount":
+            ask_for_recount(count_id=int(number), actor=actor)
+            return "A second count is asked for."
+        case "count", "refuse":
+            void_count(
+                count_id=int(number),
+                actor=actor,
+                reason=form.get("reason", ""),
+                command_id=command_of(form),
+            )
+            return "Refused: the count changes nothing."
+        case "request", "approve":
+            booked = approve_adjustment(
+                request_id=int(number), actor=actor, command_id=command_of(form)
+            )
+            return f"Booked as adjustment {booked}."
+        case "request", "refuse":
+            refuse_adjustment(request_id=int(number), reason=form.get("reason", ""), actor=actor)
+            return "Refused: nothing was booked."
+        case _, action:
+            field, rule = "action", "approve, refuse or recount"
+            raise ServiceError(field, action, rule)
+
+
+def _approve_count(count_id: int, form: Form, actor: str) -> str:
+    shown = form.get("shown_expected", "")
+    if not shown.lstrip("-").isdigit():
+        field = "shown_expected"
+        raise ServiceError(field, shown, _HIDDEN)
+    done = approve_waiting_count(
+        count_id=count_id,
+        actor=actor,
+        shown_expected_units=int(shown),
+        command_id=command_of(form),
+    )
+    return f"Approved, variance {signed_units_text(done.variance_units)}. Stock follows."
+
+
+@require_GET
+@requires(SEE)
+def history(request: HttpRequest) -> HttpResponse:
+    """Counts with the variance at approval and the one that late facts have made of it."""
+    return _show_history(request, "", 200)
+
+
+def _show_history(request: HttpRequest, refusal: str, status: int) -> HttpResponse:
+    location = request.GET.get("location", "")[:24]
+    sku = request.GET.get("sku", "")[:32]
+    context = {
+        "tab": "history",
+        "location": location,
+        "sku": sku,
+        "locations": locations(),
+        "counts": selectors.counted(location=location, sku=sku),
+        "adjustments": selectors.adjusted(location=location, sku=sku),
+        "waiting_count": selectors.waiting_count(),
+        "refusal": refusal,
+        "command_id": uuid4(),
+        "query": urlencode({"location": location, "sku": sku}),
+    }
+    return render_page(request, "counts/history.html", context, status=status)
+
+
+@require_POST
+@requires(APPROVE_COUNTS)
+def void(request: HttpRequest) -> HttpResponse:
+    """Take an approved count of the last 48 h back."""
+    form = form_of(request)
+
+    def work() -> str:
+        void_count(
+            count_id=identity(form, "count_id"),
+            actor=request.user.get_username(),
+            reason=form.get("reason", ""),
+            command_id=command_of(form),
+        )
+        return "The count is void: stock follows the count before it."
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show_history(request, refusal, status)
+
+    return attempt(
+        request, work, show, f"{reverse('counts-history')}?{request.GET.urlencode()}".rstrip("?")
+    )

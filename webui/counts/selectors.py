@@ -1,0 +1,348 @@
+"""What the counting desk reads: own sheets, waiting drafts, what was counted, what was adjusted.
+
+Expected numbers come from `app.expected_at`, the count rule over the ledger's facts, so a late fact
+shows in them with its commit. A counter's pages read none of them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from webui.readmodel.rows import select, select_one, select_value
+
+ROWS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet and how many items stand on it."""
+
+    id: int
+    location: str
+    opened_by: str
+    opened_at: datetime
+    submitted_at: datetime | None
+    items: int
+
+
+_SHEET: Final = """
+SELECT s.id, s.location, s.opened_by, s.opened_at, s.submitted_at,
+       (SELECT count(DISTINCT sku) FROM app.count_entry e
+        WHERE e.sheet_id = s.id AND NOT e.is_undone) AS items
+FROM app.count_sheet s
+"""
+
+
+def sheet(sheet_id: int) -> Sheet | None:
+    """One sheet."""
+    return select_one(f"{_SHEET} WHERE s.id = %(id)s", {"id": sheet_id}, Sheet)
+
+
+def open_sheets(person: str) -> list[Sheet]:
+    """This person's sheets that are not handed in yet, newest first."""
+    sql = f"""{_SHEET} WHERE s.opened_by = %(person)s AND s.submitted_at IS NULL
+              ORDER BY s.id DESC LIMIT 20"""
+    return select(sql, {"person": person}, Sheet)
+
+
+@dataclass(frozen=True, slots=True)
+class SheetEntry:
+    """One entry of a sheet; `count_id` once it was handed in."""
+
+    entry_id: str
+    sku: str
+    name: str
+    units: int
+    counted_at: datetime
+    count_id: int | None
+
+
+def entries(sheet_id: int) -> list[SheetEntry]:
+    """The newest entries of a sheet, newest first."""
+    sql = """
+        SELECT e.entry_id::text, e.sku, coalesce(p.name, e.sku) AS name, e.units, e.counted_at,
+               e.count_id
+        FROM app.count_entry e LEFT JOIN retail.product p ON p.code = e.sku
+        WHERE e.sheet_id = %(sheet)s AND NOT e.is_undone
+        ORDER BY e.number DESC LIMIT 50
+        """
+    return select(sql, {"sheet": sheet_id}, SheetEntry)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a sheet says of one item."""
+
+    sku: str
+    name: str
+    units: int
+    entries: int
+    is_handed_in: bool
+
+
+def tallies(sheet_id: int) -> list[Tally]:
+    """The sums of a sheet by item, what was counted last first."""
+    sql = """
+        SELECT e.sku, coalesce(max(p.name), e.sku) AS name, sum(e.units)::bigint AS units,
+               count(*) AS entries, bool_and(e.count_id IS NOT NULL) AS is_handed_in
+        FROM app.count_entry e LEFT JOIN retail.product p ON p.code = e.sku
+        WHERE e.sheet_id = %(sheet)s AND NOT e.is_undone
+        GROUP BY e.sku ORDER BY max(e.number) DESC LIMIT 500
+        """
+    return select(sql, {"sheet": sheet_id}, Tally)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """An item that somebody has to count a second time, without a number."""
+
+    location: str
+    sku: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A draft count with what its approval would say; `moved_since_units` comes on top of it."""
+
+    id: int
+    inv_key: str
+    location: str
+    sku: str
+    name: str
+    kind: str
+    units: int
+    counted_by: str | None
+    counted_at: datetime
+    recount_of: int | None
+    first_units: int | None
+    first_by: str | None
+    recount_asked: bool
+    expected_units: int
+    stock_known: bool
+    tolerance_units: int
+    on_hand_units: int
+    cost_minor: int | None
+
+    @property
+    def id_text(self) -> str:
+        """The id for addresses inside the page."""
+        return str(self.id)
+
+    @property
+    def variance_units(self) -> int:
+        """What was counted less what was expected."""
+        return self.units - self.expected_units
+
+    @property
+    def value_minor(self) -> int | None:
+        """The variance at the item's cost."""
+        return None if self.cost_minor is None else self.variance_units * self.cost_minor
+
+    @property
+    def after_units(self) -> int:
+        """On-hand once this count is approved: its units and what has moved since."""
+        return self.on_hand_units + self.variance_units
+
+    @property
+    def moved_since_units(self) -> int:
+        """What has moved since the second of the count."""
+        return self.on_hand_units - self.expected_units
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a second blind count comes first."""
+        over = abs(self.variance_units) > self.tolerance_units
+        return self.recount_asked or (over and self.stock_known and self.recount_of is None)
+
+
+# On-hand now is the rule of a count at the end of time, so that both numbers come from one place.
+_WAITING: Final = """
+SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.units,
+       c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
+       f.counted_by AS first_by, c.recount_asked, e.expected_units, e.stock_known,
+       app.count_tolerance(e.expected_units) AS tolerance_units,
+       today.expected_units AS on_hand_units, nullif(il.cost_minor, 0) AS cost_minor
+FROM retail.stock_count c
+CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t
+CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
+CROSS JOIN LATERAL app.expected_at(c.inv_key, 'infinity', 9223372036854775807) today
+LEFT JOIN retail.stock_count f ON f.id = c.recount_of
+LEFT JOIN retail.product p ON p.code = c.sku
+LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
+WHERE c.status = 'draft' AND (%(location)s = '' OR c.location = %(location)s)
+ORDER BY c.location, c.id LIMIT 100
+"""
+
+
+def waiting(*, location: str = "") -> list[Waiting]:
+    """Drafts that nobody has approved or refused, at most 100, oldest first."""
+    return select(_WAITING, {"location": location}, Waiting)
+
+
+def to_count_again(*, location: str = "") -> list[Again]:
+    """The items whose difference needs a second blind count; only their names."""
+    return [
+        Again(draft.location, draft.sku, draft.name)
+        for draft in waiting(location=location)
+        if draft.is_over
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An approved or voided count: its variance when it was approved, and as facts now say."""
+
+    id: int
+    location: str
+    sku: str
+    name: str
+    kind: str
+    status: str
+    units: int
+    counted_at: datetime
+    counted_by: str | None
+    approved_by: str | None
+    recorded_by: str | None
+    then_units: int | None
+    now_units: int
+    stock_known: bool
+    cost_minor: int | None
+    is_voidable: bool
+
+    @property
+    def variance_then_units(self) -> int | None:
+        """The variance that the approver saw."""
+        return None if self.then_units is None else self.units - self.then_units
+
+    @property
+    def variance_now_units(self) -> int:
+        """The variance with everything that came in since."""
+        return self.units - self.now_units
+
+    @property
+    def is_restated(self) -> bool:
+        """Whether late facts have changed the variance since."""
+        return self.then_units is not None and self.then_units != self.now_units
+
+    @property
+    def value_minor(self) -> int | None:
+        """The restated variance at the item's cost; an opening count finds, it loses nothing."""
+        if self.cost_minor is None or self.kind == "opening":
+            return None
+        return self.variance_now_units * self.cost_minor
+
+
+_COUNTED: Final = """
+SELECT c.id, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.status, c.units,
+       t.at AS counted_at, c.counted_by, c.approved_by, c.recorded_by,
+       c.expected_units AS then_units, e.expected_units AS now_units, e.stock_known,
+       nullif(il.cost_minor, 0) AS cost_minor,
+       c.status = 'approved' AND c.occurred_at > now() - interval '48 hours' AS is_voidable
+FROM (
+    SELECT * FROM retail.stock_count
+    WHERE status <> 'draft' AND (%(location)s = '' OR location = %(location)s)
+      AND (%(sku)s = '' OR sku = %(sku)s)
+    ORDER BY id DESC LIMIT 100
+) c
+CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t
+CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
+LEFT JOIN retail.product p ON p.code = c.sku
+LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
+ORDER BY t.at DESC, c.id DESC
+"""
+
+
+def counted(*, location: str = "", sku: str = "") -> list[Counted]:
+    """The newest 100 counts that were approved or voided, newest second first."""
+    return select(_COUNTED, {"location": location, "sku": sku}, Counted)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An adjustment that waits for somebody else, or was decided."""
+
+    id: int
+    location: str
+    sku: str
+    name: str
+    reason: str
+    quantity_units: int
+    occurred_at: datetime
+    value_minor: int | None
+    note: str
+    status: str
+    requested_by: str
+    requested_at: datetime
+    decided_by: str | None
+    decision_reason: str | None
+
+    @property
+    def id_text(self) -> str:
+        """The id for addresses inside the page."""
+        return str(self.id)
+
+
+_REQUEST: Final = """
+SELECT r.id, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.reason, r.quantity_units,
+       r.occurred_at, r.value_minor, r.note, r.status, r.requested_by, r.requested_at,
+       r.decided_by, r.decision_reason
+FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
+"""
+
+
+def waiting_requests(*, location: str = "") -> list[Request]:
+    """Adjustments that wait for somebody else, oldest first."""
+    sql = f"""{_REQUEST} WHERE r.status = 'waiting'
+              AND (%(location)s = '' OR r.location = %(location)s)
+              ORDER BY r.location, r.id LIMIT {ROWS}"""
+    return select(sql, {"location": location}, Request)
+
+
+def requests_of(person: str) -> list[Request]:
+    """The newest requests of a person, with what became of them."""
+    sql = f"{_REQUEST} WHERE r.requested_by = %(person)s ORDER BY r.id DESC LIMIT 10"
+    return select(sql, {"person": person}, Request)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """An adjustment in the books."""
+
+    id: int
+    location: str
+    sku: str
+    name: str
+    reason: str
+    quantity_units: int
+    occurred_at: datetime
+    recorded_by: str | None
+
+
+def adjusted(*, location: str = "", sku: str = "") -> list[Adjusted]:
+    """The newest 20 adjustments."""
+    sql = """
+        SELECT a.id, a.location, a.sku, coalesce(p.name, a.sku) AS name, a.reason,
+               a.quantity_units, a.occurred_at, a.recorded_by
+        FROM retail.stock_adjustment a LEFT JOIN retail.product p ON p.code = a.sku
+        WHERE (%(location)s = '' OR a.location = %(location)s)
+          AND (%(sku)s = '' OR a.sku = %(sku)s)
+        ORDER BY a.id DESC LIMIT 20
+        """
+    return select(sql, {"location": location, "sku": sku}, Adjusted)
+
+
+def adjustment_limit_minor() -> int:
+    """From which value on an adjustment needs two people."""
+    return int(select_value("SELECT adjustment_limit_minor FROM app.setting"))
+
+
+def waiting_count() -> int:
+    """How many decisions wait, counts and adjustments, counted no further than 100 each."""
+    return int(
+        select_value(
+            "SELECT (SELECT count(*) FROM (SELECT FROM retail.stock_count WHERE status = 'draft'"
+            " LIMIT 100) c) + (SELECT count(*) FROM (SELECT FROM app.adjustment_request"
+            " WHERE status = 'waiting' LIMIT 100) r)"
+        )
+    )

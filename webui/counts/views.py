@@ -1,0 +1,229 @@
+"""Counting: choose a location, scan or type onto a sheet, hand it in.
+
+No page here says a number that the ledger expects, so every count is blind.
+"""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID, uuid4, uuid5
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import COUNT, requires
+from webui.commands import Form, attempt, command_of, form_of, sentence, whole
+from webui.counts import selectors
+from webui.ledger.services import (
+    Conflict,
+    Entry,
+    Refused,
+    ServiceError,
+    add_entries,
+    open_sheet,
+    submit_sheet,
+    undo_entry,
+)
+from webui.page import render_page
+from webui.readmodel.selectors import locations
+
+MOST_BYTES: Final = 200_000
+MOST_AGE_MS: Final = 72 * 3_600_000
+
+
+@require_GET
+@requires(COUNT)
+def counts(request: HttpRequest) -> HttpResponse:
+    """Where to count, one's open sheets, and what has to be counted a second time."""
+    return _show_desk(request, request.GET, "", 200)
+
+
+def _show_desk(request: HttpRequest, given: Any, refusal: str, status: int) -> HttpResponse:  # noqa: ANN401 -- a query or a form
+    location = given.get("location", "")[:24]
+    context = {
+        "tab": "count",
+        "location": location,
+        "sku": given.get("sku", "")[:32],
+        "locations": locations(),
+        "sheets": selectors.open_sheets(request.user.get_username()),
+        "again": selectors.to_count_again(location=location),
+        "waiting_count": selectors.waiting_count(),
+        "refusal": refusal,
+        "command_id": uuid4(),
+    }
+    return render_page(request, "counts/desk.html", context, status=status)
+
+
+@require_POST
+@requires(COUNT)
+def begin(request: HttpRequest) -> HttpResponse:
+    """Open a sheet and go to it."""
+    form = form_of(request)
+    try:
+        sheet_id = open_sheet(
+            location=form.get("location", ""),
+            actor=request.user.get_username(),
+            command_id=command_of(form),
+        )
+    except ServiceError as error:
+        return _show_desk(request, form, sentence(error), 422)
+    query = f"?{urlencode({'sku': form['sku']})}" if form.get("sku") else ""
+    return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]) + query)
+
+
+@require_GET
+@requires(COUNT)
+def sheet(request: HttpRequest, sheet_id: int) -> HttpResponse:
+    """The sheet: one field for the scanner, what is on it so far, and the button that ends it."""
+    return _show_sheet(request, sheet_id, {"sku": request.GET.get("sku", "")[:32]})
+
+
+def _show_sheet(
+    request: HttpRequest,
+    sheet_id: int,
+    form: Form,
+    *,
+    refusal: str = "",
+    refused: tuple[Refused, ...] = (),
+    status: int = 200,
+) -> HttpResponse:
+    found = selectors.sheet(sheet_id)
+    # Somebody else's numbers would spoil a blind count.
+    if found is None or found.opened_by != request.user.get_username():
+        message = "no such sheet of yours"
+        raise Http404(message)
+    context = {
+        "tab": "count",
+        "sheet": found,
+        "entries": selectors.entries(sheet_id),
+        "tallies": selectors.tallies(sheet_id),
+        "form": form,
+        "refusal": refusal,
+        "refused": refused,
+        "command_id": uuid4(),
+        "waiting_count": selectors.waiting_count(),
+    }
+    return render_page(request, "counts/sheet.html", context, status=status)
+
+
+@require_POST
+@requires(COUNT)
+def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
+    """Keep entries: a batch of the browser's queue (JSON), or the lines of a form."""
+    if request.content_type == "application/json":
+        return _keep_batch(request, sheet_id)
+    form = form_of(request)
+    try:
+        typed = _typed(form)
+        refused = add_entries(sheet_id=sheet_id, entries=typed, actor=request.user.get_username())
+    except Conflict as conflict:
+        return _show_sheet(request, sheet_id, form, refusal=conflict.what_changed, status=409)
+    except ServiceError as error:
+        return _show_sheet(request, sheet_id, form, refusal=sentence(error), status=422)
+    if not refused:
+        messages.success(request, f"{len(typed)} kept.")
+        return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]))
+    wrong = {row.entry_id for row in refused}
+    left = [f"{entry.sku} {entry.units}" for entry in typed if entry.entry_id in wrong]
+    kept = form | {"lines": "\n".join(left), "sku": "", "units": ""}
+    return _show_sheet(request, sheet_id, kept, refused=refused, status=422)
+
+
+def _typed(form: Form) -> list[Entry]:
+    """The entries of a form: one item with its units, or one item per line of `lines`."""
+    command = command_of(form)
+    if form.get("lines"):
+        lines = [line.strip() for line in form["lines"].splitlines() if line.strip()]
+        return [_line(line, uuid5(command, str(number))) for number, line in enumerate(lines)]
+    return [Entry(command, form.get("sku", ""), whole(form, "units"))]
+
+
+def _line(line: str, entry_id: UUID) -> Entry:
+    """`SKU units`; without a number it is one unit."""
+    sku, _, units = line.rpartition(" ")
+    if not sku:
+        return Entry(entry_id, line, 1)
+    if not units.isascii() or not units.isdigit() or len(units) > 9:  # noqa: PLR2004 -- longer numbers are no units
+        return Entry(entry_id, line, 1)
+    return Entry(entry_id, sku.strip(), int(units))
+
+
+def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
+    try:
+        batch = _batch(request.body)
+        refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
+    except Conflict as conflict:
+        return JsonResponse({"error": conflict.what_changed}, status=409)
+    except ServiceError as error:
+        return JsonResponse({"error": sentence(error)}, status=422)
+    return JsonResponse(
+        {
+            "refused": [
+                {"id": str(row.entry_id), "field": row.field, "value": row.value, "rule": row.rule}
+                for row in refused
+            ],
+        }
+    )
+
+
+def _batch(body: bytes) -> list[Entry]:
+    """The queue's entries; how long ago each was scanned is the browser's own difference."""
+    field, rule = "entries", "a list of entries as this page sends it"
+    if len(body) > MOST_BYTES:
+        raise ServiceError(field, len(body), f"at most {MOST_BYTES} bytes")
+    now = datetime.now(tz=UTC)  # noqa: TID251 -- the web edge is where "so long ago" becomes a time
+    try:
+        return [
+            Entry(
+                UUID(row["id"]),
+                str(row["sku"]),
+                int(row["units"]),
+                now - timedelta(milliseconds=min(max(0, int(row["age_ms"])), MOST_AGE_MS)),
+            )
+            for row in json.loads(body)["entries"]
+        ]
+    except (ValueError, TypeError, KeyError) as failure:
+        raise ServiceError(field, str(failure), rule) from failure
+
+
+@require_POST
+@requires(COUNT)
+def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
+    """Take one entry back."""
+    form = form_of(request)
+
+    def work() -> str:
+        try:
+            entry_id = UUID(form.get("entry_id", ""))
+        except ValueError as failure:
+            field, rule = "entry_id", "the hidden fields of this page: reload it"
+            raise ServiceError(field, str(failure), rule) from failure
+        undo_entry(sheet_id=sheet_id, entry_id=entry_id, actor=request.user.get_username())
+        return "Taken back."
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show_sheet(request, sheet_id, form, refusal=refusal, status=status)
+
+    return attempt(request, work, show, reverse("counts-sheet", args=[sheet_id]))
+
+
+@require_POST
+@requires(COUNT)
+def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
+    """Hand the sheet in; every item that can't be is named at once and stays."""
+    form = form_of(request)
+    try:
+        done = submit_sheet(sheet_id=sheet_id, actor=request.user.get_username())
+    except Conflict as conflict:
+        return _show_sheet(request, sheet_id, form, refusal=conflict.what_changed, status=409)
+    except ServiceError as error:
+        return _show_sheet(request, sheet_id, form, refusal=sentence(error), status=422)
+    if done.refused:
+        return _show_sheet(request, sheet_id, form, refused=done.refused, status=422)
+    messages.success(
+        request, f"{len(done.count_ids)} items handed in. Somebody else approves them."
+    )
+    return HttpResponseRedirect(reverse("counts"))

@@ -1,0 +1,215 @@
+// Scanning loses nothing. What was scanned goes into a queue in this browser, with an id drawn here;
+// the queue is sent in its order and an entry leaves it when the server has answered for it. A reload,
+// a slow server and a lost network delay entries, and the server keeps each id once.
+import { swap } from "./swap.js";
+
+const BATCH = 50;
+const SHOWN = 12;
+const RETRY_MS = [500, 1_000, 2_000, 5_000];
+
+export function startScan() {
+  const form = document.querySelector("form[data-scan]");
+  if (!form) return;
+  for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
+  const queue = new Queue(form);
+  startForm(form, queue);
+  startEnd(queue);
+  queue.send();
+}
+
+function startForm(form, queue) {
+  const { sku, units } = form.elements;
+  const ask = document.getElementById("scan-ask");
+  const empty = () => (ask.checked ? "" : "1");
+  ask.addEventListener("change", () => {
+    units.value = empty();
+    sku.focus();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const code = sku.value.trim();
+    if (!code) return;
+    if (!/^[0-9]{1,7}$/.test(units.value.trim())) {
+      units.focus();
+      queue.tell(`${code}: how many?`);
+      return;
+    }
+    queue.add(code, Number(units.value));
+    sku.value = "";
+    units.value = empty();
+    sku.focus();
+  });
+  // The browser would stop an empty quantity before the rule above can ask for it.
+  form.noValidate = true;
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "F2") return;
+    event.preventDefault();
+    sku.focus();
+  });
+}
+
+/** Handing in waits until everything that was scanned has arrived. */
+function startEnd(queue) {
+  const end = document.querySelector("form[data-scan-end]");
+  if (!end) return;
+  // In the capture phase, before the guard against double clicks counts this one.
+  document.addEventListener(
+    "submit",
+    (event) => {
+      if (event.target !== end || queue.isEmpty) return;
+      event.preventDefault();
+      event.stopPropagation();
+      queue.tell(`${queue.length} still on the way; hand in once they have arrived.`);
+      queue.whenEmpty = () => end.requestSubmit();
+      queue.send();
+    },
+    true,
+  );
+}
+
+class Queue {
+  constructor(form) {
+    this.form = form;
+    this.prefix = `inventory-scan-${form.dataset.scan}-`;
+    this.waiting = stored(this.prefix);
+    this.isSending = false;
+    this.kept = 0;
+    this.whenEmpty = null;
+    for (const entry of this.waiting) this.show(entry, "waiting");
+  }
+
+  get length() {
+    return this.waiting.length;
+  }
+
+  get isEmpty() {
+    return this.waiting.length === 0;
+  }
+
+  add(sku, units) {
+    const entry = { id: newId(), sku, units, at: Date.now() };
+    this.waiting.push(entry);
+    // An item of the store for each entry, so that two windows never write over each other's.
+    localStorage.setItem(this.prefix + entry.id, JSON.stringify(entry));
+    this.show(entry, "waiting");
+    this.send();
+  }
+
+  async send() {
+    if (this.isSending) return;
+    this.isSending = true;
+    let failures = 0;
+    while (!this.isEmpty) {
+      const answer = await this.post(this.waiting.slice(0, BATCH));
+      if (answer === "stop") break;
+      if (answer === "again") {
+        this.tell(`No answer; ${this.length} kept here and sent again.`);
+        await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+      } else {
+        failures = 0;
+      }
+    }
+    this.isSending = false;
+    if (this.isEmpty) await this.settle();
+  }
+
+  async settle() {
+    if (this.kept) await swap(location.href, "#tallies");
+    const then = this.whenEmpty;
+    this.whenEmpty = null;
+    if (then && this.isEmpty) then();
+  }
+
+  /** Send one batch: "kept", "again" for a failure that may pass, "stop" for one that won't. */
+  async post(batch) {
+    const entries = batch.map(({ id, sku, units, at }) => ({ id, sku, units, age_ms: Math.max(0, Date.now() - at) }));
+    let answer;
+    try {
+      answer = await fetch(this.form.action, {
+        method: "POST",
+        credentials: "same-origin",
+        headers: { "Content-Type": "application/json", "X-CSRFToken": this.form.elements.csrfmiddlewaretoken.value },
+        body: JSON.stringify({ entries }),
+      });
+    } catch {
+      return "again";
+    }
+    if (answer.redirected || answer.status === 401 || answer.status === 403) {
+      this.tell("You are logged out. Log in again on this device: nothing scanned is lost.");
+      return "stop";
+    }
+    if (answer.status >= 500 || answer.status === 429) return "again";
+    const said = await answer.json();
+    if (!answer.ok) {
+      this.refuse(said.error);
+      this.tell(`${this.length} not sent.`);
+      return "stop";
+    }
+    this.done(batch, new Map(said.refused.map((row) => [row.id, row])));
+    return "kept";
+  }
+
+  done(batch, refused) {
+    const answered = new Set(batch.map((entry) => entry.id));
+    this.waiting = this.waiting.filter((entry) => !answered.has(entry.id));
+    for (const id of answered) localStorage.removeItem(this.prefix + id);
+    for (const entry of batch) {
+      const row = refused.get(entry.id);
+      if (row) this.refuse(`${entry.sku}: ${row.rule}; got ${row.value}`);
+      else this.kept += 1;
+      this.show(entry, row ? "not kept" : "kept");
+    }
+    this.tell(`${this.kept} kept${this.isEmpty ? "." : `, ${this.length} on the way.`}`);
+  }
+
+  show(entry, state) {
+    const log = document.getElementById("scan-log");
+    log.hidden = false;
+    let line = log.querySelector(`[data-entry="${CSS.escape(entry.id)}"]`);
+    if (!line) {
+      line = document.createElement("li");
+      line.dataset.entry = entry.id;
+      line.append(document.createElement("span"), document.createElement("b"));
+      line.firstChild.textContent = `${entry.sku} × ${entry.units}`;
+      log.prepend(line);
+      while (log.children.length > SHOWN) log.lastChild.remove();
+    }
+    line.dataset.state = state;
+    line.lastChild.textContent = state;
+  }
+
+  refuse(sentence) {
+    const box = document.getElementById("scan-refused");
+    const line = document.createElement("li");
+    line.textContent = sentence;
+    const list = box.querySelector("ul") ?? box.appendChild(document.createElement("ul"));
+    list.append(line);
+    box.hidden = false;
+  }
+
+  tell(sentence) {
+    document.getElementById("scan-state").textContent = sentence;
+  }
+}
+
+/** Entries that an earlier page could not send, in the order they were scanned. */
+function stored(prefix) {
+  return Object.keys(localStorage)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => JSON.parse(localStorage.getItem(name)))
+    .sort((one, other) => one.at - other.at);
+}
+
+function newId() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  // Without HTTPS only this is there.
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,102 @@
+"""What the transfer desk reads: both rows of a transfer as one, from the ledger itself."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+
+from webui.readmodel.rows import select, select_value
+
+VIEWS: Final = ("moving", "stuck", "received")
+STUCK_AFTER_DAYS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """One transfer: what leaves where, what arrives where, and how far it has come."""
+
+    out_id: int
+    in_id: int
+    transfer_ref: str
+    sku: str
+    name: str
+    source: str
+    destination: str
+    status: str
+    planned_units: int
+    shipped_units: int
+    received_units: int
+    damaged_units: int
+    shipped_at: datetime | None
+    received_at: datetime | None
+    due_on: date | None
+    reorder_id: str | None
+    discrepancy_reason: str | None
+    recorded_by: str | None
+    source_on_hand_units: int | None
+    cost_minor: int | None
+    is_stuck: bool
+    is_correctable: bool
+
+    @property
+    def id_text(self) -> str:
+        """The id of the arriving row for addresses inside the page."""
+        return str(self.in_id)
+
+    @property
+    def lost_units(self) -> int:
+        """Shipped and never arrived; negative when more arrived than was sent."""
+        return self.shipped_units - self.received_units - self.damaged_units
+
+    @property
+    def found_units(self) -> int:
+        """Arrived and never shipped."""
+        return -self.lost_units
+
+    @property
+    def lost_minor(self) -> int | None:
+        """What the lost units cost."""
+        return None if self.cost_minor is None else self.lost_units * self.cost_minor
+
+
+# Stuck: shipped, and three days past the day it was due; without such a day, past its shipping.
+_STUCK: Final = f"""(a.status = 'shipped' AND
+    coalesce(a.due_on, (a.shipped_at AT TIME ZONE 'UTC')::date) + {STUCK_AFTER_DAYS}
+        < (now() AT TIME ZONE 'UTC')::date)"""
+_VIEWS: Final = {
+    "moving": "a.status <> 'received'",
+    "stuck": _STUCK,
+    "received": "a.status = 'received'",
+}
+_ROWS: Final = f"""
+SELECT l.id AS out_id, a.id AS in_id, a.transfer_ref, a.sku, coalesce(p.name, a.sku) AS name,
+       l.location AS source, a.location AS destination, a.status, a.planned_units,
+       a.shipped_units, a.received_units, a.damaged_units, a.shipped_at, a.received_at, a.due_on,
+       a.reorder_id, a.discrepancy_reason, a.recorded_by,
+       s.on_hand_units AS source_on_hand_units, nullif(il.cost_minor, 0) AS cost_minor,
+       {_STUCK} AS is_stuck,
+       a.status = 'received' AND a.recorded_by = %(person)s
+           AND a.received_at > now() - interval '48 hours' AS is_correctable
+FROM retail.shipment_line a
+JOIN retail.shipment_line l
+    ON l.transfer_ref = a.transfer_ref AND l.sku = a.sku AND l.leg = 'transfer_out'
+LEFT JOIN retail.product p ON p.code = a.sku
+LEFT JOIN read_model.stock s ON s.inv_key = l.inv_key
+LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
+WHERE a.leg = 'transfer_in'
+"""  # noqa: S608 -- constants of this module
+
+
+def transfers(*, view: str, location: str = "", person: str = "") -> list[Moving]:
+    """Transfers of a view, at most 100, oldest first; received ones newest first."""
+    order = "a.received_at DESC" if view == "received" else "a.status DESC, a.id"
+    sql = f"""{_ROWS} AND {_VIEWS[view]}
+              AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)
+              ORDER BY {order} LIMIT 100"""
+    return select(sql, {"location": location, "person": person}, Moving)
+
+
+def stuck_count() -> int:
+    """How many transfers are stuck, counted no further than 100."""
+    sql = f"""SELECT count(*) FROM (SELECT FROM retail.shipment_line a
+              WHERE a.leg = 'transfer_in' AND {_STUCK} LIMIT 100) few"""  # noqa: S608 -- a constant of this module
+    return int(select_value(sql))

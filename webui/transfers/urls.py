@@ -1,0 +1,11 @@
+"""The desk of transfers between locations."""
+
+from django.urls import path
+
+from webui.transfers import views
+
+urlpatterns = [
+    path("transfers/", views.transfers, name="transfers"),
+    path("transfers/ask", views.ask, name="transfers-ask"),
+    path("transfers/step", views.step, name="transfers-step"),
+]

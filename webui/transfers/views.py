@@ -1,0 +1,175 @@
+"""Transfers: ask for units, send them, receive them, each step at the end where it happens."""
+
+from typing import Final
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import TRANSFER, requires
+from webui.commands import Form, attempt, command_of, day, form_of, identity, whole
+from webui.ledger.services import (
+    Delivered,
+    Route,
+    ServiceError,
+    cancel_transfer,
+    correct_transfer_receipt,
+    plan_transfer,
+    receive_transfer,
+    ship_planned_transfer,
+    ship_transfer,
+)
+from webui.page import render_page
+from webui.readmodel.figures import units_text
+from webui.readmodel.selectors import locations
+from webui.transfers import selectors
+
+_ASKED: Final = ("source", "sku", "units", "due_on")
+
+
+@require_GET
+@requires(TRANSFER)
+def transfers(request: HttpRequest) -> HttpResponse:
+    """What is planned and on the way, what is stuck, what has arrived."""
+    given = {
+        "destination": request.GET.get("location", "")[:24],
+        "sku": request.GET.get("sku", "")[:32],
+        "units": request.GET.get("units", "")[:7],
+        "reorder_id": request.GET.get("reorder_id", "")[:120],
+    }
+    return _show(request, given, "", 200)
+
+
+def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+    wanted = request.GET.get("view", "")
+    view = wanted if wanted in selectors.VIEWS else "moving"
+    location = request.GET.get("location", "")[:24]
+    person = request.user.get_username()
+    found = selectors.transfers(view=view, location=location, person=person)
+    subject = form.get("transfer", "")
+    context = {
+        "view": view,
+        "views": selectors.VIEWS,
+        "location": location,
+        "locations": locations(),
+        "transfers": found,
+        "stuck_count": selectors.stuck_count(),
+        "form": form,
+        "refusal": refusal,
+        "is_asked": not subject and any(form.get(name) for name in _ASKED),
+        "refused_transfer": subject if subject in {row.id_text for row in found} else "",
+        "command_id": uuid4(),
+        "query": urlencode({"view": view, "location": location}),
+    }
+    return render_page(request, "transfers/desk.html", context, status=status)
+
+
+def _back(request: HttpRequest) -> str:
+    kept = {name: request.GET[name] for name in ("view", "location") if request.GET.get(name)}
+    return f"{reverse('transfers')}?{urlencode(kept)}".rstrip("?")
+
+
+@require_POST
+@requires(TRANSFER)
+def ask(request: HttpRequest) -> HttpResponse:
+    """Plan a transfer, or send one that nobody planned."""
+    form = form_of(request)
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show(request, form, refusal, status)
+
+    def work() -> str:
+        return _ask(form, request.user.get_username())
+
+    return attempt(request, work, show, _back(request))
+
+
+def _ask(form: Form, actor: str) -> str:
+    source, destination = form.get("source", ""), form.get("destination", "")
+    units, sku = whole(form, "units", low=1), form.get("sku", "")
+    reorder_id = form.get("reorder_id") or None
+    if form.get("action") == "ship":
+        sent = ship_transfer(
+            source=source,
+            destination=destination,
+            sku=sku,
+            units=units,
+            due_on=day(form, "due_on"),
+            reorder_id=reorder_id,
+            actor=actor,
+            command_id=command_of(form),
+        )
+        return f"Sent {units_text(units)} × {sku} to {destination} as {sent.transfer_ref}."
+    planned = plan_transfer(
+        route=Route(source, destination, sku, units, day(form, "due_on")),
+        reorder_id=reorder_id,
+        actor=actor,
+        command_id=command_of(form),
+    )
+    return f"Asked {source} for {units_text(units)} × {sku}: {planned.transfer_ref}."
+
+
+@require_POST
+@requires(TRANSFER)
+def step(request: HttpRequest) -> HttpResponse:
+    """Ship, cancel, receive or correct one transfer."""
+    form = form_of(request)
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show(request, form, refusal, status)
+
+    def work() -> str:
+        return _step(form, request.user.get_username())
+
+    return attempt(request, work, show, _back(request))
+
+
+def _step(form: Form, actor: str) -> str:
+    line = identity(form, "transfer")
+    match form.get("action"):
+        case "ship":
+            units = whole(form, "units", low=1)
+            ship_planned_transfer(
+                shipment_line_id=line, units=units, actor=actor, command_id=command_of(form)
+            )
+            return f"{units_text(units)} on the way."
+        case "cancel":
+            cancel_transfer(shipment_line_id=line, actor=actor)
+            return "Cancelled: nothing is on order any more."
+        case "receive":
+            lost = receive_transfer(
+                shipment_line_id=line,
+                delivered=_delivered(form),
+                actor=actor,
+                command_id=command_of(form),
+            )
+            return f"Received. {_difference(lost)}"
+        case "correct":
+            lost = correct_transfer_receipt(
+                shipment_line_id=line,
+                delivered=_delivered(form),
+                actor=actor,
+                command_id=command_of(form),
+            )
+            return f"Corrected. {_difference(lost)}"
+        case unknown:
+            field, rule = "action", "ship, cancel, receive or correct"
+            raise ServiceError(field, unknown, rule)
+
+
+def _delivered(form: Form) -> Delivered:
+    return Delivered(
+        whole(form, "received_units"),
+        whole(form, "damaged_units"),
+        discrepancy_reason=form.get("reason") or None,
+    )
+
+
+def _difference(lost: int) -> str:
+    if lost > 0:
+        return f"{units_text(lost)} lost on the way."
+    if lost < 0:
+        return f"{units_text(-lost)} more than were sent."
+    return "Everything arrived."
