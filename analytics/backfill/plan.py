@@ -15,6 +15,7 @@ from inventory.revision import LOGIC_REVISION
 ENGINES: Final = ("local", "spark")
 PLAN_SCHEMA: Final = 1
 PLAN_FILE: Final = "plan.json"
+_NAMED: Final = 5  # runs that a message about an unknown one names
 
 
 class UnknownRun(ValueError):
@@ -81,13 +82,11 @@ def ends_of_run(runs: Path, name: str) -> dict[int, int]:
     Raises:
         UnknownRun: there is none.
     """
-    if name == "last":
-        known = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: path.stat().st_mtime_ns)
-        path = known[-1] if known else runs / PLAN_FILE
-    else:
-        path = runs / name / PLAN_FILE
-    if not path.exists():
-        problem = f"no run {name!r} in {runs}; `inventory backfill status` lists them"
+    known = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
+    wanted = [path for path in known if name in ("last", path.parent.name)]
+    if not wanted:
+        names = ", ".join(path.parent.name for path in known[:_NAMED]) or "none yet"
+        problem = f"until {name!r}: expected last, or the name of an earlier run; known are {names}"
         raise UnknownRun(problem)
-    row = json.loads(path.read_text())
+    row = json.loads(wanted[0].read_text())
     return {int(partition): end for partition, end in row["ends"].items()}

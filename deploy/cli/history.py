@@ -1,7 +1,8 @@
-"""Verbs about history: verify, explain, backfill, fold."""
+"""Verbs about history: verify, explain, sales, backfill, fold."""
 
 import sys
-from typing import Annotated, Any, NoReturn, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, NoReturn, Protocol
 
 import typer
 
@@ -13,6 +14,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Engine = Annotated[str, typer.Option(help="local or spark.")]
 Master = Annotated[str | None, typer.Option(help="Spark master; local cores by default.")]
 Location = Annotated[str | None, typer.Option(help="One location only.")]
+Sku = Annotated[str, typer.Argument(metavar="SKU", help="Item code, such as 85123A; case matters.")]
+Where = Annotated[str, typer.Option(metavar="LOCATION", help="Store or warehouse, such as UCI.")]
+
+_RUN_COLUMNS: Final = (
+    "run",
+    "logic_revision",
+    "units_finished",
+    "units",
+    "finished",
+    "keys",
+    "records",
+    "seconds",
+    "digest",
+)
+MOST_HOPS: Final = 1008  # a week of windows, as far back as the windows read go
 
 backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
 
@@ -28,9 +44,19 @@ class Report(Protocol):
         """The report for scripts."""
 
 
+class Printed(Protocol):
+    """What a question about one item gives."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer for scripts."""
+
+    def as_text(self) -> str:
+        """The answer for people."""
+
+
 def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
-    for verb in (verify, explain, fold):
+    for verb in (verify, explain, sales, fold):
         app.command()(verb)
     app.add_typer(backfill, name="backfill")
 
@@ -51,18 +77,42 @@ def _report(title: str, report: Report, *, json: bool) -> NoReturn:
     if json:
         output.as_json(report.as_json())
     else:
-        output.table(title, ("what", "value"), list(report.as_json().items()))
+        output.table(title, ("what", "value"), list(_rows(report.as_json())))
     raise typer.Exit(report.exit_code)
 
 
+def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """A report as rows of names and plain values: what is nested gets rows of its own."""
+    for name, content in found.items():
+        if isinstance(content, dict):
+            yield from ((f"{name}, {inner}", value) for inner, value in _rows(content))
+        elif isinstance(content, list):
+            yield from ((name, _in_one_line(entry)) for entry in content)
+        else:
+            yield name, content
+
+
+def _in_one_line(entry: object) -> str:
+    if isinstance(entry, dict):
+        return ", ".join(f"{name} {value}" for name, value in _rows(entry))
+    return str(entry)
+
+
 def explain(
-    sku: str,
+    sku: Sku,
     *,
-    location: Annotated[str, typer.Option(help="Where.")],
-    at: Annotated[str | None, typer.Option(help="As of this time, ISO 8601.")] = None,
+    location: Where,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Stock and price of this business time, ISO 8601, UTC."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Show why the number is what it is: every fact, in order, with positions."""
+    """Show why a number is what it is: every fact in order, then every line of the arithmetic.
+
+    Lines lead from the last count to on-hand, base position, reorder point, order quantity and
+    price; with --json each is a signed step, a sum or a note, with row, person and position.
+    """
     load_environment()
     from analytics import explain as explanation  # noqa: PLC0415 -- reads the environment
 
@@ -70,6 +120,31 @@ def explain(
         found = explanation.explain(sku=sku, location=location, at=at)
     except explanation.UnknownItem as error:
         raise StackError(str(error)) from error
+    _print(found, json=json)
+
+
+def sales(
+    sku: Sku,
+    *,
+    location: Where,
+    hops: Annotated[int, typer.Option(help="How many of each span, ten minutes apart.")] = 6,
+    json: Json = False,
+) -> None:
+    """Show units sold in the last hour, 24 hours and 7 days, and the selling sessions."""
+    if not 1 <= hops <= MOST_HOPS:
+        message = f"--hops {hops}: expected 1 to {MOST_HOPS}"
+        raise StackError(message)
+    load_environment()
+    from analytics import sales as views  # noqa: PLC0415 -- reads the environment
+
+    try:
+        found = views.sales(sku, location, count=hops)
+    except views.UnknownItem as error:
+        raise StackError(str(error)) from error
+    _print(found, json=json)
+
+
+def _print(found: Printed, *, json: bool) -> None:
     if json:
         output.as_json(found.as_json())
     else:
@@ -80,7 +155,10 @@ def explain(
 def backfill_run(
     *,
     engine: Engine = "local",
-    until: Annotated[str | None, typer.Option(help="An earlier run's history, or last.")] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="The history of an earlier run, by name, or last."),
+    ] = None,
     buckets: Annotated[int, typer.Option(help="Parts of each partition.")] = 1,
     master: Master = None,
     json: Json = False,
@@ -117,14 +195,23 @@ def backfill_status(*, json: Json = False) -> None:
     load_environment()
     from analytics.backfill import status as runs  # noqa: PLC0415 -- reads the environment
 
-    _report_only("backfill status", runs.status(), json=json)
+    found = runs.status()
+    if json:
+        output.as_json(found)
+        return
+    output.table("archive", ("what", "value"), list(_rows(found["archive"])))
+    output.table(
+        f"{len(found['runs'])} runs, newest first",
+        _RUN_COLUMNS,
+        [[run.get(name) for name in _RUN_COLUMNS] for run in found["runs"]],
+    )
 
 
 def _report_only(title: str, found: dict[str, Any], *, json: bool) -> None:
     if json:
         output.as_json(found)
     else:
-        output.table(title, ("what", "value"), list(found.items()))
+        output.table(title, ("what", "value"), list(_rows(found)))
 
 
 def _check_engine(engine: str) -> None:
@@ -140,15 +227,27 @@ def _units(done: int, planned: int, name: str) -> None:
 def fold(
     *, every: Annotated[int | None, typer.Option(help="Print state every N records.")] = None
 ) -> None:
-    """Fold a history file from standard input with the pure rules; no service is needed."""
+    """Fold a history from standard input with the pure rules; no service is needed.
+
+    Use: inventory fold < history.jsonl. One JSON record a line: offset, table, op, key, before,
+    after, lsn, commit_us; times in epoch microseconds, offsets rising. Each record gives a line
+    with its verdict and outputs, each key a line with its state at the end. A line that is no
+    record ends with its number, the reason and exit code 2.
+    """
     from cdc.contracts.history import HistoryError, fold_history  # noqa: PLC0415 -- late on purpose
 
     if every is not None and every < 1:
         message = f"--every {every}: expected 1 or more"
         raise StackError(message)
+    if sys.stdin.isatty():
+        output.errors.print("reading records from the terminal, end with Ctrl-D")
+    lines = 0
     try:
         for line in fold_history(sys.stdin, every=every):
             print(line)
+            lines += 1
     except HistoryError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from error
+    if not lines:
+        print("no record on standard input, nothing to fold", file=sys.stderr)
