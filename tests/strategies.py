@@ -237,13 +237,13 @@ def log_of(
     ]
 
 
-def histories(longest: int = 40) -> st.SearchStrategy[list[Record]]:
+def histories(longest: int = 40, focus: str | None = None) -> st.SearchStrategy[list[Record]]:
     """Whole partitions with policies, words of people, late, refused and re-sent records.
 
-    Written by the generator of tests/oracle; a failing seed is repeated with `written(seed)`.
+    Written by the generator of tests/oracle, which can look at needs or at prices above all.
     """
 
     def records(seed: int) -> list[Record]:
-        return [Record(**record) for record in written(seed, longest=longest).records]
+        return [Record(**record) for record in written(seed, longest=longest, focus=focus).records]
 
     return st.integers(0, 2**32 - 1).map(records)

@@ -36,7 +36,7 @@ FACTS = ("sale_line", "stock_count", "stock_adjustment")
 class World:
     """A shop, its clock, its rows and the log that they leave."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, focus: str | None = None) -> None:
         self.rng = rng = Random(seed)  # noqa: S311 -- repeatable test data, no secret
         self.model = Model()
         self.records: list[Record] = []
@@ -45,7 +45,8 @@ class World:
         self.offset, self.lsn, self.next_id = rng.choice((0, 1, 500)), 1000, 1
         self.commit = (20_000 + rng.randrange(400)) * DAY + rng.randrange(DAY)
         self.keys = rng.sample(KEYS, rng.choice((1, 1, 1, 2, 3)))
-        self.focus = rng.choice(("all", "all", "need", "price"))
+        drawn = rng.choice(("all", "all", "need", "price"))
+        self.focus = drawn if focus is None else focus
         self.priced = self.focus == "price" or rng.random() < 0.5
         self.mode = {key: rng.choice(("live", "live", "replayed")) for key in self.keys}
         self.calendar = dict.fromkeys(self.keys, self.commit - rng.randrange(500) * DAY)
@@ -215,11 +216,11 @@ def history(seed: int) -> list[Record]:
     return written(seed).records
 
 
-def written(seed: int, *, longest: int = 400) -> World:
+def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World:
     """A whole world: its records, `longest` or a few more, and what the model said to them."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
-    world = World(seed)
+    world = World(seed, focus)
     rng = world.rng
     names = sorted(ACTIONS)
     focus: dict[str, float] = FOCUS.get(world.focus, {})
