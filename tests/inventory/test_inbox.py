@@ -13,6 +13,7 @@ from inventory.inbox import (
 THRESHOLD = 4_605_170
 
 
+@pytest.mark.domain("8 phantom 165 *", "8 phantom 166 *")
 @pytest.mark.parametrize(
     ("quiet", "lambda_micro", "suspect"), [(165, 4_583_333, False), (166, 4_611_111, True)]
 )

@@ -13,6 +13,7 @@ from inventory.scorecard import (
 )
 
 
+@pytest.mark.domain("7 scorecard lead time")
 def test_nine_o_clock_to_six_days_later_three_o_clock_is_625() -> None:
     assert receipt_centidays(9 * HOUR_US, 6 * DAY_US + 15 * HOUR_US) == 625
 
@@ -23,6 +24,7 @@ def test_a_tie_between_two_hundredths_goes_to_the_even_one() -> None:
     assert [receipt_centidays(0, half * odd) for odd in (1, 3, 5)] == [0, 2, 2]
 
 
+@pytest.mark.domain("7 scorecard mean, sd, p50, p90")
 def test_the_five_receipts_of_the_page() -> None:
     assert lead_time([500, 500, 700, 400, 900]) == LeadTime(5, 600, 178, 500, 900)
 

@@ -145,6 +145,7 @@ def test_a_key_is_required_everywhere(till: psycopg.Connection, table: str) -> N
         write(till, table, inv_key=None)
 
 
+@pytest.mark.domain("4 repeated client request")
 @pytest.mark.parametrize(
     ("table", "first", "second"),
     [

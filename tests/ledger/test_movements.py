@@ -82,6 +82,7 @@ def folded(connection: psycopg.Connection) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.domain("11.10 Split")
 @pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 def test_sql_and_the_fold_agree_on_every_kind_of_row(
     ledger: psycopg.Connection, facts: list[tuple[str, dict[str, Any]]]
@@ -134,6 +135,7 @@ def test_a_key_whose_only_fact_moves_nothing_is_compared_too(ledger: psycopg.Con
     assert summed(ledger) == (0, 0, 0, 0, False)
 
 
+@pytest.mark.domain("11.10 Split")
 def test_documents_add_up_to_what_is_on_order_and_in_transit(ledger: psycopg.Connection) -> None:
     order = write(ledger, "purchase_order_line", ordered_units=24)
     write(ledger, "shipment_line", purchase_order_line_id=order, order_units=5)

@@ -84,6 +84,7 @@ def test_services_follow_the_table_of_statuses(
     assert line(ledger, line_id) == before
 
 
+@pytest.mark.domain("7 order line draft")
 def test_a_draft_is_changed_in_whole_packs_unless_the_lead_does_it(
     ledger: psycopg.Connection,
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_draft_is_changed_in_whole_packs_unless_the_lead_does_it(
     assert line(ledger, line_id) == ("draft", 19, None, 0)
 
 
+@pytest.mark.domain("7 order line draft")
 def test_a_deleted_draft_is_gone_and_a_second_click_says_nothing_new(
     ledger: psycopg.Connection,
 ) -> None:
@@ -111,6 +113,7 @@ def test_a_deleted_draft_is_gone_and_a_second_click_says_nothing_new(
     assert line(ledger, line_id) is None
 
 
+@pytest.mark.domain("7 order line sent or confirmed")
 def test_a_supplier_confirms_less_or_nothing(ledger: psycopg.Connection) -> None:
     short, none = order(), order(sku="T")
 
@@ -143,6 +146,7 @@ def test_the_due_day_is_not_before_the_order(ledger: psycopg.Connection) -> None
     services.move_due_date(line_id=line_id, due_on=date(2026, 3, 2))
 
 
+@pytest.mark.domain("7 order line closed short")
 def test_cancelled_units_come_back_by_the_lead_alone(ledger: psycopg.Connection) -> None:
     line_id = order()
     services.receive_shipment(purchase_order_line_id=line_id, delivered=Delivered(7))
@@ -304,6 +308,7 @@ def test_a_command_sent_twice_cancels_once(ledger: psycopg.Connection) -> None:
     assert cancelled == [10, 10]
 
 
+@pytest.mark.domain("7 order line sent or confirmed")
 def test_a_moved_due_day_changes_no_quantity(ledger: psycopg.Connection) -> None:
     line_id = order()
     before = line(ledger, line_id)

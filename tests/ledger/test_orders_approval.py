@@ -42,6 +42,7 @@ def lines(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
+@pytest.mark.domain("7 proposal open")
 def test_odd_units_need_the_purchasing_lead(ledger: psycopg.Connection, proposal: str) -> None:
     given: dict[str, Any] = {"reorder_id": proposal, "shown_revision": 1, "units": 41}
     with pytest.raises(ServiceError, match=r"multiple of the pack of 6.*purchasing lead"):
@@ -74,6 +75,7 @@ def test_the_line_keeps_cost_and_pack_of_the_day(ledger: psycopg.Connection, pro
     assert kept == (250, 6)
 
 
+@pytest.mark.domain("7 proposal open")
 def test_a_split_need_is_answered_by_its_first_line_alone(
     ledger: psycopg.Connection, proposal: str
 ) -> None:

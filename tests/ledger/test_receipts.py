@@ -81,6 +81,7 @@ def test_many_receipts_of_one_line_at_once_take_off_exactly_what_was_open(
     assert status(ledger, line_id) == "closed"
 
 
+@pytest.mark.domain("7 shipped; received")
 def test_refused_goods_leave_the_order_open_and_their_reason(ledger: psycopg.Connection) -> None:
     line_id = order()
     shipment = services.ship_order_line(line_id=line_id, shipped_units=10)
@@ -170,6 +171,7 @@ def test_a_correction_leaves_what_other_receipts_took(ledger: psycopg.Connection
     assert [row[:3] for row in receipts(ledger)] == [(9, 0, 6), (4, 0, 4)]
 
 
+@pytest.mark.domain("7 shipped; received")
 def test_only_the_receiver_corrects(ledger: psycopg.Connection) -> None:
     receipt = receive(order(), 10, actor="ann")
 
@@ -177,6 +179,7 @@ def test_only_the_receiver_corrects(ledger: psycopg.Connection) -> None:
         services.correct_receipt(shipment_line_id=receipt, delivered=Delivered(9), actor="bob")
 
 
+@pytest.mark.domain("7 shipped; received")
 def test_a_receipt_is_corrected_for_48_hours_and_then_by_adjustment(
     ledger: psycopg.Connection,
 ) -> None:

@@ -32,6 +32,7 @@ def words(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
+@pytest.mark.domain("7 proposal open")
 def test_approving_writes_the_decision_and_the_line(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
@@ -114,6 +115,7 @@ def test_approve_against_reject_has_one_winner(ledger: psycopg.Connection, propo
     assert len(words(ledger)) == 1
 
 
+@pytest.mark.domain("7 proposal open")
 def test_a_buyer_may_order_other_whole_packs(ledger: psycopg.Connection, proposal: str) -> None:
     with pytest.raises(ServiceError, match="multiple of the pack of 6"):
         services.approve_reorder(reorder_id=proposal, shown_revision=1, units=40)
@@ -134,6 +136,7 @@ def test_a_proposal_that_moved_since_it_was_shown_is_not_approved(
     assert lines(ledger) == []
 
 
+@pytest.mark.domain("7 proposal closed")
 @pytest.mark.parametrize("status", ["accepted", "rejected", "cancelled", "superseded", "snoozed"])
 def test_a_proposal_that_is_not_open_is_not_approved(
     ledger: psycopg.Connection, proposal: str, status: str
@@ -154,6 +157,7 @@ def test_an_order_needs_a_supplier(ledger: psycopg.Connection, proposal: str) ->
     assert (lines(ledger), words(ledger)) == ([], [])
 
 
+@pytest.mark.domain("7 proposal open")
 def test_rejecting_needs_a_reason_and_stands(ledger: psycopg.Connection, proposal: str) -> None:
     with pytest.raises(ServiceError, match="reason"):
         services.reject_reorder(reorder_id=proposal, shown_revision=1, reason=" ")
@@ -165,6 +169,7 @@ def test_rejecting_needs_a_reason_and_stands(ledger: psycopg.Connection, proposa
         services.approve_reorder(reorder_id=proposal, shown_revision=1)
 
 
+@pytest.mark.domain("7 proposal open", "7 proposal held")
 def test_a_snooze_lasts_at_most_90_days_and_is_not_final(
     ledger: psycopg.Connection, proposal: str
 ) -> None:

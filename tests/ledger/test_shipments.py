@@ -21,6 +21,7 @@ def received(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
+@pytest.mark.domain("7 shipped; received")
 def test_a_receipt_closes_as_much_of_the_order_as_arrived(ledger: psycopg.Connection) -> None:
     line = order(24)
 
@@ -29,6 +30,7 @@ def test_a_receipt_closes_as_much_of_the_order_as_arrived(ledger: psycopg.Connec
     assert received(ledger) == [(18, 1, 19)]
 
 
+@pytest.mark.domain("7 shipped; received")
 def test_extra_units_enter_stock_but_close_no_more_than_is_open(ledger: psycopg.Connection) -> None:
     line = order(10)
     services.confirm_order_line(line_id=line, confirmed_units=8)
@@ -90,6 +92,7 @@ def test_a_transfer_is_two_rows_under_two_keys(ledger: psycopg.Connection) -> No
     ]
 
 
+@pytest.mark.domain("7 transfer")
 def test_units_lost_on_the_way_need_a_reason(ledger: psycopg.Connection) -> None:
     transfer = services.ship_transfer(source="DC-1", destination="L", sku="S", units=6)
 

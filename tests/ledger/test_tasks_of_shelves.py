@@ -45,6 +45,7 @@ def ranged(inbox: psycopg.Connection, **columns: object) -> None:
     write(inbox, "item_location", recorded_at=NOON, **columns)
 
 
+@pytest.mark.domain("8 phantom suspect", "8 phantom 165 *", "8 phantom 166 *")
 @pytest.mark.parametrize(
     ("quiet", "rate_micro", "windows"),
     [
@@ -193,6 +194,7 @@ def count(inbox: psycopg.Connection, **changes: object) -> int:
     return write(inbox, "stock_count", **{"occurred_at": at, "recorded_at": at, **changes})
 
 
+@pytest.mark.domain("8 count variance")
 @pytest.mark.parametrize("status", ["draft", "approved"])
 @pytest.mark.parametrize("expected", [0, 20, 21, 105])
 def test_a_difference_is_told_exactly_when_the_rule_says_so(

@@ -26,6 +26,7 @@ def shipped(units: int = 6) -> Transfer:
     return services.ship_transfer(source="DC-1", destination="L", sku="S", units=units, actor="ann")
 
 
+@pytest.mark.domain("7 transfer")
 def test_a_plan_is_on_order_at_the_destination_and_moves_nothing(
     ledger: psycopg.Connection,
 ) -> None:
@@ -79,6 +80,7 @@ def test_what_was_not_shipped_is_not_received(ledger: psycopg.Connection) -> Non
         services.receive_transfer(shipment_line_id=transfer.in_id, delivered=Delivered(6))
 
 
+@pytest.mark.domain("7 transfer")
 @pytest.mark.parametrize(
     ("received", "damaged", "lost"), [(6, 0, 0), (5, 1, 0), (4, 1, 1), (8, 0, -2), (0, 0, 6)]
 )
