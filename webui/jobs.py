@@ -48,10 +48,10 @@ REVIEW: Final = """
 UPDATE retail.item_location SET reviewed_at = clock_timestamp(), recorded_by = NULL
 WHERE id IN (
     SELECT id FROM retail.item_location
-    WHERE clock_mode = 'live' AND status = 'active'
-      AND (reviewed_at IS NULL
-           OR reviewed_at < date_trunc('day', clock_timestamp(), 'UTC'))
-    ORDER BY reviewed_at NULLS FIRST, id
+    WHERE clock_mode = 'live'
+      AND coalesce(reviewed_at, '-infinity'::timestamptz)
+          < date_trunc('day', statement_timestamp(), 'UTC')
+    ORDER BY coalesce(reviewed_at, '-infinity'::timestamptz), id
     LIMIT %(most)s
     FOR UPDATE SKIP LOCKED
 )

@@ -1,8 +1,7 @@
-"""The exceptions inbox: every kind on both sides of its condition (docs/domain.md 8)."""
+"""The exceptions inbox: kinds of items, orders and prices on both sides of their conditions."""
 
 from dataclasses import replace
 from datetime import timedelta
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -21,8 +20,6 @@ from tests.ledger.inbox import (
     look,
     open_tasks,
     policy,
-    put,
-    rejected,
     state,
 )
 from tests.ledger.rows import price_proposal, reorder_proposal, write
@@ -34,6 +31,7 @@ def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
     return emptied(ledger)
 
 
+@pytest.mark.domain("8 negative stock")
 def test_stock_below_zero_is_negative_once_somebody_counted(inbox: psycopg.Connection) -> None:
     level(inbox, state(stock={"on_hand_units": 0}))
     assert not is_open(inbox, "negative_stock")
@@ -51,6 +49,7 @@ def test_stock_below_zero_is_negative_once_somebody_counted(inbox: psycopg.Conne
     assert not is_open(inbox, "negative_stock")
 
 
+@pytest.mark.domain("8 not counted")
 def test_an_active_item_without_a_count_is_to_be_counted(inbox: psycopg.Connection) -> None:
     level(inbox, state(stock={"opening_count": None}))
     assert is_open(inbox, "not_counted")
@@ -68,6 +67,7 @@ def test_a_count_that_is_on_its_way_is_waited_for(inbox: psycopg.Connection) -> 
     assert not is_open(inbox, "not_counted")
 
 
+@pytest.mark.domain("8 unknown item")
 def test_facts_without_an_item_are_an_unknown_item(inbox: psycopg.Connection) -> None:
     level(inbox, state(policy=None, stock={"opening_count": None}))
     assert is_open(inbox, "unknown_item")
@@ -75,6 +75,7 @@ def test_facts_without_an_item_are_an_unknown_item(inbox: psycopg.Connection) ->
     assert not is_open(inbox, "unknown_item")
 
 
+@pytest.mark.domain("8 held at zero")
 @pytest.mark.parametrize("held", ["held-snoozed", "held-rejected", "held-short"])
 def test_a_hold_with_nothing_to_sell_is_told(inbox: psycopg.Connection, held: str) -> None:
     episode = Episode(state=held, until_us=NOON_US)
@@ -86,6 +87,7 @@ def test_a_hold_with_nothing_to_sell_is_told(inbox: psycopg.Connection, held: st
     assert not is_open(inbox, "held_at_zero")
 
 
+@pytest.mark.domain("8 negative bucket")
 @pytest.mark.parametrize("bucket", ["on_order_units", "unavailable_units"])
 def test_a_bucket_below_zero_is_told(inbox: psycopg.Connection, bucket: str) -> None:
     level(inbox, state(stock={bucket: 0}))
@@ -94,6 +96,7 @@ def test_a_bucket_below_zero_is_told(inbox: psycopg.Connection, bucket: str) -> 
     assert is_open(inbox, "negative_bucket")
 
 
+@pytest.mark.domain("8 floor breached")
 @pytest.mark.parametrize(
     ("cost", "margin", "tax"),
     [(333, 250, 700), (1000, 0, 0), (500, 200, 2000), (999_999_999, 999, 2500), (1, 1, 1)],
@@ -159,6 +162,7 @@ def order(inbox: psycopg.Connection, **changes: object) -> int:
     return write(inbox, "purchase_order_line", **columns)
 
 
+@pytest.mark.domain("8 overdue receipt")
 def test_open_units_a_day_past_due_are_overdue(inbox: psycopg.Connection) -> None:
     order(inbox)
     midnight = NOON + timedelta(hours=12)
@@ -219,6 +223,7 @@ def transfer(inbox: psycopg.Connection, **changes: object) -> None:
     write(inbox, "shipment_line", leg="transfer_in", location="TO", **shared | changes)
 
 
+@pytest.mark.domain("8 stuck transfer")
 def test_a_transfer_three_days_past_due_is_stuck_at_both_ends(inbox: psycopg.Connection) -> None:
     transfer(inbox, due_on=NOON.date())
     look("stuck_transfer", NOON + timedelta(days=2, hours=11))
@@ -245,6 +250,7 @@ def test_a_transfer_without_a_due_day_is_due_after_its_lead_time(inbox: psycopg.
     assert len(open_tasks(inbox)) == 2
 
 
+@pytest.mark.domain("8 stuck signal")
 def test_a_proposal_without_a_word_for_a_day_is_stuck(inbox: psycopg.Connection) -> None:
     reorder_proposal(inbox, opened_at=NOON)
     day = NOON + timedelta(days=1)
@@ -267,6 +273,7 @@ def test_a_resumed_proposal_has_another_day(inbox: psycopg.Connection) -> None:
     assert is_open(inbox, "stuck_signal", at + timedelta(days=1))
 
 
+@pytest.mark.domain("8 stuck signal")
 @pytest.mark.parametrize("side", ["reorder", "price"])
 def test_a_decision_without_its_proposal_for_a_minute_is_told(
     inbox: psycopg.Connection, side: str
@@ -295,121 +302,3 @@ def test_a_decision_that_comes_within_a_minute_is_never_told(inbox: psycopg.Conn
 
     assert not is_open(inbox, "missing_proposal", NOON + timedelta(seconds=70))
     assert inbox.execute("SELECT count(*) FROM app.task").fetchone() == (1,)
-
-
-def ahead(inbox: psycopg.Connection, number: int, seconds: int, **changes: object) -> None:
-    at = NOON - timedelta(minutes=30)
-    columns = {
-        "source_ref": str(number),
-        "recorded_at": at,
-        "occurred_at": at + timedelta(seconds=seconds),
-        **changes,
-    }
-    write(inbox, "sale_line", **columns)
-
-
-def test_three_facts_of_one_source_far_ahead_are_a_wrong_clock(inbox: psycopg.Connection) -> None:
-    ahead(inbox, 1, 301)
-    ahead(inbox, 2, 301)
-    ahead(inbox, 3, 300)
-    ahead(inbox, 4, 999, source="till-2")
-    assert not is_open(inbox, "source_clock")
-
-    ahead(inbox, 5, 301)
-    assert is_open(inbox, "source_clock")
-    assert open_tasks(inbox)[0]["subject"] == "till-1"
-    assert open_tasks(inbox)[0]["location"] == "L"
-
-
-def test_only_an_hour_without_one_clears_a_wrong_clock(inbox: psycopg.Connection) -> None:
-    for number in range(3):
-        ahead(inbox, number, 400)
-    last = NOON - timedelta(minutes=29)
-    ahead(inbox, 9, 0, recorded_at=last, occurred_at=last + timedelta(seconds=500))
-    assert is_open(inbox, "source_clock")
-
-    assert is_open(inbox, "source_clock", NOON + timedelta(minutes=30))
-    assert not is_open(inbox, "source_clock", NOON + timedelta(minutes=31))
-
-
-def sales(inbox: psycopg.Connection, days_ago: int, hour: int, lines: int) -> None:
-    at = NOON.replace(hour=hour) - timedelta(days=days_ago)
-    for _ in range(lines):
-        ahead(inbox, 0, 0, source_ref=str(uuid4()), occurred_at=at, recorded_at=at)
-
-
-def test_a_shop_that_should_have_sold_is_silent(inbox: psycopg.Connection) -> None:
-    sales(inbox, 0, 9, 1)
-    for day in range(1, 8):
-        sales(inbox, day, 10, 3)
-        sales(inbox, day, 11, 4)
-    inbox.execute("DELETE FROM retail.sale_line WHERE id = (SELECT max(id) FROM retail.sale_line)")
-    assert not is_open(inbox, "stale_source")
-
-    sales(inbox, 7, 11, 1)
-    assert not is_open(inbox, "stale_source", NOON - timedelta(seconds=1))
-    assert is_open(inbox, "stale_source")
-    assert open_tasks(inbox)[0]["detail"]["lines_of_seven_days"] == 49
-
-    sales(inbox, 0, 11, 1)
-    assert not is_open(inbox, "stale_source")
-
-
-def test_a_closed_shop_is_not_silent(inbox: psycopg.Connection) -> None:
-    for day in range(1, 8):
-        sales(inbox, day, 9, 20)
-    sales(inbox, 0, 9, 1)
-
-    assert not is_open(inbox, "stale_source", NOON.replace(hour=23))
-
-
-def test_a_rejected_record_waits_for_a_word(inbox: psycopg.Connection) -> None:
-    first = rejected(inbox)
-    rejected(inbox, id="1-0-8", key=None)
-    rejected(inbox, id="1-0-9", key=b"\xff\x00")
-    look("rejected_record")
-    assert [task["subject"] for task in open_tasks(inbox)] == ["L|S", "\\377\\000", "no key"]
-    assert open_tasks(inbox)[0]["location"] == "L"
-
-    put(inbox, "app.rejected_mark", record_id=first, action="dismissed", reason="a test")
-    look("rejected_record")
-    assert len(open_tasks(inbox)) == 2
-
-
-def test_a_count_that_came_too_late_is_counted_again(inbox: psycopg.Connection) -> None:
-    rejected(inbox, reason="count_beyond_horizon", key="L|café".encode())
-    assert is_open(inbox, "count_again")
-    assert open_tasks(inbox)[0]["sku"] == "café"
-    look("rejected_record")
-    assert len(open_tasks(inbox)) == 2
-
-    newer = NOON + timedelta(seconds=1)
-    write(inbox, "stock_count", sku="café", recorded_at=newer, status="draft")
-    assert look("count_again") == 0
-    inbox.execute("UPDATE retail.stock_count SET status = 'approved'")
-    assert look("count_again") == 1
-    assert look("rejected_record") == 1
-
-
-def test_an_old_heartbeat_is_a_stale_pipeline(inbox: psycopg.Connection) -> None:
-    put(inbox, "read_model.heartbeat", partition=0, beat=9, commit_us=NOON_US, applied_at=NOON)
-    put(
-        inbox,
-        "read_model.heartbeat",
-        partition=1,
-        beat=9,
-        commit_us=NOON_US + DAY_US,
-        applied_at=NOON,
-    )
-    assert not is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=60))
-    assert is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=60, microseconds=1))
-    inbox.execute("UPDATE read_model.heartbeat SET commit_us = commit_us + 60000000")
-    assert not is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=61))
-
-
-def test_a_pipeline_that_never_let_a_beat_through_is_stale(inbox: psycopg.Connection) -> None:
-    beat = {"location": "~heartbeat", "sku": "1", "recorded_at": NOON}
-    write(inbox, "pipeline_heartbeat", beat=60, **beat)
-    assert not is_open(inbox, "pipeline_stale")
-    inbox.execute("UPDATE retail.pipeline_heartbeat SET beat = 61")
-    assert is_open(inbox, "pipeline_stale")

@@ -1,0 +1,91 @@
+"""The review job: a mark per live key and UTC day, a few at a time, whoever else is at work."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests.ledger.postgres import Server
+from tests.ledger.rows import write
+from webui import jobs
+
+MIDNIGHT = "date_trunc('day', clock_timestamp(), 'UTC')"
+
+
+def set_back(ledger: psycopg.Connection, moment: str) -> None:
+    ledger.execute(f"UPDATE retail.item_location SET reviewed_at = {moment}")  # noqa: S608 -- a moment of this file
+
+
+@pytest.mark.parametrize(
+    ("moment", "marked"),
+    [
+        ("NULL", 1),
+        (f"{MIDNIGHT} - interval '1 microsecond'", 1),
+        (f"{MIDNIGHT} - interval '30 days'", 1),
+        (MIDNIGHT, 0),
+        (f"{MIDNIGHT} + interval '1 microsecond'", 0),
+    ],
+)
+def test_the_day_of_a_mark_ends_at_midnight_utc(
+    ledger: psycopg.Connection, moment: str, marked: int
+) -> None:
+    ledger.execute("SET timezone = 'Pacific/Auckland'")
+    write(ledger, "item_location")
+    set_back(ledger, moment)
+
+    assert jobs.review(ledger) == marked
+    assert jobs.review(ledger) == 0
+
+
+@pytest.mark.parametrize("status", ["active", "exit", "inactive"])
+def test_a_key_that_no_longer_decides_is_reviewed_for_its_clock(
+    ledger: psycopg.Connection, status: str
+) -> None:
+    write(ledger, "item_location", status=status)
+    assert jobs.review(ledger) == 1
+
+
+def test_a_stopped_review_goes_on_with_those_that_waited_longest(
+    ledger: psycopg.Connection,
+) -> None:
+    for day in (3, 1, 2):
+        write(ledger, "item_location", sku=str(day), reviewed_at=f"2026-03-0{day} 12:00:00+00")
+    write(ledger, "item_location", sku="never")
+
+    for expected in (["never", "1"], ["2", "3"]):
+        before = ledger.execute("SELECT clock_timestamp()").fetchone()
+        assert before is not None
+        assert jobs.review(ledger, most=2) == 2
+        marked = ledger.execute(
+            "SELECT sku FROM retail.item_location WHERE reviewed_at >= %s ORDER BY sku", before
+        ).fetchall()
+        assert sorted(expected) == [sku for (sku,) in marked]
+
+
+def test_two_jobs_at_once_mark_each_key_once(
+    server: Server, database: str, ledger: psycopg.Connection
+) -> None:
+    for number in range(300):
+        write(ledger, "item_location", sku=str(number))
+
+    def marked(_: int) -> int:
+        with psycopg.connect(server.url("app_rw", database), autocommit=True) as connection:
+            return sum(jobs.review(connection, most=10) for _ in range(40))
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sum(pool.map(marked, range(3))) == 300
+
+
+def test_keys_that_are_done_are_not_read_again(ledger: psycopg.Connection) -> None:
+    ledger.execute(
+        "INSERT INTO retail.item_location (inv_key, location, sku, status, reviewed_at)"
+        " SELECT 'L|' || n, 'L', n, 'active', clock_timestamp() FROM generate_series(1, 5000) n"
+    )
+    ledger.execute("ANALYZE retail.item_location")
+    select = jobs.REVIEW[jobs.REVIEW.index("SELECT id") : jobs.REVIEW.rindex(")")]
+
+    plan = ledger.execute("EXPLAIN (ANALYZE, COSTS OFF) " + select, {"most": 200}).fetchall()
+
+    text = "\n".join(line for (line,) in plan)
+    assert "Index Cond" in text
+    assert "Rows Removed by Filter" not in text

@@ -1,0 +1,140 @@
+"""Tasks for the operator: clocks, silence, rejected records, a pipeline that is behind."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from inventory.model.arithmetic import DAY_US
+from tests.ledger.inbox import NOON, NOON_US, emptied, is_open, look, open_tasks, put, rejected
+from tests.ledger.rows import write
+
+
+@pytest.fixture
+def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
+    """The ledger with an empty inbox, and times that tests may write themselves."""
+    return emptied(ledger)
+
+
+def ahead(inbox: psycopg.Connection, number: int, seconds: int, **changes: object) -> None:
+    at = NOON - timedelta(minutes=30)
+    columns = {
+        "source_ref": str(number),
+        "recorded_at": at,
+        "occurred_at": at + timedelta(seconds=seconds),
+        **changes,
+    }
+    write(inbox, "sale_line", **columns)
+
+
+@pytest.mark.domain("8 source clock")
+def test_three_facts_of_one_source_far_ahead_are_a_wrong_clock(inbox: psycopg.Connection) -> None:
+    ahead(inbox, 1, 301)
+    ahead(inbox, 2, 301)
+    ahead(inbox, 3, 300)
+    ahead(inbox, 4, 999, source="till-2")
+    assert not is_open(inbox, "source_clock")
+
+    ahead(inbox, 5, 301)
+    assert is_open(inbox, "source_clock")
+    assert open_tasks(inbox)[0]["subject"] == "till-1"
+    assert open_tasks(inbox)[0]["location"] == "L"
+
+
+def test_only_an_hour_without_one_clears_a_wrong_clock(inbox: psycopg.Connection) -> None:
+    for number in range(3):
+        ahead(inbox, number, 400)
+    last = NOON - timedelta(minutes=29)
+    ahead(inbox, 9, 0, recorded_at=last, occurred_at=last + timedelta(seconds=500))
+    assert is_open(inbox, "source_clock")
+
+    assert is_open(inbox, "source_clock", NOON + timedelta(minutes=30))
+    assert not is_open(inbox, "source_clock", NOON + timedelta(minutes=31))
+
+
+def sales(inbox: psycopg.Connection, days_ago: int, hour: int, lines: int) -> None:
+    at = NOON.replace(hour=hour) - timedelta(days=days_ago)
+    for _ in range(lines):
+        ahead(inbox, 0, 0, source_ref=str(uuid4()), occurred_at=at, recorded_at=at)
+
+
+@pytest.mark.domain("8 stale source")
+def test_a_shop_that_should_have_sold_is_silent(inbox: psycopg.Connection) -> None:
+    sales(inbox, 0, 9, 1)
+    for day in range(1, 8):
+        sales(inbox, day, 10, 3)
+        sales(inbox, day, 11, 4)
+    inbox.execute("DELETE FROM retail.sale_line WHERE id = (SELECT max(id) FROM retail.sale_line)")
+    assert not is_open(inbox, "stale_source")
+
+    sales(inbox, 7, 11, 1)
+    assert not is_open(inbox, "stale_source", NOON - timedelta(seconds=1))
+    assert is_open(inbox, "stale_source")
+    assert open_tasks(inbox)[0]["detail"]["lines_of_seven_days"] == 49
+
+    sales(inbox, 0, 11, 1)
+    assert not is_open(inbox, "stale_source")
+
+
+def test_a_closed_shop_is_not_silent(inbox: psycopg.Connection) -> None:
+    for day in range(1, 8):
+        sales(inbox, day, 9, 20)
+    sales(inbox, 0, 9, 1)
+
+    assert not is_open(inbox, "stale_source", NOON.replace(hour=23))
+
+
+@pytest.mark.domain("8 rejected record")
+def test_a_rejected_record_waits_for_a_word(inbox: psycopg.Connection) -> None:
+    first = rejected(inbox)
+    rejected(inbox, id="1-0-8", key=None)
+    rejected(inbox, id="1-0-9", key=b"\xff\x00")
+    look("rejected_record")
+    assert [task["subject"] for task in open_tasks(inbox)] == ["L|S", "\\377\\000", "no key"]
+    assert open_tasks(inbox)[0]["location"] == "L"
+
+    put(inbox, "app.rejected_mark", record_id=first, action="dismissed", reason="a test")
+    look("rejected_record")
+    assert len(open_tasks(inbox)) == 2
+
+
+@pytest.mark.domain("8 count again")
+def test_a_count_that_came_too_late_is_counted_again(inbox: psycopg.Connection) -> None:
+    rejected(inbox, reason="count_beyond_horizon", key="L|café".encode())
+    assert is_open(inbox, "count_again")
+    assert open_tasks(inbox)[0]["sku"] == "café"
+    look("rejected_record")
+    assert len(open_tasks(inbox)) == 2
+
+    newer = NOON + timedelta(seconds=1)
+    write(inbox, "stock_count", sku="café", recorded_at=newer, status="draft")
+    assert look("count_again") == 0
+    inbox.execute("UPDATE retail.stock_count SET status = 'approved'")
+    assert look("count_again") == 1
+    assert look("rejected_record") == 1
+
+
+@pytest.mark.domain("8 pipeline stale")
+def test_an_old_heartbeat_is_a_stale_pipeline(inbox: psycopg.Connection) -> None:
+    put(inbox, "read_model.heartbeat", partition=0, beat=9, commit_us=NOON_US, applied_at=NOON)
+    put(
+        inbox,
+        "read_model.heartbeat",
+        partition=1,
+        beat=9,
+        commit_us=NOON_US + DAY_US,
+        applied_at=NOON,
+    )
+    assert not is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=60))
+    assert is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=60, microseconds=1))
+    inbox.execute("UPDATE read_model.heartbeat SET commit_us = commit_us + 60000000")
+    assert not is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=61))
+
+
+def test_a_pipeline_that_never_let_a_beat_through_is_stale(inbox: psycopg.Connection) -> None:
+    beat = {"location": "~heartbeat", "sku": "1", "recorded_at": NOON}
+    write(inbox, "pipeline_heartbeat", beat=60, **beat)
+    assert not is_open(inbox, "pipeline_stale")
+    inbox.execute("UPDATE retail.pipeline_heartbeat SET beat = 61")
+    assert is_open(inbox, "pipeline_stale")
