@@ -107,3 +107,18 @@ def test_a_decision_with_a_missing_field_is_refused() -> None:
 
     with pytest.raises(decisions.NotADecision, match="new_minor"):
         decisions.decode_price(json.dumps(row).encode())
+
+
+def test_a_reorder_with_a_missing_field_is_refused() -> None:
+    row = json.loads(decisions.encode_reorder(REORDER))
+    del row["order_up_to_units"]
+
+    with pytest.raises(decisions.NotADecision, match="order_up_to_units"):
+        decisions.decode_reorder(json.dumps(row).encode())
+
+
+def test_a_rejection_of_another_contract_is_refused() -> None:
+    row = json.loads(rejects.encode_rejection(REJECTION)) | {"schema": 2}
+
+    with pytest.raises(ValueError, match="schema must be 1, got 2"):
+        rejects.decode_rejection(json.dumps(row).encode())
