@@ -1,14 +1,39 @@
-"""How thoroughly generated cases are tried: `quick` in `make check`, `long` in `make test`."""
+"""How thoroughly generated cases are tried, from which seed, and whether lines are counted."""
 
 import os
+import random
 
 import pytest
 from hypothesis import settings
 
-# No deadline: on a busy machine it would report the neighbours and not the code.
+from tests.coverage_gate import GATES, CoverageGate
+
+# `quick` in `make check`, `long` in `make test`. No deadline: on a busy machine it would report the
+# neighbours and not the code.
 settings.register_profile("quick", max_examples=50, deadline=None, print_blob=True)
 settings.register_profile("long", max_examples=500, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--gates`: measure coverage, and fail below what tests/coverage_gate.py asks for."""
+    parser.addoption("--gates", choices=sorted(GATES), help="measure branch coverage and judge it")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose a seed before Hypothesis asks; measure before a test module imports a package."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
+    if (chosen := config.getoption("--gates")) is not None:
+        config.pluginmanager.register(CoverageGate(GATES[chosen]))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say after a failure from which seed the same cases are drawn again."""
+    if terminalreporter.stats.get("failed"):
+        seed = terminalreporter.config.option.hypothesis_seed
+        terminalreporter.write_line(f"drawn cases: repeat with --hypothesis-seed={seed}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,84 @@
+"""Branch coverage of a test run, child processes included, held to a gate per package.
+
+`pytest --gates rules` (`make check`) follows the rules and contracts only, `--gates all`
+(`make test`) everything. The measurement is a part of pytest and not `coverage run` around it,
+so that the report stands before pytest's summary and each run has files of its own.
+
+Generated cases are not followed: a gate should not hang on the luck of a draw, and following each
+line makes them three times slower. What they find becomes a test of its own.
+"""
+
+import io
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from coverage import Coverage
+
+PROJECT = Path(__file__).resolve().parents[1]
+RULES = {"inventory": 100.0, "cdc/contracts": 100.0}
+OTHERS = dict.fromkeys(("cdc", "streams", "analytics", "webui", "bench", "deploy"), 90.0)
+GATES = {"rules": RULES, "all": RULES | OTHERS}
+GENERATED = "tests/oracle/test_fold_agrees.py", "tests/oracle/test_policies_agree.py"
+
+
+def is_generated(item: pytest.Item) -> bool:
+    """Whether drawn values decide which lines the test reaches."""
+    drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return drawn or str(item.path.relative_to(PROJECT)) in GENERATED
+
+
+class CoverageGate:
+    """Measures from pytest's start to the last test's end, then compares with the gates."""
+
+    def __init__(self, gates: dict[str, float]) -> None:
+        self._gates = gates
+        self._files = tempfile.TemporaryDirectory(prefix="coverage-")
+        self._running = self._coverage()
+        self._report = ""
+        self._failed: list[str] = []
+        self._running.start()
+
+    def _coverage(self) -> Coverage:
+        return Coverage(
+            data_file=str(Path(self._files.name, "data")),
+            config_file=str(PROJECT / "pyproject.toml"),
+            source=[str(PROJECT / package) for package in self._gates],
+        )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        if not is_generated(item):
+            return (yield)
+        self._running.stop()
+        try:
+            return (yield)
+        finally:
+            self._running.start()
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self._running.stop()
+        self._running.save()
+        whole = self._coverage()
+        whole.combine()
+        self._report = "".join(self._compared(whole, *gate) for gate in self._gates.items())
+        self._files.cleanup()
+        if self._failed and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _compared(self, whole: Coverage, package: str, gate: float) -> str:
+        missing = io.StringIO()
+        reached = whole.report(
+            include=[f"{PROJECT}/{package}/*"], show_missing=True, skip_covered=True, file=missing
+        )
+        line = f"{package}: {reached:.1f} % of lines and branches, gate {gate:.0f} %\n"
+        if reached >= gate:
+            return line
+        self._failed.append(package)
+        return f"{line}{missing.getvalue()}"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        failed = f"below its gate: {', '.join(self._failed)}" if self._failed else "above its gate"
+        terminalreporter.section(f"branch coverage: {failed}", red=bool(self._failed))
+        terminalreporter.write(self._report)
