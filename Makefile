@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-FAST := tests/house tests/inventory tests/policies tests/explain tests/oracle tests/regressions tests/cdc tests/streams tests/analytics tests/deploy tests/webui
+FAST := tests/house tests/inventory tests/policies tests/explain tests/oracle tests/regressions tests/cdc tests/streams tests/analytics tests/deploy tests/webui tests/trading tests/bench
 
 .PHONY: help
 help: ## list the targets
