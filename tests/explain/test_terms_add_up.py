@@ -14,7 +14,8 @@ from inventory.model.state import KeyState
 from inventory.partition import Folded, Partition
 from tests.oracle.generate import history
 
-SEEDS = int(os.environ.get("INVENTORY_EXPLAIN_SEEDS", "60"))
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
+SEEDS = int(os.environ.get("INVENTORY_EXPLAIN_SEEDS", "300" if LONG else "40"))
 BATCH = 10
 FROM = Provenance(partition=3, logic_revision=1, as_of_us=77)
 
