@@ -145,9 +145,9 @@ KINDS = (
 
 @st.composite
 def images(draw: st.DrawFn, kind: str, row_id: int, days: int) -> tuple[str, Row]:
-    """A valid row of one kind, of the first days and before it was recorded; 0 days: one hour."""
-    # In an hour facts meet in one second and in one window.
-    minutes = units(days * 144 * 10 - 1) if days else st.sampled_from([600, 601, 610])
+    """A valid row of one kind, of the first days and before it was recorded; 0 days: few times."""
+    # At few times facts meet in one second and in one window, on a day that is folded and one not.
+    minutes = units(days * 144 * 10 - 1) if days else st.sampled_from([600, 601, 600 + 2 * 1440])
     when = MONDAY_US + draw(minutes) * MINUTE_US
     quantity = draw(st.integers(1, 9))
     match kind:
