@@ -1,0 +1,98 @@
+"""Asking the worker that holds a key: addresses, answers, and why there is none."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from typing_extensions import override
+
+from cdc.contracts.state import encode_state
+from cdc.settings import Connections
+from cdc.workers import LiveKey, ask, worker_urls
+from inventory.model.ids import InvKey, Position
+from inventory.model.state import KeyState, Stock
+
+STATE = KeyState(InvKey("L|Tea & pot"), Position(1, 42), stock=Stock(on_hand_units=7))
+
+
+@contextmanager
+def answering(status: int, body: dict[str, Any], asked: list[str]) -> Iterator[int]:
+    """The port of a server that gives every question this answer."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(f"{self.headers['Authorization']} {self.path}")
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        @override
+        def log_message(self, format: str, *args: object) -> None:
+            """Keep quiet."""
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+def settings(home: Path, **services: object) -> Connections:
+    (home / "runtime.json").write_text(json.dumps({"services": services}))
+    return Connections(home=home, query_token=SecretStr("token"))
+
+
+def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> None:
+    body = {"as_of_us": 5, "state": json.loads(encode_state(STATE))}
+    asked: list[str] = []
+    with answering(421, {}, asked) as other, answering(200, body, asked) as owner:
+        known = settings(tmp_path, **{"worker-1": {"port": other}, "worker-2": {"port": owner}})
+        found = ask(known, STATE.inv_key)
+
+    assert found == LiveKey(STATE, 5)
+    assert (found.on_hand_units, found.offset) == (7, 42)
+    assert asked == ["Bearer token /iq/v1/keys/L%7CTea%20%26%20pot"] * 2
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "problem"),
+    [
+        (404, {}, "the worker has no fact of this key"),
+        (503, {}, "the worker is restoring this partition"),
+        (421, {}, "no worker is known"),
+        (200, {"state": {"schema": 1, "logic_revision": -1}}, "schema and logic_revision must be"),
+    ],
+)
+def test_an_answer_without_a_state_says_why(
+    tmp_path: Path, status: int, body: dict[str, Any], problem: str
+) -> None:
+    with answering(status, body, []) as port:
+        found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S")
+
+    assert (found.state, found.on_hand_units, found.offset) == (None, None, None)
+    assert problem in found.problem
+
+
+def test_a_worker_that_is_gone_is_told_by_its_failure(tmp_path: Path) -> None:
+    with answering(200, {}, []) as port:
+        pass
+
+    found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S")
+
+    assert found.problem == "a worker does not answer (ConnectError)"
+
+
+def test_addresses_come_from_the_variable_or_from_the_running_stack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = settings(tmp_path, **{"worker-1": {"port": 1}, "worker-2": {}, "web": {"port": 2}})
+    assert worker_urls(known) == {"worker-1": "http://127.0.0.1:1"}
+    assert worker_urls(Connections(home=tmp_path / "none")) == {}
+    monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://a:1/, http://b:2")
+
+    assert worker_urls(known) == {"a:1": "http://a:1", "b:2": "http://b:2"}
