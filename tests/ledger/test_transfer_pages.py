@@ -136,7 +136,7 @@ def test_a_planned_transfer_is_cancelled(places: psycopg.Connection) -> None:
 
 @pytest.mark.parametrize(
     ("due_days_ago", "shipped_days_ago", "is_stuck"),
-    [(3, 9, False), (4, 9, True), (None, 3, False), (None, 4, True)],
+    [(2, 9, False), (3, 9, True), (None, 4, False), (None, 5, True)],
 )
 def test_a_transfer_is_stuck_three_days_past_due(
     places: psycopg.Connection,
@@ -146,6 +146,7 @@ def test_a_transfer_is_stuck_three_days_past_due(
     is_stuck: bool,
 ) -> None:
     services.ship_transfer(source="DC-1", destination="L", sku="S", units=6)
+    places.execute("UPDATE retail.item_location SET lead_time_centidays = 150")  # two days
     places.execute(
         "UPDATE retail.shipment_line SET due_on = (now() AT TIME ZONE 'UTC')::date - %s::int,"
         " shipped_at = now() - make_interval(days => %s)",

@@ -243,7 +243,7 @@ FROM (
     SELECT * FROM retail.stock_count
     WHERE status <> 'draft' AND (%(location)s = '' OR location = %(location)s)
       AND (%(sku)s = '' OR sku = %(sku)s)
-    ORDER BY id DESC LIMIT 100
+    ORDER BY id DESC LIMIT 50
 ) c
 CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t
 CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
@@ -254,7 +254,7 @@ ORDER BY t.at DESC, c.id DESC
 
 
 def counted(*, location: str = "", sku: str = "") -> list[Counted]:
-    """The newest 100 counts that were approved or voided, newest second first."""
+    """The newest 50 counts that were approved or voided, newest second first."""
     return select(_COUNTED, {"location": location, "sku": sku}, Counted)
 
 
