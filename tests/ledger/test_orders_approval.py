@@ -79,6 +79,7 @@ def test_the_line_keeps_cost_and_pack_of_the_day(ledger: psycopg.Connection, pro
 def test_a_split_need_is_answered_by_its_first_line_alone(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
+    services.name_suppliers(names={"OTHER": "Other"})
     parts = [Part(30), Part(12, "OTHER", date(2026, 12, 24))]
 
     done = services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
@@ -99,6 +100,7 @@ def test_a_split_need_is_answered_by_its_first_line_alone(
         ([Part(30), Part(18)], "add up to 42"),
         ([Part(37), Part(5)], "multiple of the pack"),
         ([Part(42), Part(0)], "whole number from 1"),
+        ([Part(42, "NOBODY")], "a supplier that we know"),
         ([Part(6)] * 5 + [Part(1)] * 6 + [Part(6)], "at most 10 lines"),
     ],
 )

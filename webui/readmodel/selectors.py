@@ -256,18 +256,54 @@ _VIEWS: Final = {
 }
 
 
+_SUPPLIER_NAME: Final = "coalesce(su.name, r.supplier, 'No supplier')"
+_BEHIND: Final = f"""NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_id = %(after)s)
+    OR EXISTS (
+        SELECT FROM app.reorder_proposal a LEFT JOIN retail.supplier asu ON asu.code = a.supplier
+        WHERE a.reorder_id = %(after)s
+          AND ({_SUPPLIER_NAME}, r.location, r.reorder_id)
+              > (coalesce(asu.name, a.supplier, 'No supplier'), a.location, a.reorder_id))"""  # noqa: S608 -- the line above
+_BEFORE: Final = """NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_id = %(after)s)
+    OR EXISTS (SELECT FROM app.reorder_proposal a WHERE a.reorder_id = %(after)s
+               AND (r.updated_at, r.reorder_id) < (a.updated_at, a.reorder_id))"""
+
+
 def reorder_proposals(
-    *, view: str, location: str = "", supplier: str = ""
+    *, view: str, location: str = "", supplier: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[ReorderProposal]:
-    """The desk's proposals, at most 100: by supplier, or closed ones newest first."""
+    """The desk's proposals behind the one named `after`: by supplier, or closed ones newest first.
+
+    The page is found by a proposal and not by a number of rows, so that approving what is on one
+    page leaves nothing out of the next.
+    """
+    where = _reorder_conditions(view, location, supplier)
+    if after:
+        where.append(f"({_BEFORE if view == 'closed' else _BEHIND})")
+    order = (
+        "r.updated_at DESC, r.reorder_id DESC"
+        if view == "closed"
+        else "supplier_name, r.location, r.reorder_id"
+    )
+    sql = f"{_REORDER} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT %(rows)s"
+    given = {"location": location, "supplier": supplier, "after": after, "rows": rows}
+    return select(sql, given, ReorderProposal)
+
+
+def count_reorders(*, view: str, location: str = "", supplier: str = "", most: int = 1000) -> int:
+    """Proposals of a drawer with these filters, counted no further than `most`."""
+    where = " AND ".join(_reorder_conditions(view, location, supplier))
+    few = f"SELECT 1 FROM app.reorder_proposal r WHERE {where} LIMIT {most}"  # noqa: S608 -- conditions of this module
+    given = {"location": location, "supplier": supplier}
+    return int(select_value("SELECT count(*) FROM (" + few + ") few", given))  # noqa: S608 -- the line above
+
+
+def _reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
     where = [_VIEWS[view]]
     if location:
         where.append("r.location = %(location)s")
     if supplier:
         where.append("r.supplier = %(supplier)s")
-    order = "r.updated_at DESC" if view == "closed" else "supplier_name, r.location, r.reorder_id"
-    sql = f"{_REORDER} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT {DESK_ROWS}"
-    return select(sql, {"location": location, "supplier": supplier}, ReorderProposal)
+    return where
 
 
 def price_proposals(*, view: str, location: str = "") -> list[PriceProposal]:

@@ -8,4 +8,5 @@ urlpatterns = [
     path("reorders/", views.reorders, name="reorders"),
     path("reorders/version", views.version, name="reorders-version"),
     path("reorders/decide", views.decide, name="reorders-decide"),
+    path("reorders/approve", views.approve, name="reorders-approve"),
 ]

@@ -5,24 +5,24 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from webui.accounts.roles import DECIDE_REORDERS, SEE, requires
-from webui.desk import VIEWS, Command, Refusal, answer, view_of
-from webui.ledger.services import (
-    ServiceError,
-    approve_reorder,
-    reject_reorder,
-    resume_reorder,
-    snooze_reorder,
-)
+from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
+from webui.desk import VIEWS, Refusal, answer, view_of
+from webui.ledger.services import ServiceError
+from webui.ledger.services.reorders_automatic import Reason, why_not
+from webui.orders.selectors import Filters as OrderFilters
+from webui.orders.selectors import count_orders
 from webui.page import render_page
 from webui.readmodel import selectors
+from webui.reorders.commands import FIRST_PARTS, approve_picked, say
 from webui.stock.terms import lines
 
-MOST_UNITS = 1_000_000
+PAGE_CARDS = 50
+MOST_COUNTED = 1000
 
 
 @require_GET
@@ -32,51 +32,82 @@ def reorders(request: HttpRequest) -> HttpResponse:
     return _show(request, None)
 
 
-def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+def _show(
+    request: HttpRequest, refusal: Refusal | None, *, report: list[dict[str, Any]] | None = None
+) -> HttpResponse:
     view = view_of(request)
-    location = request.GET.get("location", "")[:24]
-    supplier = request.GET.get("supplier", "")[:64]
+    narrowed = {
+        "location": request.GET.get("location", "")[:24],
+        "supplier": request.GET.get("supplier", "")[:64],
+    }
+    after = request.GET.get("after", "")[:128]
     # Before the list is read: a change in between must look new to the page that asks again.
     version_before = selectors.desk_version("reorder_proposal")
-    found = selectors.reorder_proposals(view=view, location=location, supplier=supplier)
-    cards = [_card(proposal, refusal) for proposal in found]
-    groups = [
-        (name, list(members))
-        for name, members in groupby(cards, key=lambda card: card["proposal"].supplier_name)
-    ]
-    refused_here = refusal and any(card["refusal"] for card in cards)
+    found = selectors.reorder_proposals(view=view, **narrowed, after=after, rows=PAGE_CARDS + 1)
+    shown = found[:PAGE_CARDS]
+    waiting = why_not([p.reorder_id for p in shown if p.status == "open" and p.actionable])
+    cards = [_card(proposal, refusal, waiting) for proposal in shown]
+    first = {"view": view, **narrowed}
     context = {
         "view": view,
         "views": VIEWS,
-        "groups": groups
-        if view != "closed"
-        else [("Closed, newest first", cards)]
-        if cards
-        else [],
+        "groups": _groups(view, cards),
         "open_count": selectors.desk_count("reorder_proposal"),
-        "location": location,
-        "supplier": supplier,
+        "total": selectors.count_reorders(view=view, **narrowed, most=MOST_COUNTED),
+        "most": MOST_COUNTED,
+        "shown": len(shown),
+        "drafts": count_orders(OrderFilters("draft")),
+        **narrowed,
         "locations": selectors.locations(),
         "suppliers": selectors.suppliers(),
-        "refusal": None if refused_here else refusal,
+        "refusal": None if any(card["refusal"] for card in cards) else refusal,
+        "report": report,
         "version": version_before,
         "version_url": reverse("reorders-version"),
-        "query": urlencode({"view": view, "location": location, "supplier": supplier}),
+        "query": urlencode(first | ({"after": after} if after else {})),
+        "first": urlencode(first) if after else "",
+        "next": urlencode(first | {"after": shown[-1].reorder_id}) if found[PAGE_CARDS:] else "",
+        "bulk_id": uuid4(),
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "reorders/desk.html", context, status=status)
 
 
-def _card(proposal: selectors.ReorderProposal, refusal: Refusal | None) -> dict[str, Any]:
+def _groups(view: str, cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    if view == "closed":
+        return [("Closed, newest first", cards)] if cards else []
+    return [
+        (name, list(members))
+        for name, members in groupby(cards, key=lambda card: card["proposal"].supplier_name)
+    ]
+
+
+def _card(
+    proposal: selectors.ReorderProposal,
+    refusal: Refusal | None,
+    waiting: dict[str, tuple[Reason, ...]],
+) -> dict[str, Any]:
     mine = refusal if refusal and refusal.proposal == proposal.reorder_id else None
+    form = mine.form if mine else {}
+    split = form if form.get("action") == "split" else {}
     return {
         "proposal": proposal,
         "terms": lines(proposal.terms),
         "refusal": mine,
-        "units": mine.form.get("units", "") if mine else proposal.quantity_units,
-        "reason": mine.form.get("reason", "") if mine else "",
-        "days": mine.form.get("days", "7") if mine else "7",
+        "units": form.get("units", "") if mine else proposal.quantity_units,
+        "reason": form.get("reason", ""),
+        "days": form.get("days", "7"),
         "command_id": uuid4(),
+        "waits_because": waiting.get(proposal.reorder_id),
+        "parts": [
+            {
+                "number": number,
+                "units": split.get(f"units{number}", ""),
+                "supplier": split.get(f"supplier{number}", proposal.supplier),
+                "due_on": split.get(f"due_on{number}", ""),
+            }
+            for number in FIRST_PARTS
+        ],
     }
 
 
@@ -90,31 +121,36 @@ def version(_request: HttpRequest) -> JsonResponse:
 @require_POST
 @requires(DECIDE_REORDERS)
 def decide(request: HttpRequest) -> HttpResponse:
-    """Approve, reject, snooze or resume one need."""
-    back = f"{reverse('reorders')}?{request.GET.urlencode()}"
-    return answer(request, _say, _show, back.rstrip("?"))
+    """Approve, split, reject, snooze or resume one need."""
+    may = abilities(request.user)
+    return answer(
+        request,
+        lambda command: say(command, odd_units_allowed=ORDER_ODD_UNITS in may),
+        _show,
+        _back(request),
+    )
 
 
-def _say(command: Command) -> str:
-    common: dict[str, Any] = {
-        "reorder_id": command.proposal,
-        "shown_revision": command.shown_revision,
-        "actor": command.actor,
-        "command_id": command.command_id,
-    }
-    match command.action:
-        case "approve":
-            done = approve_reorder(**common, units=command.whole("units", MOST_UNITS))
-            return f"Ordered {done['units']} units as {done['order_ref']}. On order follows."
-        case "reject":
-            reject_reorder(**common, reason=command.form.get("reason", ""))
-            return "Rejected. The need is held for seven days."
-        case "snooze":
-            snooze_reorder(**common, until_at=command.until())
-            return f"Snoozed for {command.form['days']} days."
-        case "resume":
-            resume_reorder(**common)
-            return "Resumed: the need is weighed again."
-        case unknown:
-            field, rule = "action", "approve, reject, snooze or resume"
-            raise ServiceError(field, unknown, rule)
+@require_POST
+@requires(DECIDE_REORDERS)
+def approve(request: HttpRequest) -> HttpResponse:
+    """Approve every need that was picked; those that could not be ordered are listed with why."""
+    try:
+        done = approve_picked(request)
+    except ServiceError as error:
+        form = {name: str(request.POST[name]) for name in request.POST}
+        message = f"{error.field.replace('_', ' ').capitalize()}: {error.rule}."
+        return _show(request, Refusal("", message, form, is_conflict=False))
+    refused = [row for row in done if row["refused"] is not None]
+    ordered = len(done) - len(refused)
+    if ordered:
+        orders = len({row["order_ref"] for row in done if row["order_ref"]})
+        text = f"Ordered {ordered} needs in {orders} draft orders: send them on Orders."
+        messages.success(request, text)
+    if not refused:
+        return HttpResponseRedirect(_back(request))
+    return _show(request, None, report=refused)
+
+
+def _back(request: HttpRequest) -> str:
+    return f"{reverse('reorders')}?{request.GET.urlencode()}".rstrip("?")

@@ -30,6 +30,7 @@ class Terms:
     minimum_order_minor: int = 0
     order_days_mask: int = ANY_DAY
     lead_time_centidays: int = 0
+    is_named: bool = True
 
 
 def terms_of(codes: Collection[str]) -> dict[str, Terms]:
@@ -40,7 +41,7 @@ def terms_of(codes: Collection[str]) -> dict[str, Terms]:
         sorted(codes),
     )
     known = {row["code"]: Terms(**row) for row in found}
-    return {code: known.get(code, Terms(code, code)) for code in codes}
+    return {code: known.get(code, Terms(code, code, is_named=False)) for code in codes}
 
 
 def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column

@@ -126,11 +126,11 @@ def _read(approvals: Sequence[Approval]) -> _Known:
         ids,
     )
     suppliers = {row["supplier"] for row in (*proposals, *items) if row["supplier"]}
-    named = {part.supplier for approval in approvals for part in approval.parts if part.supplier}
+    chosen = {part.supplier for approval in approvals for part in approval.parts if part.supplier}
     return _Known(
         {row["reorder_id"]: row for row in proposals},
         {row["inv_key"]: row for row in items},
-        terms_of(suppliers | named),
+        terms_of(suppliers | chosen),
         {row["reorder_id"]: row for row in ordered},
     )
 
@@ -183,6 +183,8 @@ def _parts(
         supplier = part.supplier or row["supplier"] or item["supplier"]
         if not supplier:
             refuse("supplier", None, "an order needs a supplier: set one on the item first")
+        if part.supplier and not terms[supplier].is_named:
+            refuse("supplier", supplier, "a supplier that we know; add it first")
         refuse_inactive(terms[supplier])
         checked.append(Part(part.units, supplier, part.due_on))
     return tuple(checked)

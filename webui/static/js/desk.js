@@ -41,7 +41,9 @@ function startVersion() {
 function isBusy(desk) {
   if (desk.contains(document.activeElement)) return true;
   if (desk.querySelector("details[open], [role=alert], [aria-busy=true]")) return true;
-  return [...desk.querySelectorAll("input")].some((input) => input.value !== input.defaultValue);
+  return [...desk.querySelectorAll("input")].some(
+    (input) => input.value !== input.defaultValue || input.checked !== input.defaultChecked,
+  );
 }
 
 function startPoll() {

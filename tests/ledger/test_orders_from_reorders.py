@@ -1,0 +1,222 @@
+"""The reorders desk through its pages: picking, splitting, odd units, paging, reasons to wait."""
+
+import re
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.pages import form, person
+from tests.ledger.rows import reorder_proposal
+from webui.ledger import services
+
+
+def needs(ledger: psycopg.Connection, number: int, **changes: object) -> list[str]:
+    found = []
+    for n in range(number):
+        sku = f"S{n:03}"
+        services.range_item(location="L", sku=sku, policy={"supplier": "ACME", "pack_units": 6})
+        row = {"reorder_id": f"R:L|{sku}:1-2", "inv_key": f"L|{sku}", "sku": sku, **changes}
+        found.append(reorder_proposal(ledger, **row))
+    return found
+
+
+def text(response: Any) -> str:
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+def lines(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT reorder_id, ordered_units, supplier, due_on::text, recorded_by"
+        " FROM retail.purchase_order_line ORDER BY id"
+    ).fetchall()
+
+
+def decide(client: Client, proposal: str, action: str, **fields: object) -> Any:
+    return client.post("/reorders/decide", form(proposal, 1, action=action, **fields))
+
+
+def pick(client: Client, *picked: str, **fields: str) -> Any:
+    return client.post(
+        "/reorders/approve", {"pick": list(picked), "command_id": str(uuid4())} | fields
+    )
+
+
+def test_picked_needs_are_ordered_with_one_click(ledger: psycopg.Connection) -> None:
+    found, client = needs(ledger, 20), person("buyer")
+
+    answer = pick(client, *(f"1@{need}" for need in found))
+
+    assert answer.status_code == 302
+    assert len(lines(ledger)) == 20
+    assert "Ordered 20 needs in 1 draft orders" in text(client.get("/reorders/"))
+
+
+def test_what_could_not_be_ordered_is_listed_with_its_reason(ledger: psycopg.Connection) -> None:
+    first, second = needs(ledger, 2)
+    ledger.execute("UPDATE app.reorder_proposal SET revision = 2 WHERE reorder_id = %s", [second])
+
+    answer = pick(person("buyer"), f"1@{first}", f"1@{second}")
+
+    page = text(answer)
+    assert answer.status_code == 200
+    assert "1 of the picked needs could not be ordered" in page
+    assert "revision 1 was shown, 2 stands" in page
+    assert [line[0] for line in lines(ledger)] == [first]
+
+
+@pytest.mark.parametrize(
+    "odd", [{}, {"pick": "x@R:1"}, {"pick": "1@R:1", "command_id": "no"}, {"pick": "noat"}]
+)
+def test_boxes_that_no_page_made_are_refused(ledger: psycopg.Connection, odd: Any) -> None:
+    answer = person("buyer").post("/reorders/approve", {"command_id": str(uuid4())} | odd)
+
+    assert answer.status_code == 422
+    assert 'role="alert"' in text(answer)
+
+
+def test_a_need_is_split_on_the_page(ledger: psycopg.Connection) -> None:
+    services.name_suppliers(names={"ACME": "Acme", "OTHER": "Other"})
+    [need] = needs(ledger, 1)
+
+    answer = decide(
+        person("buyer"),
+        need,
+        "split",
+        units=42,
+        units1=30,
+        supplier1="ACME",
+        units2=12,
+        supplier2="OTHER",
+        due_on2="2030-01-02",
+        units3="",
+    )
+
+    assert answer.status_code == 302
+    assert lines(ledger) == [
+        (need, 30, "ACME", None, "buyer"),
+        (None, 12, "OTHER", "2030-01-02", "buyer"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"units1": 30}, "add up to 42"),
+        ({"units1": 41, "units2": 1}, "multiple of the pack"),
+        ({"units1": "many"}, "whole number"),
+        ({"units1": 42, "due_on1": "soon"}, "a day like"),
+        ({}, "at least one part"),
+    ],
+)
+def test_a_split_that_does_not_fit_keeps_its_input(
+    ledger: psycopg.Connection, fields: dict[str, Any], rule: str
+) -> None:
+    [need] = needs(ledger, 1)
+
+    answer = decide(person("buyer"), need, "split", units=42, **fields)
+
+    page = text(answer)
+    assert answer.status_code == 422
+    assert rule in page
+    assert '<details class="more" open><summary>Split</summary>' in page
+    field = 'name="units1" type="number" inputmode="numeric" min="1" max="1000000"'
+    assert f'{field} value="{fields.get("units1", "")}"' in page
+    assert lines(ledger) == []
+
+
+def test_odd_units_are_for_the_lead(ledger: psycopg.Connection) -> None:
+    [need] = needs(ledger, 1)
+
+    refused = decide(person("buyer"), need, "approve", units=41)
+    assert refused.status_code == 422
+    assert 'required value="41"' in text(refused)
+    assert decide(person("lead"), need, "approve", units=41).status_code == 302
+
+
+def test_the_loser_of_two_buyers_reads_who_ordered_what(ledger: psycopg.Connection) -> None:
+    [need] = needs(ledger, 1)
+    services.approve_reorder(reorder_id=need, shown_revision=1, units=48, actor="ann")
+
+    answer = decide(person("buyer"), need, "approve", units=42)
+
+    assert answer.status_code == 409
+    assert "ann has already ordered 48" in text(answer)
+    assert len(lines(ledger)) == 1
+
+
+def test_every_need_is_on_exactly_one_page_and_the_total_is_said(
+    ledger: psycopg.Connection,
+) -> None:
+    found, client, seen = needs(ledger, 120), person("buyer"), []
+    address = "/reorders/"
+
+    while address:
+        page = text(client.get(address))
+        seen += re.findall(r'data-proposal="([^"]+)"', page)
+        assert "120 needs, " in page
+        link = re.search(r'href="([^"]+)">Next page', page)
+        address = "/reorders/" + link.group(1).replace("&amp;", "&") if link else ""
+
+    assert seen == found
+
+
+def test_closed_needs_page_too_and_an_unknown_place_is_the_beginning(
+    ledger: psycopg.Connection,
+) -> None:
+    needs(ledger, 60, status="cancelled")
+    client = person("buyer")
+
+    first = text(client.get("/reorders/?view=closed&after=R:nothing"))
+    link = re.search(r'href="([^"]+)">Next page', first)
+    assert link is not None
+    second = text(client.get("/reorders/" + link.group(1).replace("&amp;", "&")))
+
+    seen = re.findall(r'data-proposal="([^"]+)"', first + second)
+    assert len(seen) == len(set(seen)) == 60
+
+
+def test_a_page_behind_an_approved_need_leaves_nothing_out(ledger: psycopg.Connection) -> None:
+    found, client = needs(ledger, 60), person("buyer")
+    first = text(client.get("/reorders/"))
+    link = re.search(r'href="([^"]+)">Next page', first)
+    assert link is not None
+    ledger.execute("UPDATE app.reorder_proposal SET status = 'accepted' WHERE sku < 'S050'")
+
+    second = text(client.get("/reorders/" + link.group(1).replace("&amp;", "&")))
+
+    assert re.findall(r'data-proposal="([^"]+)"', second) == found[50:]
+
+
+def test_a_card_says_why_it_waits_for_a_person(ledger: psycopg.Connection) -> None:
+    needs(ledger, 1, flags=["cover_over_guard"])
+
+    page = text(person("associate").get("/reorders/"))
+
+    assert "Waits for a person because automatic orders are not allowed for this item" in page
+    assert "it is flagged: cover over guard" in page
+    assert "Approve the picked ones" not in page
+
+
+def test_a_closed_need_is_read_only(ledger: psycopg.Connection) -> None:
+    [need] = needs(ledger, 1, status="accepted")
+    client = person("buyer")
+
+    page = text(client.get("/reorders/?view=closed"))
+
+    assert "Approve" not in page
+    for action in ("approve", "reject", "snooze", "resume"):
+        answer = decide(client, need, action, units=42, reason="x", days=3)
+        assert answer.status_code == 409, action
+
+
+def test_drafts_that_wait_are_named_on_the_desk(ledger: psycopg.Connection) -> None:
+    [need] = needs(ledger, 1)
+    client = person("buyer")
+    assert "draft order" not in text(client.get("/reorders/"))
+
+    services.approve_reorder(reorder_id=need, shown_revision=1)
+
+    assert "1 draft order waits to be sent" in text(client.get("/reorders/"))
