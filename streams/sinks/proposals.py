@@ -4,10 +4,11 @@ A person's final word is never overwritten: after `approve` or `reject` a propos
 (the order came back through the log), but no event opens or amends it again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import LiteralString
 
 import orjson
+from psycopg import sql
 
 from cdc.contracts.decisions import (
     SIMULATED_PREFIX,
@@ -77,29 +78,29 @@ PRICES = Table(
     touched=", updated_at = clock_timestamp()",
 )
 
-# A need is named by the offset that opened it, so the later id of a key is the newer need.
-_SUPERSEDE_REORDERS = """
-UPDATE app.reorder_proposal AS older
-SET status = 'superseded', updated_at = clock_timestamp()
-FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[])
-    AS newer (inv_key, id, generation, opened_offset)
-WHERE older.inv_key = newer.inv_key AND older.reorder_id <> newer.id
+# A need is named by the offset that opened it, so the later id of a key is the newer need, in
+# whatever order the two arrive. Only the newest may stand on a desk.
+_SUPERSEDE: LiteralString = """
+UPDATE app.{table} AS older
+SET {closed}, updated_at = clock_timestamp()
+FROM app.{table} AS newer
+WHERE older.inv_key = ANY(%s) AND newer.inv_key = older.inv_key
   AND older.status IN ('open', 'snoozed')
-  AND (substring(older.reorder_id from '(\\d+)-\\d+$')::bigint,
-       substring(older.reorder_id from '\\d+-(\\d+)$')::bigint)
-      < (newer.generation, newer.opened_offset)
+  AND (substring(older.{key} from '(\\d+)-\\d+$')::bigint,
+       substring(older.{key} from '\\d+-(\\d+)$')::bigint)
+    < (substring(newer.{key} from '(\\d+)-\\d+$')::bigint,
+       substring(newer.{key} from '\\d+-(\\d+)$')::bigint)
 """
-_SUPERSEDE_PRICES = """
-UPDATE app.price_proposal AS older
-SET status = 'cancelled', reason = 'superseded', updated_at = clock_timestamp()
-FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[])
-    AS newer (inv_key, id, generation, opened_offset)
-WHERE older.inv_key = newer.inv_key AND older.proposal_id <> newer.id
-  AND older.status IN ('open', 'snoozed')
-  AND (substring(older.proposal_id from '(\\d+)-\\d+$')::bigint,
-       substring(older.proposal_id from '\\d+-(\\d+)$')::bigint)
-      < (newer.generation, newer.opened_offset)
-"""
+_SUPERSEDE_REORDERS = sql.SQL(_SUPERSEDE).format(
+    table=sql.Identifier("reorder_proposal"),
+    key=sql.Identifier("reorder_id"),
+    closed=sql.SQL("status = 'superseded'"),
+)
+_SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
+    table=sql.Identifier("price_proposal"),
+    key=sql.Identifier("proposal_id"),
+    closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
+)
 
 
 def propose(
@@ -119,12 +120,12 @@ def propose(
             offers[offer.output.id] = offer
     upsert(connection, REORDERS, [reorder_row(event) for event in needs.values()])
     upsert(connection, PRICES, [price_row(event) for event in offers.values()])
-    _supersede(
-        connection, _SUPERSEDE_REORDERS, [(e.at.inv_key, e.output.id) for e in needs.values()]
-    )
-    _supersede(
-        connection, _SUPERSEDE_PRICES, [(e.at.inv_key, e.output.id) for e in offers.values()]
-    )
+    if needs:
+        keys = sorted({event.at.inv_key for event in needs.values()})
+        connection.execute(_SUPERSEDE_REORDERS, (keys,))
+    if offers:
+        keys = sorted({event.at.inv_key for event in offers.values()})
+        connection.execute(_SUPERSEDE_PRICES, (keys,))
 
 
 def is_newer(event: ReorderEvent | PriceEvent, known: ReorderEvent | PriceEvent) -> bool:
@@ -188,20 +189,3 @@ def array_literal(words: Iterable[str]) -> str:
     """Postgres' text form of an array of words."""
     quoted = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
     return "{" + ",".join(f'"{word}"' for word in quoted) + "}"
-
-
-def _supersede(
-    connection: Connection, statement: LiteralString, named: Sequence[tuple[str, str]]
-) -> None:
-    if not named:
-        return
-    opened = [identifier.rsplit(":", 1)[1].split("-") for _, identifier in named]
-    connection.execute(
-        statement,
-        (
-            [key for key, _ in named],
-            [identifier for _, identifier in named],
-            [int(generation) for generation, _ in opened],
-            [int(offset) for _, offset in opened],
-        ),
-    )
