@@ -23,6 +23,11 @@ def form_of(request: HttpRequest) -> Form:
     return {name: str(request.POST[name]).strip() for name in request.POST}
 
 
+def asked(request: HttpRequest, name: str, longest: int) -> str:
+    """A text of the address, short and without the one character that SQL can't hold."""
+    return str(request.GET.get(name, "")).replace("\x00", "").strip()[:longest]
+
+
 def whole(form: Form, field: str, *, low: int = 0, high: int = 1_000_000) -> int:
     """A whole number within [low, high] in a field of the form."""
     text = form.get(field, "")

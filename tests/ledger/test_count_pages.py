@@ -314,6 +314,17 @@ def test_a_form_that_is_not_ours_is_refused(
 
 
 @pytest.mark.parametrize(
+    "path", ["/counts/", "/counts/waiting/", "/counts/history/", "/counts/adjust/", "/transfers/"]
+)
+def test_no_text_of_an_address_breaks_a_page(shelf: psycopg.Connection, path: str) -> None:
+    manager = person("manager", "max")
+
+    for hostile in ("%00", "%27%3B--", "x" * 300, "%3Cb%3E"):
+        answer = manager.get(f"{path}?location={hostile}&sku={hostile}&units={hostile}")
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
     ("role", "path", "status"),
     [
         ("buyer", "/counts/", 403),

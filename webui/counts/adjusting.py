@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from webui.accounts.roles import ADJUST, requires
-from webui.commands import Form, attempt, command_of, form_of, moment, sentence, whole
+from webui.commands import Form, asked, attempt, command_of, form_of, moment, sentence, whole
 from webui.counts import selectors
 from webui.ledger.services import (
     Asked,
@@ -60,7 +60,7 @@ def _direction(reason: str) -> str:
 def adjust(request: HttpRequest) -> HttpResponse:
     """The form; what it means before it is booked; then booked, or waiting."""
     if request.method == "GET":
-        given = {name: request.GET.get(name, "")[:32] for name in ("location", "sku", "reason")}
+        given = {name: asked(request, name, 32) for name in ("location", "sku", "reason")}
         return _show(request, given, "", 200)
     form = form_of(request)
     if form.get("action") == "preview":
@@ -125,13 +125,13 @@ def _meaning(wanted: Wanted) -> Meaning:
 
 def _book(form: Form, actor: str) -> str:
     wanted = _wanted(form)
-    asked = request_adjustment(wanted=wanted, actor=actor, command_id=command_of(form))
+    done = request_adjustment(wanted=wanted, actor=actor, command_id=command_of(form))
     units = signed_units_text(on_hand_sign(wanted.reason) * wanted.quantity_units)
-    return _became(asked, f"{wanted.sku} at {wanted.location}: on hand {units}")
+    return _became(done, f"{wanted.sku} at {wanted.location}: on hand {units}")
 
 
-def _became(asked: Asked, what: str) -> str:
-    worth = "its cost is not known" if asked.value_minor is None else money_text(asked.value_minor)
-    if asked.request_id is None:
+def _became(done: Asked, what: str) -> str:
+    worth = "its cost is not known" if done.value_minor is None else money_text(done.value_minor)
+    if done.request_id is None:
         return f"Booked. {what}, {worth}."
     return f"Waiting for somebody else's approval. {what}, {worth}."

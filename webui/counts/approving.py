@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import APPROVE_COUNTS, SEE, requires
-from webui.commands import Form, attempt, command_of, form_of, identity
+from webui.commands import Form, asked, attempt, command_of, form_of, identity
 from webui.counts import selectors
 from webui.ledger.services import (
     ServiceError,
@@ -34,7 +34,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
 
 
 def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
-    location = request.GET.get("location", "")[:24]
+    location = asked(request, "location", 24)
     drafts = selectors.waiting(location=location)
     requests = selectors.waiting_requests(location=location)
     person = request.user.get_username()
@@ -128,8 +128,8 @@ def history(request: HttpRequest) -> HttpResponse:
 
 
 def _show_history(request: HttpRequest, refusal: str, status: int) -> HttpResponse:
-    location = request.GET.get("location", "")[:24]
-    sku = request.GET.get("sku", "")[:32]
+    location = asked(request, "location", 24)
+    sku = asked(request, "sku", 32)
     context = {
         "tab": "history",
         "location": location,

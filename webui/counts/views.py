@@ -5,7 +5,7 @@ No page here says a number that the ledger expects, so every count is blind.
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID, uuid4, uuid5
 
@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import COUNT, requires
-from webui.commands import Form, attempt, command_of, form_of, sentence, whole
+from webui.commands import Form, asked, attempt, command_of, form_of, sentence, whole
 from webui.counts import selectors
 from webui.ledger.services import (
     Conflict,
@@ -38,11 +38,12 @@ MOST_AGE_MS: Final = 72 * 3_600_000
 @requires(COUNT)
 def counts(request: HttpRequest) -> HttpResponse:
     """Where to count, one's open sheets, and what has to be counted a second time."""
-    return _show_desk(request, request.GET, "", 200)
+    given = {"location": asked(request, "location", 24), "sku": asked(request, "sku", 32)}
+    return _show_desk(request, given, "", 200)
 
 
-def _show_desk(request: HttpRequest, given: Any, refusal: str, status: int) -> HttpResponse:  # noqa: ANN401 -- a query or a form
-    location = given.get("location", "")[:24]
+def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> HttpResponse:
+    location = given.get("location", "").replace("\x00", "")[:24]
     context = {
         "tab": "count",
         "location": location,
@@ -78,7 +79,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @requires(COUNT)
 def sheet(request: HttpRequest, sheet_id: int) -> HttpResponse:
     """The sheet: one field for the scanner, what is on it so far, and the button that ends it."""
-    return _show_sheet(request, sheet_id, {"sku": request.GET.get("sku", "")[:32]})
+    return _show_sheet(request, sheet_id, {"sku": asked(request, "sku", 32)})
 
 
 def _show_sheet(
@@ -223,7 +224,6 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
         return _show_sheet(request, sheet_id, form, refusal=sentence(error), status=422)
     if done.refused:
         return _show_sheet(request, sheet_id, form, refused=done.refused, status=422)
-    messages.success(
-        request, f"{len(done.count_ids)} items handed in. Somebody else approves them."
-    )
+    items = "1 item" if len(done.count_ids) == 1 else f"{len(done.count_ids)} items"
+    messages.success(request, f"{items} handed in. Somebody else approves.")
     return HttpResponseRedirect(reverse("counts"))

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import TRANSFER, requires
-from webui.commands import Form, attempt, command_of, day, form_of, identity, whole
+from webui.commands import Form, asked, attempt, command_of, day, form_of, identity, whole
 from webui.ledger.services import (
     Delivered,
     Route,
@@ -34,10 +34,10 @@ _ASKED: Final = ("source", "sku", "units", "due_on")
 def transfers(request: HttpRequest) -> HttpResponse:
     """What is planned and on the way, what is stuck, what has arrived."""
     given = {
-        "destination": request.GET.get("location", "")[:24],
-        "sku": request.GET.get("sku", "")[:32],
-        "units": request.GET.get("units", "")[:7],
-        "reorder_id": request.GET.get("reorder_id", "")[:120],
+        "destination": asked(request, "location", 24),
+        "sku": asked(request, "sku", 32),
+        "units": asked(request, "units", 7),
+        "reorder_id": asked(request, "reorder_id", 120),
     }
     return _show(request, given, "", 200)
 
@@ -45,7 +45,7 @@ def transfers(request: HttpRequest) -> HttpResponse:
 def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
     wanted = request.GET.get("view", "")
     view = wanted if wanted in selectors.VIEWS else "moving"
-    location = request.GET.get("location", "")[:24]
+    location = asked(request, "location", 24)
     person = request.user.get_username()
     found = selectors.transfers(view=view, location=location, person=person)
     subject = form.get("transfer", "")
