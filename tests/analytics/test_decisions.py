@@ -5,7 +5,7 @@ import pytest
 from analytics.backfill.decisions import EXTRA, LOWER, MISSING, OTHER, Said, differences, newest
 from analytics.verification.reorders import _missing
 from inventory.model.episode import Episode
-from inventory.model.ids import InvKey, Position
+from inventory.model.ids import InvKey, Position, ReorderId
 from inventory.model.policy import ItemLocation
 from inventory.model.state import Count, KeyState, Stock
 
@@ -76,7 +76,7 @@ def test_a_need_is_open_held_or_has_a_reason_that_fits(on_hand, reason, is_missi
 
 
 def test_an_open_need_without_a_proposal_is_missing() -> None:
-    opened = state(5, Episode(state="open", id="R:L|S:1-2", revision=1))  # type: ignore[arg-type]
+    opened = state(5, Episode(state="open", id=ReorderId("R:L|S:1-2"), revision=1))
 
     assert _missing(opened, set()) == "an open need has a proposal"
     assert _missing(opened, {"R:L|S:1-2"}) is None

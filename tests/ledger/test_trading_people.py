@@ -1,0 +1,122 @@
+"""Simulated people: buyers, suppliers, staff; each through the services of the pages."""
+
+from datetime import timedelta
+
+import psycopg
+
+from tests.ledger.rows import reorder_proposal, write
+from tests.ledger.test_trading import counted
+from webui.ledger import services
+from webui.ledger.services.transactions import database_now
+from webui.trading import buyers
+from webui.trading.buyers import Habits
+from webui.trading.goods import Goods
+from webui.trading.scenarios import SCENARIOS, Scenario
+from webui.trading.shelves import Shelves
+from webui.trading.tally import Traded
+
+EAGER = Habits(patience_s=0.0, at_once=50, left_permille=0)
+
+
+def goods(scenario: Scenario = SCENARIOS["normal"], shelves: Shelves | None = None) -> Goods:
+    there = Shelves() if shelves is None else shelves
+    return Goods(3, scenario, there, Traded(), at_once=50, since=database_now())
+
+
+def proposals(ledger: psycopg.Connection, number: int) -> list[str]:
+    for place in range(number):
+        sku = f"S{place}"
+        services.range_item(location="L", sku=sku, policy={"supplier": "ACME", "pack_units": 6})
+        reorder_proposal(ledger, reorder_id=f"R:L|{sku}:1-{place}", inv_key=f"L|{sku}", sku=sku)
+    return [f"R:L|S{place}:1-{place}" for place in range(number)]
+
+
+def test_buyers_answer_every_need_and_the_same_way_again(ledger: psycopg.Connection) -> None:
+    proposals(ledger, 60)
+    done = Traded()
+
+    buyers.buy(7, EAGER._replace(at_once=100), done)
+    words = ledger.execute(
+        "SELECT reorder_id, action FROM retail.reorder_decision ORDER BY reorder_id"
+    ).fetchall()
+    buyers.buy(7, EAGER._replace(at_once=100), done)
+
+    assert done.approved + done.rejected + done.snoozed == len(words) == 60
+    assert {action for _, action in words} == {"approve", "reject", "snooze"}
+    assert done.split > 0
+    assert done.changed > 0
+    assert done.orders_sent >= 1
+    assert (
+        counted(ledger, "SELECT count(*) FROM retail.purchase_order_line WHERE status = 'draft'")
+        == 0
+    )
+
+
+def test_buyers_leave_some_needs_to_people_and_wait_before_they_act(
+    ledger: psycopg.Connection,
+) -> None:
+    proposals(ledger, 20)
+    done = Traded()
+
+    buyers.buy(7, EAGER._replace(left_permille=1000), done)
+    buyers.buy(7, EAGER._replace(patience_s=3600.0), done)
+    assert done == Traded()
+
+    buyers.buy(7, EAGER._replace(left_permille=500), done)
+    assert 0 < done.approved + done.rejected + done.snoozed < 20
+
+
+def test_suppliers_confirm_ship_and_deliver_and_a_short_line_is_closed(
+    ledger: psycopg.Connection,
+) -> None:
+    services.range_item(location="L", sku="S", policy={"supplier": "ACME", "pack_units": 6})
+    old = database_now() - timedelta(minutes=5)
+    for number in range(30):
+        write(ledger, "purchase_order_line", ordered_units=12, order_ref=f"PO-{number}")
+    shelves = Shelves()
+    lorries = goods(SCENARIOS["supplier-strike"].__class__("untidy", untidy=4), shelves)
+
+    # As time passes: each step acts on what is some seconds old.
+    for _ in range(5):
+        ledger.execute("SET session_replication_role = replica")
+        ledger.execute("UPDATE retail.purchase_order_line SET recorded_at = %s", [old])
+        ledger.execute(
+            "UPDATE retail.shipment_line SET recorded_at = %s, shipped_at = %s", [old, old]
+        )
+        ledger.execute("SET session_replication_role = origin")
+        lorries.work()
+
+    done = lorries.done
+    assert (done.confirmed, done.shipped, done.receipts) == (30, 30, 30)
+    assert 0 < done.confirmed_short < 30
+    assert 0 < done.short_or_damaged < 30
+    statuses = ledger.execute("SELECT DISTINCT status FROM retail.purchase_order_line").fetchall()
+    assert statuses == [("closed",)]
+    received = counted(ledger, "SELECT sum(received_units)::bigint FROM retail.shipment_line")
+    assert shelves.on("L|S") == received
+
+
+def test_suppliers_on_strike_do_nothing(ledger: psycopg.Connection) -> None:
+    lorries = goods(SCENARIOS["supplier-strike"])
+    names = [f"SUPPLIER-{number}" for number in range(100)]
+
+    idle = [name for name in names if lorries.is_on_strike(name)]
+
+    assert 40 < len(idle) < 80
+    assert not any(goods().is_on_strike(name) for name in names)
+
+
+def test_what_people_receive_at_the_pages_lies_on_the_shelf_too(
+    ledger: psycopg.Connection,
+) -> None:
+    shelves = Shelves()
+    lorries = goods(shelves=shelves)
+    line = write(ledger, "purchase_order_line", ordered_units=7)
+    services.receive_shipment(
+        purchase_order_line_id=line, delivered=services.Delivered(7), actor="associate"
+    )
+
+    lorries.work()
+    lorries.work()
+
+    assert shelves.on("L|S") == 7
