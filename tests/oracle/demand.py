@@ -115,7 +115,7 @@ def observe(demand: Demand, obs: int, policy: dict[str, Any]) -> Demand:
         rate = clamp(rate + half_even((obs - rate) * alpha, 1000))
         return replace(demand, rate=rate, mad=mad, p=None, z=None)
     p, z = (MILLION, rate) if demand.p is None or demand.z is None else (demand.p, demand.z)
-    p = clamp(p + half_even(((MILLION if obs > 0 else 0) - p) * alpha, 1000))
+    p = p + half_even(((MILLION if obs > 0 else 0) - p) * alpha, 1000)
     if obs > 0:
         z = clamp(z + half_even((obs - z) * alpha, 1000))
     return replace(demand, rate=clamp(half_even(p * z, MILLION)), mad=mad, p=p, z=z)

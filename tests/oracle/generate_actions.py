@@ -26,6 +26,11 @@ def open_stock(world: World, key: str) -> None:
     world.insert(key, "stock_count", row)
 
 
+def huge(world: World, key: str) -> None:
+    table, row = rows.huge_facts(world.rng, world.happened(key))
+    world.insert(key, table, row)
+
+
 def adjust(world: World, key: str) -> None:
     world.insert(key, "stock_adjustment", rows.adjustment_row(world.rng, world.happened(key)))
 
@@ -322,6 +327,7 @@ ACTIONS: dict[str, tuple[float, Action]] = {
     "count": (2, count),
     "open stock": (0.2, open_stock),
     "adjust": (2, adjust),
+    "huge": (0.15, huge),
     "order": (2.5, order),
     "move order": (1.5, move_order),
     "ship": (2, ship),

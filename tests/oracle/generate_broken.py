@@ -142,33 +142,30 @@ def overflow_policy(rng: Random, row: Row) -> Row:
         {"lead_minutes": big},
         {"reviewed_at": max(big, 2**53)},
         {"ladder_permille": [big]},
+        {"cost_minor": 10**9, "margin_permille": 999, "tax_bp": big},
+        {"regular_minor": 10**9, "raise_permille": [big], "cap_permille": big},
     )
     return {**row, **rng.choice(combinations)}
 
 
 def break_record(rng: Random, record: Record, other_key: str) -> Record:
     """A record that is refused for its form."""
-    record = dict(record)
     image = "after" if record["after"] is not None else "before"
     row = record[image]
-    kind = rng.choice(("table", "op", "no image", "key", "location", "id", "bad key", "truncate"))
-    if kind == "table":
-        record["table"] = rng.choice(("supplier", "stock_counts", "debezium_signal"))
-    elif kind == "op":
-        record["op"] = rng.choice(("m", "x", "C"))
-    elif kind == "truncate":
-        record |= {"op": "t", "before": None, "after": None}
-    elif kind == "no image":
-        record[rng.choice(("before", "after"))] = None
-    elif kind == "key":
-        record["key"] = other_key
-        record[image] = {**row, "inv_key": "NOWHERE|X"}
-    elif kind == "location":
-        record[image] = {**row, rng.choice(("location", "sku", "inv_key")): "ELSE"}
-    elif kind == "id":
-        record[image] = {**row, "id": rng.choice(("1", None, True, 1.0))}
-    else:
-        key = rng.choice(("l|S", "L|", "LS", "L| S", "L|S|S", "|S", "L|" + "S" * 33, "L|a\u0007"))
-        record["key"] = key
-        record[image] = {n: v for n, v in row.items() if n not in ("inv_key", "location", "sku")}
-    return record
+    other = "before" if image == "after" else "after"
+    bare = {n: v for n, v in row.items() if n not in ("inv_key", "location", "sku")}
+    bad_keys = ("l|S", "L|", "LS", "L| S", "L|S|S", "|S", "L|" + "S" * 33, "L|a\u0007")
+    changes: tuple[Record, ...] = (
+        {"table": rng.choice(("supplier", "stock_counts", "debezium_signal"))},
+        {"op": rng.choice(("m", "x", "C"))},
+        {"op": "t", "before": None, "after": None},
+        {rng.choice(("before", "after")): None},
+        {"key": other_key, image: {**row, "inv_key": "NOWHERE|X"}},
+        {image: {**row, rng.choice(("location", "sku", "inv_key")): "ELSE"}},
+        {image: {**row, "id": rng.choice(("1", None, True, 1.0))}},
+        {"key": rng.choice(bad_keys), image: bare},
+        # An image that the operation does not speak of says nothing.
+        {other: {**row, "sku": rng.choice(("ELSE", row.get("sku")))}},
+        {"op": "u", "before": row, "after": {**row, "id": -1}},
+    )
+    return record | rng.choice(changes)

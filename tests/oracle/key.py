@@ -290,6 +290,7 @@ class Key:
         numbers += [number for row in self.windows.values() for number in row]
         numbers += [*self.windows, *(window(m.at) for m in self.ledger.movements)]
         numbers += [count.at for count in self.ledger.counts]
+        numbers += [self.demand.p or 0, self.final.p or 0, self.demand.quiet_windows]
         numbers += [self.stream or 0, self.episode.until or 0, self.proposal.blocked_until or 0]
         numbers += [number for row in self.timeline for number in (row.at, row.price, row.step)]
         levels = self.levels

@@ -110,12 +110,10 @@ def change_of(record: Record, *, streaming: bool) -> Change:
     if reason is not None:
         raise Refused(reason)
     table, op = record["table"], record["op"]
-    raw = {"before": op in ("u", "d"), "after": op in ("c", "u", "r")}
     images: dict[str, Row | None] = {"before": None, "after": None}
     try:
-        for name, used in raw.items():
-            if used:
-                images[name] = checked(table, record[name])
+        for name in used_images(op):
+            images[name] = checked(table, record[name])
     except Limit:
         reason = "limit"
         raise Refused(reason) from None
@@ -150,13 +148,18 @@ def shape_of(record: Record, *, streaming: bool) -> str | None:
     return None
 
 
+def used_images(op: str) -> list[str]:
+    """The images that an operation speaks of; the other one, if it is there, says nothing."""
+    return {"d": ["before"], "u": ["before", "after"]}.get(op, ["after"])
+
+
 def keys_match(record: Record) -> bool:
     key = record["key"]
     if not is_key(key):
         return False
     location, _, sku = key.partition("|")
     expected = {"inv_key": key, "location": location, "sku": sku}
-    images = [image for image in (record["before"], record["after"]) if image is not None]
+    images = [record[name] for name in used_images(record["op"])]
     for image in images:
         for name, value in expected.items():
             if image.get(name) is not None and image[name] != value:

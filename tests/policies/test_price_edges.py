@@ -35,8 +35,9 @@ def test_scarce_ends_at_its_cover():
     at_cover = {"rate_micro": 5_000_000, "on_hand_units": 15, "sold_last_24h_units": 100}
     assert evaluated(ranged, 999, 0, **at_cover) == "no_signal"
     assert evaluated(priced(), 999, 0, **(at_cover | {"on_hand_units": 1})) == "no_signal"
-    free = at_cover | {"rate_micro": 0, "on_hand_units": 0}
-    assert evaluated(ranged, 999, 0, **free) == "no_signal"
+    for rate in (0, -5_000_000):
+        free = at_cover | {"rate_micro": rate, "on_hand_units": 0}
+        assert evaluated(ranged, 999, 0, **free) == "no_signal"
 
 
 def test_supply_counts_what_is_on_the_way_and_what_is_promised():
