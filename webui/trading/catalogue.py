@@ -14,7 +14,6 @@ from inventory.policies.price_targets import floor_minor
 
 TAX_BP: Final = 2000
 MARGIN_PERMILLE: Final = 200
-ITEMS: Final = 2_400
 DIRECT_PERCENT: Final = 25
 
 WAREHOUSES: Final = {
