@@ -10,8 +10,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
 import django
@@ -29,14 +27,6 @@ class Job(NamedTuple):
     every_s: float
 
 
-# A job takes part when its module exists, as desks do; in the order in which one feeds the next.
-SCHEDULE: Final = (
-    ("reorders", "approve_due", 2.0),
-    ("prices", "write_due", 2.0),
-    ("tasks", "refresh_quick", 5.0),
-    ("tasks", "refresh_slow", 30.0),
-    ("scorecard", "write_back", 60.0),
-)
 # A dead server must not hold a job for the minutes that TCP would wait.
 CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
@@ -54,14 +44,16 @@ log = structlog.get_logger(__name__)
 
 
 def jobs() -> dict[str, Job]:
-    """The jobs of this installation by name."""
-    found: dict[str, Job] = {}
-    for name, function, every_s in SCHEDULE:
-        module = f"webui.automation.{name}"
-        if find_spec(module) is not None:
-            work = getattr(import_module(module), function)
-            found[f"{name}.{function}"] = Job(work, every_s)
-    return found
+    """What is done by rule, in the order in which one feeds the next."""
+    from webui.automation import prices, reorders, scorecard, tasks  # noqa: PLC0415 -- after setup
+
+    return {
+        "reorders": Job(reorders.approve_due, 2.0),
+        "prices": Job(prices.write_due, 2.0),
+        "tasks": Job(tasks.refresh_quick, 5.0),
+        "tasks of all items": Job(tasks.refresh_slow, 30.0),
+        "scorecard": Job(scorecard.write_back, 60.0),
+    }
 
 
 def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE_S) -> None:

@@ -70,6 +70,7 @@ def supplier(request: HttpRequest, code: str) -> HttpResponse:
         "measured": measured,
         "cards": cards,
         "bars": bars,
+        "last_bar": bars[-1] if bars else None,
         "chart_width": chart.width(bars),
         "chart_height": chart.HEIGHT,
         "bar_width": chart.WIDTH,

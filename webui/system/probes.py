@@ -225,10 +225,7 @@ def automation() -> Link:
     )
     if found is None:
         return Link("By rule", DOWN, "the automation has never run")
-    details = [
-        (name.rpartition(".")[2].replace("_", " "), f"{units_text(changed)} changed")
-        for name, changed in found.detail.items()
-    ]
+    details = [(name, f"{units_text(changed)} changed") for name, changed in found.detail.items()]
     # Its slowest job takes seconds, so a beat may be that old.
     state = OK if found.age_us <= BY_RULE_US else state_of_age(found.age_us)
     return Link("By rule", state, "approvals, prices, tasks, scorecard", found.age_us, "", details)
