@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from inventory.policies.quantity import least_units, limit_units, order_quantity
 from inventory.policies.replenishment import levels
 from tests.policies.builders import policy
+from tests.strategies import quantity_policies
 
 DOZEN = {"pack_units": 12}
 NEAR = {"pack_units": 12, "pack_rounding": "threshold"}
@@ -63,25 +64,6 @@ def test_a_threshold_is_reached_exactly():
     assert ordered(0, 5, 13, NEAR | {"round_up_permille": 83}).units == 24
     assert ordered(0, 5, 13, NEAR | {"round_up_permille": 84}).units == 12
     assert ordered(0, 5, 12, NEAR | {"round_up_permille": 0}).units == 12
-
-
-@st.composite
-def quantity_policies(draw):
-    reorder_point = draw(st.integers(0, 200))
-    return policy(
-        replenish_family=draw(st.sampled_from(["sQ", "sS", "cover"])),
-        reorder_point_units=reorder_point,
-        order_up_to_units=reorder_point + draw(st.integers(1, 200)),
-        order_quantity_units=draw(st.integers(1, 60)),
-        pack_units=draw(st.integers(1, 24)),
-        pack_rounding=draw(st.sampled_from(["up", "down", "threshold"])),
-        round_up_permille=draw(st.integers(0, 1000)),
-        pallet_packs=draw(st.integers(0, 12)),
-        pallet_permille=draw(st.integers(0, 1000)),
-        moq_units=draw(st.integers(0, 80)),
-        max_order_units=draw(st.none() | st.integers(0, 300)),
-        capacity_units=draw(st.none() | st.integers(0, 500)),
-    )
 
 
 @pytest.mark.domain("9 W9 *")
