@@ -255,3 +255,26 @@ def test_a_need_that_another_line_answers_already_is_not_ordered_again(
 
     with pytest.raises(Conflict, match="answers this already"):
         services.approve_reorder(reorder_id=proposal, shown_revision=1)
+
+
+def test_a_line_joins_an_order_before_it_is_sent_or_the_next_one(
+    ledger: psycopg.Connection,
+) -> None:
+    first, *others = needs(ledger, 7)
+    ref = services.approve_reorder(reorder_id=first, shown_revision=1)["order_ref"]
+
+    at_the_same_time(
+        *(
+            lambda need=need: services.approve_reorder(reorder_id=need, shown_revision=1)
+            for need in others
+        ),
+        lambda: services.send_order(order_ref=ref),
+    )
+
+    found = ledger.execute(
+        "SELECT order_ref, array_agg(DISTINCT status), sum(1)::int FROM retail.purchase_order_line"
+        " GROUP BY 1 ORDER BY 1"
+    ).fetchall()
+    assert all(len(statuses) == 1 for _, statuses, _ in found), found
+    assert sum(number for _, _, number in found) == 7
+    assert found[0][:2] == (ref, ["sent"])
