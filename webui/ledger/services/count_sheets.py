@@ -221,17 +221,14 @@ def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
 def _waiting_of(inv_key: str, actor: str) -> int | None:
     """Void the drafts of a key that the new count takes the place of; the newest of them."""
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
-    first: int | None = fetch_value(
-        "SELECT max(id) FROM retail.stock_count WHERE inv_key = %s AND status = 'draft'", inv_key
+    # Not read first and voided then: an approval may be committing in between.
+    voided = fetch_all(
+        "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"
+        " WHERE inv_key = %s AND status = 'draft' RETURNING id",
+        actor,
+        inv_key,
     )
-    if first is not None:
-        execute(
-            "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"
-            " WHERE inv_key = %s AND status = 'draft'",
-            actor,
-            inv_key,
-        )
-    return first
+    return max((int(row["id"]) for row in voided), default=None)
 
 
 def _kind(inv_key: str, first: int | None) -> str:
