@@ -15,7 +15,7 @@ from django.conf import settings
 from cdc.contracts.envelope import Malformed, parse_envelope
 from cdc.contracts.replays import REPLAYABLE, sent_again
 from cdc.contracts.times import us_of
-from cdc.contracts.topics import STOCK_EVENTS
+from cdc.contracts.topics import LARGEST_RECORD_BYTES, STOCK_EVENTS
 from webui.ledger.services.errors import refuse
 from webui.ledger.services.tasks import mark_replayed
 from webui.ledger.services.transactions import (
@@ -137,7 +137,7 @@ def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
             "acks": "all",
             "enable.idempotence": True,
             "delivery.timeout.ms": int(SEND_S * 1000),
-            "message.max.bytes": 16_777_216,
+            "message.max.bytes": LARGEST_RECORD_BYTES,
         }
     )
     for record_id in record_ids:

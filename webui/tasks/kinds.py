@@ -62,6 +62,7 @@ def _record(task: Task) -> str:
 
 
 _count = _desk("counts", _key)
+_waiting = _desk("counts-waiting", _at)
 _reorders = _desk("reorders", _at)
 _snoozed = _desk("reorders", lambda task: {"view": "snoozed"} | _at(task))
 
@@ -168,7 +169,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "stale_source": Kind("Silent location", _silent, "Call the shop; see the chain", _system),
     "missing_proposal": Kind("Decision without proposal", _missing, "See the actuator", _system),
     "negative_stock": Kind("Negative stock", _on_hand, "Count it", _count),
-    "count_variance": Kind("Difference of a count", _variance, "Open the counts", _count),
+    "count_variance": Kind("Difference of a count", _variance, "Open waiting counts", _waiting),
     "stuck_transfer": Kind("Stuck transfer", _transfer, "Open transfers", _desk("transfers", _at)),
     "not_counted": Kind(
         "Not counted",

@@ -36,7 +36,10 @@ def pages(shop: Shop) -> tuple[str, ...]:
         f"/items/{shop.location}/LAMP",
         f"/reorders/?location={shop.location}",
         f"/prices/?location={shop.location}",
+        "/tasks/?for=all",
+        "/suppliers/",
         "/system/",
+        "/system/demand/",
     )
 
 
