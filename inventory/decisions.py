@@ -25,6 +25,7 @@ from inventory.policies.pricing import PricingInputs, PricingTrigger, next_propo
 from inventory.policies.replenishment import (
     ABOVE_REORDER_POINT,
     IDLE,
+    Levels,
     ReplenishmentInputs,
     ReplenishmentTrigger,
     base_position_units,
@@ -57,6 +58,7 @@ class Known:
     """What demand is learnt from: the key after the record's effect, as far as it is decided."""
 
     stream_time_us: int | None
+    horizon_at_us: int | None
     stock: Stock
     windows: dict[int, WindowRow]
     final_demand: Demand
@@ -70,14 +72,13 @@ def demand_after(before: KeyState, after: Known, change: Change) -> Demand:
     Days are gone through only if one became complete or final, a fact touched a complete day, or
     policy or prices changed; from the last complete day on if everything before it is as it was.
     """
-    now_us = after.stream_time_us
-    if now_us is None:
+    now_us, horizon_at_us, old_us = after.stream_time_us, after.horizon_at_us, before.stream_time_us
+    if now_us is None or horizon_at_us is None:
         return before.demand
-    complete_us, horizon_at_us = complete_before_us(now_us), horizon_us(now_us) or 0
-    old_us = before.stream_time_us
+    complete_us = complete_before_us(now_us)
     if old_us is not None and after.policy is before.policy and after.timeline is before.timeline:
         known_us = complete_before_us(old_us)
-        is_touched = _oldest_us(change, known_us) < known_us
+        is_touched = _touches(change, known_us)
         if not is_touched and known_us == complete_us and horizon_us(old_us) == horizon_at_us:
             return before.demand
         if not is_touched and known_us >= horizon_at_us:
@@ -119,8 +120,8 @@ def decide(
         )
         outputs = _NOTHING if reorder is None else (reorder,)
     price_episode = after.price_episode
-    if _is_priced(after, change):
-        trigger = _pricing_trigger(before, after, change)
+    trigger = _pricing_trigger(before, after, change) if _is_priced(after, change) else _SILENT
+    if price_episode.id is not None or trigger is not _SILENT:
         price_episode, price = next_proposal(
             after.inv_key,
             after.position,
@@ -156,11 +157,12 @@ def _may_need(state: KeyState, change: Change) -> bool:
     return episode.reason != ABOVE_REORDER_POINT or state.base_position_units <= reorder_point
 
 
-def _oldest_us(change: Change, default: int) -> int:
+def _touches(change: Change, before_us: int) -> bool:
+    """Whether an image lies before that time."""
     times = business_times(change.after)
     if change.before is not None:
         times += business_times(change.before)
-    return min(times, default=default)
+    return bool(times) and min(times) < before_us
 
 
 def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
@@ -174,6 +176,7 @@ def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
         demand.rate_micro,
         demand.mad_micro,
         now_us,
+        Levels(state.safety_stock_units, state.reorder_point_units, state.order_up_to_units),
     )
 
 

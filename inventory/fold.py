@@ -67,7 +67,7 @@ def fold(state: KeyState | None, record: Record, admission: Admission, generatio
     try:
         change = judge(record, admission, is_known_key=state is not None)
         before = KeyState(InvKey(record.key), at) if state is None else state
-        if isinstance(change.fact, Heartbeat):
+        if isinstance(change.after, Heartbeat) or isinstance(change.before, Heartbeat):
             return Folded(replace(before, position=at), APPLIED)
         return _applied(before, change, record.commit_us, at)
     except Rejected as rejection:
@@ -77,7 +77,7 @@ def fold(state: KeyState | None, record: Record, admission: Admission, generatio
 def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> Folded:
     mode, now_us = clock_after(before, change, commit_us)
     horizon_at_us = horizon_us(now_us)
-    is_count = isinstance(change.fact, StockCount)
+    is_count = isinstance(change.after, StockCount) or isinstance(change.before, StockCount)
     if is_count:
         _check_counts(before.stock, change, horizon_at_us)
     # Before the walk to the new horizon: a time far outside the range would walk millions of days.
@@ -98,7 +98,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
         late = late_sale(effects, horizon_at_us)
     policy = _policy_after(before, change)
     timeline = _timeline_after(before, change, now_us, is_new_day=is_new_day)
-    known = Known(now_us, stock, windows, retained.final_demand, timeline, policy)
+    known = Known(now_us, horizon_at_us, stock, windows, retained.final_demand, timeline, policy)
     demand = demand_after(before, known, change)
     safety, reorder_point, order_up_to = levels_after(before, policy, demand)
     # Positional and once, because a state is built per record.

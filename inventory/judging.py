@@ -41,11 +41,6 @@ class Change:
     before: Fact | None
     after: Fact | None
 
-    @property
-    def fact(self) -> Fact | None:
-        """The row as it is, or as it was: both images are of one table."""
-        return self.before if self.after is None else self.after
-
 
 def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
     """The change in `record`, which is not a re-sent one.

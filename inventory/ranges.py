@@ -23,32 +23,31 @@ def check_ranges(
     Raises:
         Rejected: with reason `overflow`.
     """
-    _check("stock", _stock_numbers(after.stock))
-    _check(
-        "level",
-        (
-            after.base_position_units,
-            after.safety_stock_units,
-            after.reorder_point_units or 0,
-            after.order_up_to_units or 0,
-            after.episode.until_us or 0,
-            after.price_episode.blocked_until_us or 0,
-        ),
-    )
+    is_taught = after.demand is not before.demand
+    is_ruled = after.policy is not before.policy
+    if after.stock is not before.stock:
+        _check("stock", _stock_numbers(after.stock))
+        _check("level", (after.base_position_units,))
+    if is_taught or is_ruled or outputs or after.price_episode is not before.price_episode:
+        _check("level", _level_numbers(after))
     for start_us in changed:
         _check("window", _row_numbers(after.windows[start_us]))
     if after.stock.counts is not before.stock.counts and after.stock.counts:
         _check("count", (after.stock.counts[-1].at_us,))
-    if after.demand is not before.demand:
+    if is_taught:
         _check("demand", _demand_numbers(after.demand))
         _check("demand", _demand_numbers(after.final_demand))
-    if after.policy is not before.policy and after.policy is not None:
-        _check("item_location", _policy_numbers(after.policy))
-    if after.timeline is not before.timeline:
-        for row in after.timeline:
-            _check("price", (row.effective_from_us, row.step))
+    if is_ruled or after.timeline is not before.timeline:
+        _check_reference(after)
     for output in outputs:
         _check("decision", _output_numbers(output))
+
+
+def _check_reference(after: KeyState) -> None:
+    if after.policy is not None:
+        _check("item_location", _policy_numbers(after.policy))
+    for row in after.timeline:
+        _check("price", (row.effective_from_us, row.step))
 
 
 def check_time(stream_time_us: int | None) -> None:
@@ -57,17 +56,29 @@ def check_time(stream_time_us: int | None) -> None:
     Raises:
         Rejected: with reason `overflow`.
     """
-    _check("stream time", (stream_time_us or 0,))
+    if stream_time_us is not None:
+        _check("stream time", (stream_time_us,))
 
 
 def _check(name: str, numbers: Collection[int]) -> None:
     # Two calls for the whole, because a loop over every number of every record costs more.
-    if not numbers or (min(numbers) >= -MAX_STORED and max(numbers) <= MAX_STORED):
+    if min(numbers) >= -MAX_STORED and max(numbers) <= MAX_STORED:
         return
     for number in numbers:
         if not -MAX_STORED <= number <= MAX_STORED:
             detail = f"{name}: results must lie within ±(2^53 - 1), got {number}"
             raise Rejected(OVERFLOW, detail)
+
+
+def _level_numbers(state: KeyState) -> tuple[int, ...]:
+    return (
+        state.base_position_units,
+        state.safety_stock_units,
+        state.reorder_point_units or 0,
+        state.order_up_to_units or 0,
+        state.episode.until_us or 0,
+        state.price_episode.blocked_until_us or 0,
+    )
 
 
 def _stock_numbers(stock: Stock) -> tuple[int, ...]:

@@ -28,26 +28,43 @@ def with_effects(
 
     `stream_time_us` is that after the record. Without a change the rows are the same object.
     """
-    touched: dict[int, Effects] = {}
-    for effect in effects:
-        at_us = effect.at_us
-        is_kept = horizon_at_us is None or at_us >= horizon_at_us
-        if is_kept and (effect.moved_units or effect.line_units):
-            start_us = at_us // WINDOW_US * WINDOW_US
-            touched[start_us] = (*touched.get(start_us, ()), effect)
-    changed: dict[int, WindowRow] = {}
-    for start_us, here in touched.items():
+    after = windows
+    changed: Starts = ()
+    for start_us, here in _by_window(effects, horizon_at_us):
         row = windows.get(start_us)
-        after = _changed_row(
+        row = _changed_row(
             WindowRow(start_us) if row is None else row,
             here,
             is_closed=is_closed(start_us, stream_time_us),
         )
-        if after is not None:
-            changed[start_us] = after
-    if not changed:
-        return windows, ()
-    return {**windows, **changed}, tuple(sorted(changed))
+        if row is not None:
+            after = after.copy()
+            after[start_us] = row
+            changed = (*changed, start_us)
+    return after, changed
+
+
+def _by_window(effects: Effects, horizon_at_us: int | None) -> tuple[tuple[int, Effects], ...]:
+    """What the retained rows are told, by start of the row and in its order.
+
+    A record has two images at most, so there are two rows at most.
+    """
+    told: tuple[tuple[int, Effects], ...] = ()
+    for effect in effects:
+        at_us = effect.at_us
+        is_kept = horizon_at_us is None or at_us >= horizon_at_us
+        if not is_kept or not (effect.moved_units or effect.line_units):
+            continue
+        start_us = at_us // WINDOW_US * WINDOW_US
+        if not told:
+            told = ((start_us, (effect,)),)
+        elif told[0][0] == start_us:
+            told = ((start_us, effects),)
+        elif told[0][0] < start_us:
+            told = (*told, (start_us, (effect,)))
+        else:
+            told = ((start_us, (effect,)), *told)
+    return told
 
 
 def _changed_row(row: WindowRow, effects: Effects, *, is_closed: bool) -> WindowRow | None:

@@ -17,9 +17,9 @@ def half_even(dividend: int, divisor: int) -> int:
     """Nearest quotient, a tie goes to the even one; `divisor` > 0."""
     quotient, remainder = divmod(dividend, divisor)
     twice = 2 * remainder
-    if twice > divisor or (twice == divisor and quotient % 2 == 1):
-        return quotient + 1
-    return quotient
+    if twice < divisor or (twice == divisor and quotient % 2 == 0):
+        return quotient
+    return quotient + 1
 
 
 def day_of(at_us: int) -> int:

@@ -74,6 +74,19 @@ def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tupl
     return ()
 
 
+def order_units(policy: ItemLocation, level: Levels, base_units: int) -> int | None:
+    """The units of `order_quantity` alone, for whoever asks only whether they have moved."""
+    packed = packed_units(policy, need_units(policy, level, base_units))
+    return _limited(packed, least_units(policy), limit_units(policy, base_units))
+
+
+def _limited(packed: int, least: int, limit: int | None) -> int | None:
+    """Minimum, then limits; None where they leave less than the minimum."""
+    raised = max(packed, least)
+    units = raised if limit is None else min(raised, limit)
+    return None if units < least else units
+
+
 def order_quantity(
     policy: ItemLocation, level: Levels, base_units: int, rate_micro: int | None
 ) -> Quantity:
@@ -82,8 +95,7 @@ def order_quantity(
     packed = packed_units(policy, need)
     least = least_units(policy)
     limit = limit_units(policy, base_units)
-    raised = max(packed, least)
-    units = raised if limit is None else min(raised, limit)
+    units = _limited(packed, least, limit)
     terms: tuple[Term, ...] = (
         ("need_units", need),
         ("pack_units", policy.pack_units),
@@ -92,7 +104,7 @@ def order_quantity(
         ("minimum_units", least),
         ("limit_units", limit),
     )
-    if units < least:
+    if units is None:
         return Quantity(None, LIMIT_BELOW_MINIMUM, (), (*terms, ("quantity_units", None)))
     flags = guard_flags(policy, demand_micro(policy, rate_micro), base_units + units)
     return Quantity(units, None, flags, (*terms, ("quantity_units", units)))

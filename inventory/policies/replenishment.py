@@ -10,7 +10,13 @@ from inventory.model.outputs import ReorderOutput
 from inventory.model.value import value
 from inventory.policies.explain import level_terms, stock_terms
 from inventory.policies.levels import PERIODIC_FAMILIES, Levels, levels
-from inventory.policies.quantity import LIMIT_BELOW_MINIMUM, Quantity, limit_units, order_quantity
+from inventory.policies.quantity import (
+    LIMIT_BELOW_MINIMUM,
+    Quantity,
+    limit_units,
+    order_quantity,
+    order_units,
+)
 
 __all__ = [
     "Levels",
@@ -35,7 +41,10 @@ LONGEST_HOLD_US = 90 * DAY_US
 
 @value
 class ReplenishmentInputs:
-    """What is known of the key after the record, as far as a need depends on it."""
+    """What is known of the key after the record, as far as a need depends on it.
+
+    `level` spares computing the levels again; None has them computed.
+    """
 
     policy: ItemLocation | None
     on_hand_units: int
@@ -45,6 +54,7 @@ class ReplenishmentInputs:
     rate_micro: int | None
     mad_micro: int | None
     stream_time_us: int
+    level: Levels | None = None
 
 
 @value
@@ -105,12 +115,15 @@ def next_episode(
 ) -> Step:
     """At most one transition and one output for the record at `at`."""
     inactive = inactive_reason(inputs.policy, stock_known=inputs.stock_known)
+    level = inputs.level
+    if level is None:
+        level = levels(inputs.policy, inputs.rate_micro, inputs.mad_micro)
     now = _Now(
         key,
         at,
         inputs,
         trigger,
-        levels(inputs.policy, inputs.rate_micro, inputs.mad_micro),
+        level,
         base_position_units(inputs.on_hand_units, inputs.on_order_units, inputs.allocated_units),
         None if inactive else inputs.policy,
         inactive,
@@ -171,12 +184,12 @@ def _from_open(episode: Episode, now: _Now) -> Step:
         return ended
     if now.policy is None or not now.is_due():
         return episode, None
-    quantity = _quantity(now.policy, now)
-    if quantity.units is None:
+    units = order_units(now.policy, now.level, now.base_units)
+    if units is None:
         return _cancelled(episode, now, LIMIT_BELOW_MINIMUM, LIMIT_BELOW_MINIMUM)
-    shown = episode.quantity_units or 0
-    if not _is_amended(now.policy, now, shown, quantity.units):
+    if not _is_amended(now.policy, now, episode.quantity_units or 0, units):
         return episode, None
+    quantity = _quantity(now.policy, now)
     return _opened(episode, now, quantity, _id_of(episode), episode.revision + 1)
 
 
