@@ -1,8 +1,11 @@
 """The count rule and the tolerance as SQL has them, against the page of rules."""
 
+import random
 from datetime import datetime, timedelta
+from typing import Any
 
 import psycopg
+import pytest
 
 from inventory.inbox import tolerance_units
 from tests.ledger.rows import write
@@ -49,3 +52,78 @@ def test_sql_and_rule_know_one_tolerance(till: psycopg.Connection) -> None:
     ).fetchone()
 
     assert found == ([tolerance_units(units) for units in expected_units],)
+
+
+def write_any_fact(
+    ledger: psycopg.Connection, rng: random.Random, number: int, at: datetime
+) -> tuple[str, int]:
+    """One fact of any kind at that second: (what it does, units), for the model of the test."""
+    units = rng.randint(1, 9)
+    changes: dict[str, Any]
+    kinds = (
+        "sale",
+        "return",
+        "damaged",
+        "theft",
+        "found",
+        "dispose",
+        "in",
+        "out",
+        "count",
+        "count",
+    )
+    match rng.choice(kinds):
+        case "sale":
+            sell(ledger, units, at, str(number))
+            return "move", -units
+        case "return" | "damaged" as kind:
+            condition = "resaleable" if kind == "return" else "damaged"
+            changes = {"quantity_units": -units, "condition": condition, "occurred_at": at}
+            write(ledger, "sale_line", source_ref=str(number), **changes)
+            return "move", units if kind == "return" else 0
+        case "theft" | "found" | "dispose" as reason:
+            changes = {"reason": reason, "quantity_units": units, "occurred_at": at}
+            write(ledger, "stock_adjustment", **changes)
+            return "move", {"theft": -units, "found": units, "dispose": 0}[reason]
+        case "in":
+            changes = {"received_units": units, "order_units": 0, "received_at": at}
+            write(ledger, "shipment_line", damaged_units=1, **changes)
+            return "move", units
+        case "out":
+            changes = {"leg": "transfer_out", "status": "shipped", "shipped_at": at}
+            nothing = {"received_units": 0, "order_units": 0}
+            write(ledger, "shipment_line", shipped_units=units, **changes, **nothing)
+            return "move", -units
+        case _:
+            count_id = write(ledger, "stock_count", units=units, occurred_at=at)
+            return f"count {count_id}", units
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_expected_is_the_sum_of_all_other_facts_in_any_history(
+    ledger: psycopg.Connection, seed: int
+) -> None:
+    rng = random.Random(seed)  # noqa: S311 -- a history, no secret
+    start = now(ledger).replace(microsecond=0) - timedelta(days=2)
+    facts: list[tuple[datetime, int, str, int]] = []
+    for number in range(80):
+        # Few seconds, so that many facts share one; a fraction of a second must not matter.
+        at = start + timedelta(seconds=rng.randrange(25))
+        kind, units = write_any_fact(
+            ledger, rng, number, at + timedelta(microseconds=rng.randrange(10**6))
+        )
+        counted = int(kind.removeprefix("count ")) if kind != "move" else 0
+        facts.append((at, counted, kind, units))
+
+    # Movements of a second come before its counts, counts in the order of their ids.
+    running = 0
+    wanted: dict[int, int] = {}
+    for _, counted, _, units in sorted(facts, key=lambda fact: fact[:2]):
+        if counted:
+            wanted[counted] = running
+            running = units
+        else:
+            running += units
+
+    assert {count_id: expected(ledger, count_id) for count_id in wanted} == wanted
+    assert wanted
