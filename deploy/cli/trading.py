@@ -1,9 +1,11 @@
 """Verbs that write facts through Postgres: simulate, import-sales."""
 
+import sys
 from math import isfinite, nan
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
+import structlog
 import typer
 
 from deploy import output
@@ -65,6 +67,8 @@ def simulate(
         "minutes": _finite("--minutes", minutes, least="of 0 or more"),
         "patience_s": _finite("--patience", patience, least="of 0 or more"),
     }
+    # Standard output is for the summary, also where a program reads it.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
     connect_django()
     from webui.trading import simulate as trading  # noqa: PLC0415 -- needs Django set up
 
