@@ -1,7 +1,5 @@
 """The pages of orders: lists, forms that keep their input, the printed order and its CSV."""
 
-import csv
-import io
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -18,7 +16,6 @@ from tests.ledger.rows import write
 from webui.ledger import services
 from webui.ledger.services import Delivered
 from webui.orders import selectors
-from webui.orders.document import csv_text, decimal_text, file_name, safe_text
 from webui.orders.selectors import Filters
 
 
@@ -295,70 +292,6 @@ def test_terms_of_the_supplier_are_changed_beside_the_order(ledger: psycopg.Conn
     assert person("buyer").post("/orders/terms?ref=X-1", none).status_code == 422
 
 
-def test_the_document_names_what_a_supplier_needs(ledger: psycopg.Connection) -> None:
-    services.name_suppliers(names={"ACME": "Acme & Sons"})
-    services.name_products(names={"S": "Mug"})
-    line_id = order(24, due_on=date(2030, 1, 2))
-    ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 125, pack_units = 6")
-    services.confirm_order_line(line_id=line_id, confirmed_units=18)
-    client = person("buyer")
-
-    page = text(client.get("/orders/document?ref=X-1"))
-    rows = list(
-        csv.DictReader(io.StringIO(client.get("/orders/document.csv?ref=X-1").content.decode()))
-    )
-
-    for part in ("X-1", "Acme &amp; Sons", "Mug", ">18<", "3 × 6", "1.25", "22.50", "2030-01-02"):
-        assert part in page
-    assert [rows[0][name] for name in ("units", "packs", "pack_units", "unit_cost", "total")] == [
-        "18",
-        "3",
-        "6",
-        "1.25",
-        "22.50",
-    ]
-    assert client.get("/orders/document?ref=none").status_code == 404
-    assert client.get("/orders/document.csv?ref=none").status_code == 404
-
-
-def test_a_draft_on_paper_says_so_and_a_cancelled_line_is_left_out(
-    ledger: psycopg.Connection,
-) -> None:
-    order(status="draft", sku="T")
-    services.cancel_order_units(line_id=order())
-
-    page = text(person("buyer").get("/orders/document?ref=X-1"))
-
-    assert "Draft: not sent" in page
-    assert ">T<" in page
-    assert ">S<" not in page
-
-
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
-def test_no_cell_of_the_csv_is_a_formula(ledger: psycopg.Connection, start: str) -> None:
-    order()
-    head = selectors.header("X-1")
-    assert head is not None
-    [line] = selectors.order_lines("X-1")
-    hostile = f'{start}HYPERLINK("x"),\n"y"'
-
-    written = csv_text(
-        replace(head, location_name=hostile, supplier=hostile), [replace(line, name=hostile)]
-    )
-
-    [_, cells] = list(csv.reader(io.StringIO(written, newline="")))
-    assert [cells[column] for column in (2, 4, 7)] == ["'" + hostile] * 3
-    assert written.endswith("\r\n")
-
-
-def test_small_parts_of_the_document() -> None:
-    assert safe_text("plain") == "plain"
-    assert safe_text("") == ""
-    assert [decimal_text(minor) for minor in (5, 125, -5)] == ["0.05", "1.25", "-0.05"]
-    assert file_name('PO-1|"../x') == "PO-1-----x.csv"
-    assert file_name("") == "order.csv"
-
-
 def test_an_order_that_is_gone_says_so(ledger: psycopg.Connection) -> None:
     answer = person("buyer").get("/orders/order?ref=NONE")
 
@@ -388,3 +321,18 @@ def test_an_order_of_several_states_has_one_word(ledger: psycopg.Connection) -> 
     views = import_module("webui.orders.views")  # late: it needs Django set up
     assert views._cursor(row) == {"before": str(row.last_id)}
     assert datetime.now(UTC) > row.ordered_at  # noqa: TID251 -- the database's clock has stamped it
+
+
+def test_a_long_order_is_shown_a_hundred_lines_at_a_time(ledger: psycopg.Connection) -> None:
+    for number in range(120):
+        last = order(sku=f"S{number:03}")
+    client = person("buyer")
+
+    first = text(client.get("/orders/order?ref=X-1&from=999"))
+    second = text(client.get("/orders/order?ref=X-1&from=100"))
+    refused = text(post(client, last, "confirm", units="many"))
+
+    assert "Lines 1 to 100 of 120." in first
+    assert "Lines 101 to 120 of 120." in second
+    assert "S119" in refused
+    assert len(set(re.findall(r"(S\d{3}) at L", first + second))) == 120

@@ -236,3 +236,16 @@ def test_drafts_and_unknown_orders_can_not_be_received(ledger: psycopg.Connectio
     assert "1 line of this order is not sent yet" in page
     assert client.get("/receiving/order?ref=none").status_code == 404
     assert person("buyer").get("/receiving/").status_code == 403
+
+
+def test_a_long_delivery_is_received_a_hundred_lines_at_a_time(ledger: psycopg.Connection) -> None:
+    for number in range(103):
+        order(sku=f"S{number:03}")
+    client = person("associate")
+    assert "3 further lines of this order follow" in text(client.get("/receiving/order?ref=X-1"))
+
+    send(client, form(client, accept="rest"))
+    assert len(receipts(ledger)) == 100
+    send(client, form(client, accept="rest"))
+
+    assert len(receipts(ledger)) == 103

@@ -24,6 +24,7 @@ from webui.readmodel.selectors import locations, suppliers
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 LONGEST_REF = 200
+PAGE_LINES = 100
 MOST_DIGITS = 18
 
 
@@ -119,6 +120,8 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
     shown = [{"recorded_at": line.recorded_at} for line in drafts]
     refused_line = refusal.proposal if refusal else ""
     here = any(str(line.id) == refused_line for line in lines)
+    first = _first_line(request, lines, refused_line)
+    part = lines[first : first + PAGE_LINES]
     context = {
         "head": head,
         "days": ", ".join(day["name"] for day in _week(head.order_days_mask) if day["is_on"]),
@@ -129,8 +132,15 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
                 "command_id": uuid4(),
                 "refusal": refusal if str(line.id) == refused_line else None,
             }
-            for line in lines
+            for line in part
         ],
+        "line_count": len(lines),
+        "first_line": first + 1,
+        "last_line": first + len(part),
+        "before": urlencode({"ref": ref, "from": max(0, first - PAGE_LINES)}) if first else "",
+        "behind": urlencode({"ref": ref, "from": first + PAGE_LINES})
+        if lines[first + PAGE_LINES :]
+        else "",
         "drafts": len(drafts),
         "draft_minor": value,
         "below_minimum": value < head.minimum_order_minor,
@@ -142,8 +152,18 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
         "query": urlencode({"ref": ref}),
     }
     status = 200 if refusal is None else refusal.status
-    keys = sorted({line.inv_key for line in lines})[:200]
+    keys = sorted({line.inv_key for line in part})
     return render_page(request, "orders/order.html", context, live_keys=keys, status=status)
+
+
+def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> int:
+    """Where the page of lines begins: at the one that was refused, or as the address says."""
+    for place, line in enumerate(lines):
+        if str(line.id) == refused_line:
+            return place - place % PAGE_LINES
+    text = request.GET.get("from", "0")
+    wanted = int(text) if _is_number(text) else 0
+    return wanted - wanted % PAGE_LINES if wanted < len(lines) else 0
 
 
 def _week(mask: int) -> list[dict[str, Any]]:

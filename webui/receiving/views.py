@@ -24,6 +24,8 @@ from webui.receiving.delivery import (
 )
 
 LONGEST_REF = 200
+# Only what a page shows can be accepted as the rest; further lines follow when these are done.
+PAGE_ROWS = 100
 MOST_PAGES = 100
 MOST_DIGITS = 18
 
@@ -86,10 +88,12 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     report = [receipt for receipt in received if str(receipt.id) in wanted]
     refused_receipt = refusal.form.get("receipt", "") if refusal else ""
     typed = {} if refusal is None else refusal.form
+    rows = kept_rows(expected_rows(lines, selectors.announced(ref)), lines, typed)
     me = request.user.get_username()
     context = {
         "head": head,
-        "rows": kept_rows(expected_rows(lines, selectors.announced(ref)), lines, typed),
+        "rows": rows[:PAGE_ROWS],
+        "rows_left": len(rows[PAGE_ROWS:]),
         "drafts": sum(1 for line in lines if line.status == "draft"),
         "report": report,
         "report_open": sum(line.open_units for line in lines if line.status != "draft"),
@@ -108,7 +112,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "query": urlencode({"ref": ref}),
     }
     status = 200 if refusal is None else refusal.status
-    keys = sorted({line.inv_key for line in lines})[:200]
+    keys = sorted({typed_row.row.line.inv_key for typed_row in rows[:PAGE_ROWS]})
     return render_page(request, "receiving/order.html", context, live_keys=keys, status=status)
 
 
