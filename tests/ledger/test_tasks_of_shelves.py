@@ -94,7 +94,7 @@ def test_an_empty_or_uncounted_shelf_is_no_phantom(
 ) -> None:
     ranged(inbox)
     suspect = unsold_state(166)
-    level(inbox, replace(suspect, stock=replace(suspect.stock, **change)))  # type: ignore[arg-type] # columns by name
+    level(inbox, replace(suspect, stock=replace(suspect.stock, **change)))  # type: ignore[arg-type] -- columns by name
     assert not is_open(inbox, "phantom_suspect")
 
 
