@@ -60,7 +60,7 @@ def trading(context: Context) -> Service:
 
     They answer half of the proposals, and not at once: the others are for who looks at the pages.
     """
-    simulate = ("simulate", "--rate", str(DEMO_RATE), "--minutes", "0")
+    simulate: tuple[str, ...] = ("simulate", "--rate", str(DEMO_RATE), "--minutes", "0")
     simulate += ("--leave", str(DEMO_LEFT_PERMILLE), "--patience", str(DEMO_PATIENCE_S))
     return Service(
         name="trading",
