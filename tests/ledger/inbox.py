@@ -27,9 +27,9 @@ BY_NAME = {kind.name: kind for kind in KINDS}
 COUNTED = Count(NOON_US - 30 * 86_400_000_000, 1, 10, "cycle")
 
 
-def policy(**changes: object) -> ItemLocation:
+def policy(**changes: Any) -> ItemLocation:
     """An active policy with these columns."""
-    return ItemLocation(id=1, inv_key="L|S", status="active", **changes)  # type: ignore[arg-type] -- columns by name
+    return ItemLocation(id=1, inv_key="L|S", status="active", **changes)
 
 
 def state(sku: str = "S", **changes: Any) -> KeyState:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -90,11 +91,11 @@ def test_a_suspect_shelf_has_its_numbers_and_is_for_store_staff(inbox: psycopg.C
 
 @pytest.mark.parametrize("change", [{"on_hand_units": 0}, {"opening_count": None}])
 def test_an_empty_or_uncounted_shelf_is_no_phantom(
-    inbox: psycopg.Connection, change: dict[str, object]
+    inbox: psycopg.Connection, change: dict[str, Any]
 ) -> None:
     ranged(inbox)
     suspect = unsold_state(166)
-    level(inbox, replace(suspect, stock=replace(suspect.stock, **change)))  # type: ignore[arg-type] -- columns by name
+    level(inbox, replace(suspect, stock=replace(suspect.stock, **change)))
     assert not is_open(inbox, "phantom_suspect")
 
 
