@@ -1,7 +1,8 @@
 """Verbs that measure: `inventory bench NAME`, one function per name."""
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -26,6 +27,58 @@ def register(app: typer.Typer) -> None:
     app.add_typer(bench, name="bench")
 
 
+_STORES: Final[dict[str, Literal["single", "country"]]] = {"single": "single", "country": "country"}
+
+
+@bench.command("fold")
+def bench_fold(
+    file: Annotated[
+        Path | None, typer.Argument(help="A file in the UCI Online Retail format.")
+    ] = None,
+    *,
+    stores: Annotated[str, typer.Option(help="Of the file: single or country.")] = "single",
+    limit: Annotated[int | None, typer.Option(help="Of the file: only so many lines.")] = None,
+    keys: Annotated[str, typer.Option(help="Sizes of a made retailer.")] = "10000,100000",
+    rounds: Annotated[int, typer.Option(help="Records a key, after its opening.")] = 4,
+    seed: Annotated[int, typer.Option(help="Same seed, same log.")] = 1,
+    json: Json = False,
+) -> None:
+    """Measure all rules on one core, from bytes to bytes; needs no stack."""
+    if file is not None and not file.is_file():
+        message = f"FILE {str(file)!r}: expected a file in the UCI Online Retail format"
+        raise StackError(message)
+    if stores not in _STORES:
+        message = f"--stores {stores!r}: expected single or country"
+        raise StackError(message)
+    for name, number in (("limit", limit), ("rounds", rounds)):
+        if number is not None and number < 1:
+            message = f"--{name} {number}: expected 1 or more"
+            raise StackError(message)
+    sizes = _whole_numbers("--keys", keys, "10000,100000")
+    from bench.fold import Retailers, SalesFile, run  # noqa: PLC0415 -- loads the trading code
+
+    report = run(
+        file=None if file is None else SalesFile(file, _STORES[stores], limit),
+        retailers=Retailers(sizes, rounds, seed),
+        tell=output.errors.print,
+    )
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())
+
+
+def _whole_numbers(option: str, text: str, example: str) -> list[int]:
+    try:
+        numbers = [int(number) for number in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        message = f"{option} {text!r}: expected whole numbers above 0 with commas, like {example}"
+        raise StackError(message)
+    return numbers
+
+
 @bench.command("pipeline")
 def bench_pipeline(
     *,
@@ -35,13 +88,7 @@ def bench_pipeline(
     json: Json = False,
 ) -> None:
     """Measure commit to acknowledged state, to the read model and to the painted page."""
-    try:
-        offered = [int(rate) for rate in rates.split(",")]
-    except ValueError:
-        offered = []
-    if not offered or min(offered) < 1:
-        message = f"--rates {rates!r}: expected whole numbers above 0 with commas, like 2000,4000"
-        raise StackError(message)
+    offered = _whole_numbers("--rates", rates, "2000,4000")
     if latency_rate < 1:
         message = f"--latency-rate {latency_rate}: expected 1 or more"
         raise StackError(message)

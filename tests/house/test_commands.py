@@ -72,6 +72,10 @@ def test_every_verb_has_help(verb: str) -> None:
         (("bench", "pipeline", "--rates", "fast"), "'fast'", "whole numbers"),
         (("bench", "pipeline", "--seconds", "0"), "--seconds 0", "1 or more"),
         (("bench", "pipeline", "--latency-rate", "0"), "--latency-rate 0", "1 or more"),
+        (("bench", "fold", "/no/such/file.csv"), "/no/such/file.csv", "Online Retail"),
+        (("bench", "fold", "--keys", "many"), "'many'", "whole numbers"),
+        (("bench", "fold", "--rounds", "0"), "--rounds 0", "1 or more"),
+        (("bench", "fold", "--stores", "two"), "'two'", "single or country"),
     ],
 )
 def test_a_wrong_argument_is_named_with_the_expected_form(

@@ -1,0 +1,274 @@
+"""`inventory bench fold`: what one core folds, and how the cost of a record splits.
+
+No service is needed. A log of change events is made in memory and handled in chunks, as a worker
+does it: decoded, judged by the dedupe ring, folded, and turned into the records of the changelogs.
+Beside it a few plain dictionaries count the same records: that reference measures the machine, and
+the ratio to it can be compared between machines.
+"""
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from bench.fold_log import Event, Stores, file_events
+from bench.fold_reference import Counters
+from bench.fold_retailer import Retailer
+from bench.fold_sizes import Sizes, sizes
+from cdc.contracts.decode import decode
+from cdc.contracts.progress import Progress
+from inventory.dedupe import Ring
+from inventory.model.ids import InvKey
+from inventory.model.record import Record
+from inventory.partition import Partition
+from streams.engine.effects import Effects, Writer
+
+GENERATION: Final = 1
+KEYS: Final = (10_000, 100_000)
+ROUNDS: Final = 4
+_CHUNK: Final = 500
+
+Tell = Callable[[str], None]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One log: CPU microseconds per record of each part, and the sizes that it left behind."""
+
+    name: str
+    keys: int
+    records: int
+    rejected: int
+    outputs: int
+    decode_us: float
+    dedupe_us: float
+    fold_us: float
+    encode_us: float
+    reference_us: float
+    sizes: Sizes
+
+    @property
+    def apply_us(self) -> float:
+        """All rules, idempotence included: what a recomputation pays for a record."""
+        return self.dedupe_us + self.fold_us
+
+    @property
+    def whole_us(self) -> float:
+        """From bytes to bytes, as a worker does it; the broker is not in it."""
+        return self.decode_us + self.apply_us + self.encode_us
+
+    def as_json(self) -> dict[str, Any]:
+        """The case with its rates and its ratio to the reference."""
+        rates = {
+            "apply_us": self.apply_us,
+            "records_per_s": 1e6 / self.apply_us,
+            "whole_records_per_s": 1e6 / self.whole_us,
+            "times_the_reference": self.apply_us / self.reference_us,
+        }
+        return {**asdict(self), **rates}
+
+
+@dataclass(frozen=True, slots=True)
+class FoldReport:
+    """What the bench measured, and on what."""
+
+    machine: str
+    load: float
+    cases: tuple[Case, ...]
+
+    @property
+    def growth(self) -> float | None:
+        """Cost of a record at the most keys over that at the fewest, of the retailer's cases."""
+        of_retailer = [case for case in self.cases if case.name == "retailer"]
+        if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
+            return None
+        return of_retailer[-1].apply_us / of_retailer[0].apply_us
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        cases = [case.as_json() for case in self.cases]
+        found = {"machine": self.machine, "load": self.load, "growth": self.growth}
+        return {**found, "cases": cases}
+
+    def as_text(self) -> str:
+        """The report as two tables."""
+        lines = [f"{self.machine}, load {self.load:.1f}; CPU us per record", ""]
+        lines.append(
+            f"{'log':<9} {'keys':>8} {'records':>8} {'decode':>7} {'dedupe':>7} {'fold':>7} "
+            f"{'encode':>7} {'plain':>7} {'records/s':>10} {'whole/s':>8}"
+        )
+        lines += [_row(case) for case in self.cases]
+        lines += ["", f"{'log':<9} {'keys':>8} {'bytes a key':>11} {'level':>6} {'row':>5} rows"]
+        lines += [_size_row(case) for case in self.cases]
+        if self.growth is not None:
+            lines += ["", f"cost at most keys over cost at fewest: {self.growth:.2f}"]
+        return "\n".join(lines)
+
+    __str__ = as_text
+
+
+@dataclass(slots=True)
+class _Bench:
+    """One partition under measurement; times are CPU nanoseconds of this process."""
+
+    partition: Partition = field(default_factory=lambda: Partition(GENERATION))
+    ring: Ring = field(default_factory=Ring)
+    plain: Counters = field(default_factory=Counters)
+    offset: int = 0
+    records: int = 0
+    rejected: int = 0
+    outputs: int = 0
+    decode_ns: int = 0
+    dedupe_ns: int = 0
+    apply_ns: int = 0
+    encode_ns: int = 0
+    plain_ns: int = 0
+
+    def prepare(self, events: Iterable[Event]) -> None:
+        """Handle events before the clock runs."""
+        for record in self._decoded(events):
+            self.partition.apply(record)
+            self.ring.fresh(record)
+            self.plain.apply(record)
+
+    def measure(self, events: Iterable[Event]) -> None:
+        """Handle events in chunks, with a look at the clock between the parts."""
+        for chunk in _chunks(events, _CHUNK):
+            began = time.process_time_ns()
+            records = list(self._decoded(chunk))
+            decoded = time.process_time_ns()
+            effects = self._folded(records)
+            folded = time.process_time_ns()
+            self._encoded(effects)
+            encoded = time.process_time_ns()
+            for record in records:
+                self.ring.fresh(record)
+            judged = time.process_time_ns()
+            for record in records:
+                self.plain.apply(record)
+            self.plain_ns += time.process_time_ns() - judged
+            self.decode_ns += decoded - began
+            self.apply_ns += folded - decoded
+            self.encode_ns += encoded - folded
+            self.dedupe_ns += judged - encoded
+            self.records += len(records)
+
+    def case(self, name: str) -> Case:
+        """What was measured, per record."""
+        each = 1_000 * self.records
+        return Case(
+            name=name,
+            keys=len(self.partition.states),
+            records=self.records,
+            rejected=self.rejected,
+            outputs=self.outputs,
+            decode_us=self.decode_ns / each,
+            dedupe_us=self.dedupe_ns / each,
+            fold_us=(self.apply_ns - self.dedupe_ns) / each,
+            encode_us=self.encode_ns / each,
+            reference_us=self.plain_ns / each,
+            sizes=sizes(self.partition.states.values()),
+        )
+
+    def _decoded(self, events: Iterable[Event]) -> Iterator[Record]:
+        """The events as the worker's own decoding gives them, with rising offsets."""
+        for event in events:
+            yield decode(event.key, event.value, offset=self.offset)
+            self.offset += 1
+
+    def _folded(self, records: Sequence[Record]) -> Effects:
+        effects = Effects()
+        apply = self.partition.apply
+        for record in records:
+            folded = apply(record)
+            if folded.state is None or folded.verdict != "applied":
+                self.rejected += 1
+                continue
+            effects.changed(InvKey(record.key), folded.windows_changed)
+            if folded.outputs:
+                self.outputs += len(folded.outputs)
+                effects.decided(folded.outputs, folded.state)
+        return effects
+
+    def _encoded(self, effects: Effects) -> None:
+        ring = self.partition.ring
+        progress = Progress(self.offset, ring.newest_commit_us, ring.highest_lsn, streamed=True)
+        Writer(GENERATION, 0).stages(effects, self.partition.states, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class SalesFile:
+    """A file in the UCI Online Retail layout; `limit` counts its good lines."""
+
+    path: Path
+    stores: Stores = "single"
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retailers:
+    """Retailers of these sizes, with so many records a key after the opening."""
+
+    keys: Sequence[int] = KEYS
+    rounds: int = ROUNDS
+    seed: int = 1
+
+
+def run(
+    *, file: SalesFile | None, retailers: Retailers, tell: Tell = lambda _text: None
+) -> FoldReport:
+    """Measure the file, if there is one, and a retailer of each number of keys."""
+    cases = []
+    if file is not None:
+        tell(f"reading {file.path}")
+        cases.append(_of_file(file))
+    for number in retailers.keys:
+        tell(f"a retailer of {number} keys")
+        cases.append(_of_retailer(number, retailers.rounds, retailers.seed))
+    return FoldReport(_machine(), os.getloadavg()[0], tuple(cases))
+
+
+def _of_file(file: SalesFile) -> Case:
+    bench = _Bench()
+    bench.measure(file_events(file.path, file.stores, file.limit))
+    return bench.case("file")
+
+
+def _of_retailer(keys: int, rounds: int, seed: int) -> Case:
+    bench, retailer = _Bench(), Retailer(keys, seed)
+    bench.prepare(retailer.opening())
+    bench.measure(retailer.trading(rounds))
+    return bench.case("retailer")
+
+
+def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    left = iter(items)
+    while chunk := list(islice(left, size)):
+        yield chunk
+
+
+def _machine() -> str:
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{platform.machine()}, {os.cpu_count()} cores, {python}"
+
+
+def _row(case: Case) -> str:
+    return (
+        f"{case.name:<9} {case.keys:>8} {case.records:>8} {case.decode_us:>7.2f} "
+        f"{case.dedupe_us:>7.2f} {case.fold_us:>7.2f} {case.encode_us:>7.2f} "
+        f"{case.reference_us:>7.2f} {1e6 / case.apply_us:>10.0f} {1e6 / case.whole_us:>8.0f}"
+    )
+
+
+def _size_row(case: Case) -> str:
+    found = case.sizes
+    return (
+        f"{case.name:<9} {case.keys:>8} {found.memory:>11} {found.level_record:>6} "
+        f"{found.window_record:>5} {found.windows:.1f}; "
+        f"the most {found.largest_windows}, {found.largest_memory} bytes"
+    )

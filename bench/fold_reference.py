@@ -1,0 +1,38 @@
+"""The least that anybody would write: a measure of the machine that a run can be compared with."""
+
+from dataclasses import dataclass, field
+
+from inventory.model.arithmetic import WINDOW_US
+from inventory.model.record import Record
+
+
+@dataclass(slots=True)
+class Counters:
+    """On-hand and window counters in plain dictionaries, updated in place.
+
+    No count rule, late rule, horizon, demand, decision, limit or replay: only duplicates by
+    identity, which it remembers for ever, and sums.
+    """
+
+    on_hand: dict[str, int] = field(default_factory=dict)
+    windows: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    seen: set[tuple[str, int, int | None, str]] = field(default_factory=set)
+
+    def apply(self, record: Record) -> None:
+        """Count one record."""
+        row = record.before if record.op == "d" else record.after
+        if not isinstance(row, dict):
+            return
+        identity = (record.table, row["id"], record.lsn, record.op)
+        if identity in self.seen:
+            return
+        self.seen.add(identity)
+        if record.table != "sale_line":
+            return
+        sign = -1 if record.op == "d" else 1
+        units, key = sign * row["quantity_units"], record.key
+        self.on_hand[key] = self.on_hand.get(key, 0) - units
+        window = self.windows.setdefault((key, row["occurred_at"] // WINDOW_US), [0, 0, 0])
+        window[0] += units
+        window[1] += sign
+        window[2] += sign * row["amount_minor"]
