@@ -29,7 +29,7 @@ COUNTED = Count(NOON_US - 30 * 86_400_000_000, 1, 10, "cycle")
 
 def policy(**changes: Any) -> ItemLocation:
     """An active policy with these columns."""
-    return ItemLocation(id=1, inv_key="L|S", status="active", **changes)
+    return ItemLocation(id=1, inv_key=InvKey("L|S"), status="active", **changes)
 
 
 def state(sku: str = "S", **changes: Any) -> KeyState:
