@@ -301,3 +301,25 @@ def test_w13_a_price_stays_within_floor_step_total_and_ceiling(
         assert (regular - new) * 1000 <= regular * ranged.max_off_permille
     else:
         assert (new - regular) * 1000 <= regular * ranged.cap_permille
+
+
+@pytest.mark.domain("9 W13 *")
+@given(
+    st.lists(st.tuples(st.integers(-40, 40), st.sampled_from(["rule", "manual"])), max_size=4),
+    st.integers(0, 24),
+)
+def test_w13_the_rule_changes_a_price_once_a_day(changes, hour):
+    timeline = tuple(
+        row(NOW_US + hours * HOUR_US, 999, id=number, kind=kind)
+        for number, (hours, kind) in enumerate(sorted(changes))
+    )
+    inputs = market(
+        priced(cooldown_hours=0),
+        old=999,
+        timeline=timeline,
+        stream_time_us=NOW_US + hour * HOUR_US,
+    )
+    _, output = next_proposal(KEY, at(1), NO_PROPOSAL, inputs, PricingTrigger(evaluate=True))
+    if output is not None:
+        ruled = [one.effective_from_us // DAY_US for one in timeline if one.kind == "rule"]
+        assert output.effective_at_us // DAY_US not in ruled
