@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from importlib import import_module
 
 import psycopg
 import pytest
@@ -237,3 +238,23 @@ def test_the_demand_page_tells_it(inbox: psycopg.Connection) -> None:
     page = person("buyer").get("/system/demand/?location=L")
     assert page.status_code == 200
     assert b"14 days or more" in page.content
+
+
+@pytest.mark.parametrize(
+    ("age", "state"), [(None, "down"), (1, "ok"), (14, "ok"), (30, "slow"), (90, "down")]
+)
+def test_the_chain_says_whether_anything_is_done_by_rule(
+    inbox: psycopg.Connection, age: int | None, state: str
+) -> None:
+    probes = import_module("webui.system.probes")  # late: it needs Django set up
+    if age is not None:
+        inbox.execute(
+            "INSERT INTO read_model.service_heartbeat (service, pid, at, detail)"
+            " VALUES ('automation', 7, clock_timestamp() - make_interval(secs => %s), %s)",
+            (age, '{"tasks": 3}'),
+        )
+
+    link = probes.automation()
+
+    assert link.state == state
+    assert link.details == ([] if age is None else [("tasks", "3 changed")])
