@@ -6,7 +6,6 @@ nothing. Every replay of the same log gives the same verdicts.
 """
 
 from collections import deque
-from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
@@ -118,12 +117,6 @@ class Ring:
         self.highest_lsn = highest_lsn
         self.streamed = streamed
         self._set_oldest()
-
-    def restore(self, members: Iterable[Member]) -> None:
-        """Take over members that `identities` gave."""
-        for commit_us, identity in members:
-            self._commits[identity] = commit_us
-            self._arrived.append((commit_us, identity))
 
     def _judged(self, record: Record) -> Admission:
         """What is said to a record that is not in the ring, before it moves anything."""
