@@ -45,6 +45,42 @@ def test_a_history_gives_a_line_per_record_and_one_per_key() -> None:
     assert lines[2]["state"]["episode"]["reason"] == "no_policy"
 
 
+STATE_FIELDS = {
+    "on_hand", "unavailable", "on_order", "in_transit", "allocated", "stock_known",
+    "sum_movements", "sum_variances", "shrink", "stream_time_us", "windows", "rate", "mad",
+    "observed_days", "quiet_windows", "rate_at_last_sale", "B", "s", "S", "episode", "price",
+}  # fmt: skip
+NEED_FIELDS = {"kind", "id", "revision", "status", "q", "B", "s", "S", "flags", "reason"}
+PRICE_FIELDS = {
+    "kind", "id", "revision", "status", "old", "new", "step", "signal", "clamps",
+    "effective_at_us", "prior", "reason",
+}  # fmt: skip
+
+
+def test_each_line_has_exactly_the_fields_of_the_format() -> None:
+    row = {
+        **policy(replenish_family="sS", order_up_to_units=9, price_mode="advise"),
+        "recorded_at": at("09:00"),
+        "regular_minor": 999,
+        "cost_minor": 2000,
+    }
+    counted = {**count(1, 0, at("09:00")), "recorded_at": at("09:00")}
+    facts = [("item_location", row), ("stock_count", counted)]
+    records = [
+        {**RECORD, "offset": place, "lsn": place, "table": table, "after": after}
+        for place, (table, after) in enumerate(facts)
+    ]
+
+    priced, needed, last = [json.loads(line) for line in fold_history(map(json.dumps, records))]
+
+    assert set(priced) == {"offset", "verdict", "late", "outputs"}
+    assert [set(output) for output in priced["outputs"]] == [PRICE_FIELDS]
+    assert [set(output) for output in needed["outputs"]] == [NEED_FIELDS]
+    assert (set(last), set(last["state"])) == ({"key", "state"}, STATE_FIELDS)
+    assert set(last["state"]["episode"]) == {"state", "id", "q", "until_us", "reason"}
+    assert set(last["state"]["price"]) == {"in_force", "step", "proposal_id", "proposal_price"}
+
+
 def test_every_so_many_records_the_keys_are_printed_too() -> None:
     records = [{**RECORD, "offset": place, "lsn": place} for place in range(5)]
 
