@@ -62,12 +62,12 @@ def check_time(stream_time_us: int | None) -> None:
 
 def _check(name: str, numbers: Collection[int]) -> None:
     # Two calls for the whole, because a loop over every number of every record costs more.
-    if min(numbers) >= -MAX_STORED and max(numbers) <= MAX_STORED:
+    low, high = min(numbers), max(numbers)
+    if low >= -MAX_STORED and high <= MAX_STORED:
         return
-    for number in numbers:
-        if not -MAX_STORED <= number <= MAX_STORED:
-            detail = f"{name}: results must lie within ±(2^53 - 1), got {number}"
-            raise Rejected(OVERFLOW, detail)
+    found = low if low < -MAX_STORED else high
+    detail = f"{name}: results must lie within ±(2^53 - 1), got {found}"
+    raise Rejected(OVERFLOW, detail)
 
 
 def _level_numbers(state: KeyState) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ and comparisons with other implementations of docs/domain.md.
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, assert_never
 
 from inventory.model.arithmetic import half_even
 from inventory.model.outputs import Output, PriceOutput, ReorderOutput
@@ -175,6 +175,8 @@ def _output(output: Output) -> dict[str, Any]:
                 "prior": output.prior_minor,
                 "reason": output.reason,
             }
+        case _:
+            assert_never(output)
 
 
 def _key_lines(partition: Partition, *, at: int | None) -> Iterator[str]:

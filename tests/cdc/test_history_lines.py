@@ -1,0 +1,49 @@
+"""Lines of a folded history that a reader of `inventory fold` meets."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from cdc.contracts.decode import timestamp_us
+from cdc.contracts.history import fold_history
+from tests.inventory.builders import Log, at, count, policy, price, sale
+
+
+def folded(log: Log) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in fold_history(json.dumps(asdict(r)) for r in log.records)]
+
+
+def test_blank_lines_are_passed_over() -> None:
+    assert list(fold_history(["", "  \n"])) == []
+
+
+def test_a_need_and_a_price_stand_beside_the_record_that_opened_them() -> None:
+    log = Log(commit_us=at("09:00"))
+    ranged = policy(
+        replenish_family="sS",
+        order_up_to_units=9,
+        price_mode="advise",
+        regular_minor=999,
+        cost_minor=2000,
+    )
+    log.insert("item_location", ranged)
+    log.insert("stock_count", count(1, 3, at("08:00")))
+    log.insert("price_change", price(1, 999, at("08:00")))
+    log.insert("sale_line", sale(1, 3, at("10:00")), commit=at("10:00:01"))
+    log.insert("sale_line", sale(2, 1, at("10:10")), commit=at("10:30:01"))
+
+    outputs = [output for line in folded(log) for output in line.get("outputs", ())]
+
+    found = {output["kind"]: output for output in outputs}
+    assert found.keys() == {"reorder", "price"}
+    assert (found["reorder"]["B"], found["reorder"]["S"]) == (0, 9)
+    assert (found["price"]["old"], found["price"]["signal"]) == (999, "below_floor")
+
+
+@pytest.mark.parametrize(
+    "text", [1_795_229_285, None, "2026-11-21", "2026-11-21 02:48:05Z", "2026-13-41T02:48:05Z"]
+)
+def test_what_is_no_timestamp_stays_text_for_the_rules_to_refuse(text: object) -> None:
+    assert isinstance(timestamp_us(text), str)

@@ -1,0 +1,177 @@
+"""Records that seldom come, each with what it must and must not move."""
+
+from dataclasses import replace
+
+import pytest
+
+from inventory.dedupe import HORIZON_US, Admission, Ring
+from inventory.demand_health import is_intermittent
+from inventory.explanation.key import explain_at
+from inventory.explanation.lines import ADD, Source
+from inventory.explanation.needs import levels_section
+from inventory.explanation.stock import Cause, CountFact, Document, StockFacts, stock_section
+from inventory.fold import REPLAYED, RESENT
+from inventory.model.arithmetic import WINDOW_US
+from inventory.model.record import Record
+from inventory.partition import Partition
+from inventory.views import Hop, hops
+from tests.inventory.builders import KEY, MONDAY_US, Log, at, count, policy, sale
+
+START_US = 1_700_000_000_000_000
+
+
+def change(row_id: int, commit_us: int, *, lsn: int) -> Record:
+    return Record(0, "L|S", "sale_line", "c", None, {"id": row_id}, lsn, commit_us)
+
+
+def test_a_before_image_without_an_id_is_malformed() -> None:
+    deleted = Record(0, "L|S", "sale_line", "d", {"units": 1}, None, 1, START_US)
+
+    assert Ring().fresh(deleted) is Admission.MALFORMED
+
+
+def test_a_change_that_came_again_after_the_horizon_is_remembered_by_its_later_time() -> None:
+    # In front of the queue stands a later time, so the old membership outlives its horizon there.
+    ring, again = Ring(), change(2, START_US - 50_000_000, lsn=9)
+    ring.fresh(change(1, START_US, lsn=1))
+    ring.fresh(again)
+    ring.fresh(change(3, START_US + 100_000_000, lsn=2))
+    later = replace(again, commit_us=START_US + 90_000_000)
+    assert ring.fresh(later) is Admission.NEW
+
+    ring.fresh(change(4, START_US + HORIZON_US + 80_000_000, lsn=3))
+
+    assert ring.fresh(later) is Admission.RESENT
+
+
+def test_a_resent_record_of_an_unknown_key_makes_no_state() -> None:
+    log = Log()
+    refused = log.insert("sale_line", {**sale(1, 2, at("10:00")), "quantity_units": 0})
+    assert refused.verdict.startswith("rejected:")
+
+    resent = log.send(replace(log.records[0], offset=1))
+
+    assert (resent.state, resent.verdict) == (None, RESENT)
+    assert KEY not in log.partition.states
+
+
+def test_a_record_at_or_before_the_position_is_replayed_without_effect() -> None:
+    log = Log()
+    log.insert("sale_line", sale(1, 2, at("10:00")))
+    before = log.state
+
+    assert log.send(log.records[0]).verdict == REPLAYED
+    assert log.state is before
+
+
+def test_the_newest_commit_time_is_that_of_ring_and_archive_together() -> None:
+    partition = Partition(1)
+
+    partition.apply_admitted(change(1, START_US, lsn=1), Admission.NEW)
+    assert partition.newest_commit_us == START_US
+    partition.apply_admitted(replace(change(2, START_US - 1, lsn=2), offset=1), Admission.NEW)
+    assert partition.newest_commit_us == START_US
+
+    partition.apply(replace(change(3, START_US + 5, lsn=3), offset=2))
+    assert partition.newest_commit_us == START_US + 5
+    assert Partition(1).newest_commit_us is None
+
+
+def test_days_after_a_count_are_learnt_from_the_horizon_on() -> None:
+    log = Log(commit_us=at("09:00"))
+    log.insert("item_location", policy(replenish_family="sS", initial_rate_micro=1_000_000))
+    log.insert("stock_count", count(1, 9, at("09:30")), commit=at("10:00"))
+    log.insert("sale_line", sale(1, 2, at("11:00")), commit=at("11:00"))
+
+    log.insert("sale_line", sale(2, 1, at("12:00", day=6)), commit=at("12:00", day=6))
+
+    assert log.state.on_hand_units == 6
+    assert log.state.demand.observed_days == 5
+
+
+def test_hops_overlap_and_each_counts_its_own_windows() -> None:
+    sold = {MONDAY_US: 2, MONDAY_US + WINDOW_US: 3, MONDAY_US + 2 * WINDOW_US: 5}
+    now_us = MONDAY_US + 3 * WINDOW_US
+
+    found = hops(sold, span_us=2 * WINDOW_US, count=2, now_us=now_us)
+
+    assert found == (
+        Hop(MONDAY_US, MONDAY_US + 2 * WINDOW_US, 5, is_settled=True),
+        Hop(MONDAY_US + WINDOW_US, MONDAY_US + 3 * WINDOW_US, 8, is_settled=False),
+    )
+
+
+def test_cover_explains_its_levels_by_two_spans_of_demand() -> None:
+    log = Log()
+    ranged = policy(
+        replenish_family="cover",
+        levels="computed",
+        initial_rate_micro=2_000_000,
+        min_cover_centidays=300,
+        max_cover_centidays=1000,
+    )
+    log.insert("item_location", ranged)
+    log.insert("stock_count", count(1, 50, at("00:00")))
+
+    lines = {line.name: line for line in levels_section(log.state).lines}
+
+    assert lines["min_cover_demand_units"].amount == log.state.reorder_point_units == 6
+    assert lines["order_up_to_units"].amount == log.state.order_up_to_units == 20
+    assert "1000 centidays, 20" in lines["batch_units"].detail
+
+
+def test_facts_and_documents_that_the_state_lacks_have_lines_of_their_own() -> None:
+    log = Log()
+    log.insert("stock_count", count(7, 50, at("00:00")))
+    counted = CountFact(7, 50, at("00:00"), "cycle", "ann")
+    order = Document("PO-1", "ACME", Source("purchase_order_line", 1), 4, 0)
+    plain = Document("PO-2", "", Source("purchase_order_line", 2), 0, 0)
+    causes = (
+        Cause("sales", -3, 2, "till"),
+        Cause("returns", 0, 0, ""),
+        Cause("receipts", 1, 1, ""),
+    )
+    facts = StockFacts(counted, causes, (order, plain))
+
+    steps = [line for line in stock_section(log.state, facts).lines if line.part == ADD]
+
+    assert [(line.name, line.amount, line.detail) for line in steps][:7] == [
+        ("last_count_units", 50, "cycle"),
+        ("sales_units", -3, "2 rows: till"),
+        ("returns_units", 0, ""),
+        ("receipts_units", 1, "1 row"),
+        ("on_hand_not_in_state_units", 2, "on its way, or rejected"),
+        ("on_hand_clamp_units", 0, ""),
+        ("on_order_units", 4, "PO-1, ACME"),
+    ]
+    assert steps[0].source == Source("stock_count", 7, "ann")
+    assert [line.detail for line in steps if line.name == "on_order_units"][1] == "PO-2"
+
+
+def test_facts_that_the_state_has_too_need_no_such_line() -> None:
+    log = Log()
+    log.insert("stock_count", count(7, 50, at("00:00")))
+    counted = CountFact(7, 50, at("00:00"), "cycle", None)
+
+    lines = stock_section(log.state, StockFacts(counted, (), ())).lines
+
+    assert [line.name for line in lines if "not_in_state" in line.name] == []
+
+
+def test_at_a_business_time_facts_say_on_hand_and_price_only() -> None:
+    counted = CountFact(7, 50, at("00:00"), "cycle", None)
+
+    sections = explain_at(StockFacts(counted, (), ()), None, at("10:00"))
+
+    assert [section.name for section in sections] == ["stock", "price", "source"]
+    assert sections[0].lines[-1].amount == 50
+
+
+@pytest.mark.parametrize(
+    ("selling_days", "last_day", "expected"),
+    [(0, 0, False), (1, 0, False), (2, 1, False), (2, 2, True), (26, 32, False), (26, 33, True)],
+)
+def test_from_a_gap_of_1_32_days_on_demand_is_intermittent(
+    selling_days: int, last_day: int, expected: object
+) -> None:
+    assert is_intermittent(selling_days, 0, last_day) is expected
