@@ -37,7 +37,7 @@ def answering(status: int, body: dict[str, Any], asked: list[str]) -> Iterator[i
             """Keep quiet."""
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server.server_port
         server.shutdown()
 

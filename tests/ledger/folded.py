@@ -18,6 +18,9 @@ from inventory.model.record import Record
 from inventory.model.state import KeyState
 from tests.ledger.rows import VALID
 
+Image = dict[str, Any]
+Change = tuple[str, str, Image | None, Image]
+
 TABLES = [table for table in VALID if table != "pipeline_heartbeat"]
 
 
@@ -33,11 +36,26 @@ def images(connection: psycopg.Connection, key: str) -> list[tuple[str, dict[str
 
 def state_of(connection: psycopg.Connection, key: str) -> KeyState:
     """The key's state after all its rows; offsets count from 10."""
+    return _folded(key, [(table, "c", None, image) for table, image in images(connection, key)])
+
+
+def state_of_history(connection: psycopg.Connection, key: str) -> KeyState:
+    """The same for a key whose past was written at once: replayed first, then switched to live."""
+    rows = images(connection, key)
+    policy = next(image for table, image in rows if table == "item_location")
+    past: Image = {**policy, "clock_mode": "replayed", "reviewed_at": None}
+    changes: list[Change] = [("item_location", "c", None, past)]
+    changes += [(table, "c", None, image) for table, image in rows if image is not policy]
+    return _folded(key, [*changes, ("item_location", "u", past, policy)])
+
+
+def _folded(key: str, changes: list[Change]) -> KeyState:
     state: KeyState | None = None
-    for offset, (table, image) in enumerate(images(connection, key), start=10):
-        record = Record(offset, InvKey(key), table, "c", None, image, offset, image["recorded_at"])
+    for offset, (table, op, before, after) in enumerate(changes, start=10):
+        commit_us = after["recorded_at"]
+        record = Record(offset, InvKey(key), table, op, before, after, offset, commit_us)
         folded = fold(state, record, Admission.NEW, 1)
-        assert folded.verdict == "applied", (table, image, folded.verdict, folded.detail)
+        assert folded.verdict == "applied", (table, after, folded.verdict, folded.detail)
         state = folded.state
     assert state is not None
     return state

@@ -1,0 +1,49 @@
+"""Every item of the demo retailer adds up, from its rows in Postgres to its price."""
+
+from datetime import UTC
+from importlib import import_module
+from pathlib import Path
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from analytics.explain import explain
+from cdc.settings import Connections
+from inventory.explanation.lines import SUM, gaps
+from tests.ledger.folded import state_of_history
+from tests.ledger.postgres import Server
+from tests.ledger.shown import project, worker_with
+
+
+def test_every_item_of_the_demo_adds_up(
+    server: Server,
+    database: str,
+    ledger: psycopg.Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = ledger.execute("SELECT clock_timestamp()").fetchone()
+    assert now is not None
+    midnight = now[0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    seed_demo = import_module("webui.trading.demo").seed_demo  # late: it needs Django set up
+    assert seed_demo(seed=3, size="tiny", midnight=midnight)
+    url = SecretStr(server.url("app_ro", database))
+    known = Connections(home=tmp_path, read_database_url=url, query_token=SecretStr("token"))
+    keys = ledger.execute("SELECT location, sku FROM retail.item_location ORDER BY id").fetchall()
+
+    wrong: dict[str, object] = {}
+    for location, sku in keys:
+        state = state_of_history(ledger, f"{location}|{sku}")
+        project(ledger, state)
+        with worker_with(state) as address:
+            monkeypatch.setenv("INVENTORY_WORKER_URLS", address)
+            found = explain(sku, location, settings=known)
+        lines = [line for section in found.sections for line in section.lines]
+        unseen = [line.name for line in lines if "not_in_state" in line.name]
+        sums = {line.name: line.amount for line in lines if line.part == SUM}
+        if gaps(found.sections) or unseen or sums["on_hand_units"] != state.on_hand_units:
+            wrong[f"{location}|{sku}"] = (gaps(found.sections), unseen, sums)
+
+    assert len(keys) > 10
+    assert wrong == {}
