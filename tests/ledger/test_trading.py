@@ -358,3 +358,17 @@ def test_a_leaflet_cuts_prices_of_hot_items_but_not_below_the_floor(
         )
         == done.prices_set
     )
+
+
+def test_every_scenario_trades_at_its_rate_and_loses_no_line(
+    retailer: psycopg.Connection,
+) -> None:
+    for name in SCENARIOS:
+        before = counted(retailer, "SELECT count(*) FROM retail.sale_line")
+
+        done = simulate.run(seed=5, rate=100.0, minutes=0.02, scenario=name)
+
+        after = counted(retailer, "SELECT count(*) FROM retail.sale_line")
+        assert (name, done.lines + done.lost_lines) == (name, done.planned_lines)
+        assert (name, after - before) == (name, done.lines)
+        assert done.planned_lines > 60

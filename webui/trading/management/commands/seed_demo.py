@@ -17,8 +17,9 @@ class Command(BaseCommand):
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--size", default="demo")
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        if not seed_demo(seed=options["seed"], progress=self.stdout.write):
+        if not seed_demo(seed=options["seed"], size=options["size"], progress=self.stdout.write):
             self.stdout.write("the demo retailer is there already")
