@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.rows import NOON, write
 from webui.ledger import services
 from webui.ledger.services import Conflict, Delivered, LineReceipt, ServiceError
 from webui.ledger.services.receipts import is_correctable
@@ -234,7 +235,7 @@ def test_what_is_not_received_can_not_be_corrected(ledger: psycopg.Connection) -
 
     with pytest.raises(Conflict, match="not received yet"):
         services.correct_receipt(shipment_line_id=shipment, delivered=Delivered(4), actor="ann")
-    with pytest.raises(ServiceError, match="no such receipt"):
+    with pytest.raises(ServiceError, match="no such supplier_in"):
         services.correct_receipt(shipment_line_id=0, delivered=Delivered(4), actor="ann")
 
 
@@ -265,3 +266,69 @@ def test_an_announced_delivery_names_who_was_first(ledger: psycopg.Connection) -
 
     [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
     assert "is received already, 10 by" in loser.what_changed
+
+
+def test_deliveries_of_one_line_in_another_order_wait_for_each_other(
+    ledger: psycopg.Connection,
+) -> None:
+    for _ in range(5):
+        line_id = order(100)
+        shipments = [services.ship_order_line(line_id=line_id, shipped_units=1) for _ in range(20)]
+
+        outcomes = at_the_same_time(
+            *(
+                lambda ids=ids, line_id=line_id: services.receive_order(
+                    receipts=[LineReceipt(line_id, Delivered(1), n) for n in ids]
+                )
+                for ids in (shipments, shipments[::-1])
+            )
+        )
+
+        [winner] = [outcome for outcome in outcomes if isinstance(outcome, list)]
+        [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+        assert len(winner) == 20
+        assert "is received already" in loser.what_changed
+
+
+def test_goods_that_no_order_line_announced_are_stock_alone(ledger: psycopg.Connection) -> None:
+    shipment = write(
+        ledger,
+        "shipment_line",
+        status="shipped",
+        shipped_at=NOON,
+        received_units=0,
+        order_units=0,
+        received_at=None,
+    )
+
+    services.receive_shipment(shipment_line_id=shipment, delivered=Delivered(7), actor="ann")
+    services.correct_receipt(shipment_line_id=shipment, delivered=Delivered(6), actor="ann")
+
+    assert receipts(ledger) == [(6, 0, 0, None)]
+    with pytest.raises(ServiceError, match="no such supplier_in line"):
+        services.receive_shipment(shipment_line_id=0, delivered=Delivered(1))
+    with pytest.raises(ServiceError, match="no such order line"):
+        services.receive_shipment(purchase_order_line_id=0, delivered=Delivered(1))
+    with pytest.raises(ServiceError, match="a shipment or an order line is needed"):
+        services.receive_shipment(delivered=Delivered(1))
+
+
+def test_a_correction_to_nothing_needs_a_reason(ledger: psycopg.Connection) -> None:
+    receipt = receive(order(), 10, actor="ann")
+    with pytest.raises(ServiceError, match="discrepancy_reason"):
+        services.correct_receipt(shipment_line_id=receipt, delivered=Delivered(0), actor="ann")
+
+    nothing = Delivered(0, discrepancy_reason="never came")
+    services.correct_receipt(shipment_line_id=receipt, delivered=nothing, actor="ann")
+
+    assert receipts(ledger) == [(0, 0, 0, "never came")]
+
+
+def test_a_delivery_is_received_for_the_line_it_was_announced_for(
+    ledger: psycopg.Connection,
+) -> None:
+    mine, other = order(), order(sku="T")
+    shipment = services.ship_order_line(line_id=mine, shipped_units=5)
+
+    with pytest.raises(ServiceError, match=f"a delivery of order line {other}"):
+        services.receive_order(receipts=[LineReceipt(other, Delivered(5), shipment)])

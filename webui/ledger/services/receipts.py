@@ -15,7 +15,7 @@ from webui.ledger.services import checks, orders_status
 from webui.ledger.services.arrivals import Delivered
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.purchasing import follow_receipts, locked_line
-from webui.ledger.services.shipments import receive_within
+from webui.ledger.services.shipments import line_of_shipment, receive_within
 from webui.ledger.services.transactions import (
     Row,
     database_now,
@@ -103,14 +103,15 @@ def correct_receipt(
     delivered.check()
 
     def work() -> Row:
+        line_id = line_of_shipment(shipment_line_id)
+        # The line first, as every receipt does.
+        line = None if line_id is None else locked_line(line_id)
         receipt = _own_fresh_receipt(shipment_line_id, shown_version, actor)
-        line_id = receipt["purchase_order_line_id"]
         arrived = delivered.received_units + delivered.damaged_units
         if arrived == 0:
             checks.text("discrepancy_reason", delivered.discrepancy_reason)
         order_units, open_units = 0, 0
-        if line_id is not None:
-            line = locked_line(line_id)
+        if line is not None:
             promised = _open_without(line, receipt)
             order_units = min(arrived, promised)
             open_units = promised - order_units
@@ -129,7 +130,7 @@ def correct_receipt(
 
 def _own_fresh_receipt(shipment_id: int, shown_version: str | None, actor: str | None) -> Row:
     receipt = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
-    if receipt is None or receipt["leg"] != "supplier_in":
+    if receipt is None:
         refuse("shipment_line_id", shipment_id, "no such receipt from a supplier")
     if receipt["status"] != "received":
         message = f"shipment line {shipment_id} is not received yet: receive it instead"

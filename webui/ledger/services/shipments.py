@@ -102,7 +102,9 @@ def receive_within(
     if delivered.received_units + delivered.damaged_units == 0:
         checks.text("discrepancy_reason", delivered.discrepancy_reason)
     if shipment_line_id is not None:
-        return _receive_announced(shipment_line_id, delivered, shown_open_units, actor)
+        return _receive_announced(
+            shipment_line_id, purchase_order_line_id, delivered, shown_open_units, actor
+        )
     if purchase_order_line_id is None:
         refuse("purchase_order_line_id", None, "a shipment or an order line is needed")
     return _receive_unannounced(purchase_order_line_id, delivered, shown_open_units, actor)
@@ -161,24 +163,46 @@ def _receive_unannounced(
 
 
 def _receive_announced(
-    shipment_id: int, delivered: Delivered, shown_open_units: int | None, actor: str | None
+    shipment_id: int,
+    line_id: int | None,
+    delivered: Delivered,
+    shown_open_units: int | None,
+    actor: str | None,
 ) -> int:
+    announced = line_of_shipment(shipment_id)
+    if line_id is not None and line_id != announced:
+        refuse("shipment_line_id", shipment_id, f"a delivery of order line {line_id}")
+    # The line first: two deliveries of one line must never hold one shipment each and wait.
+    line = None if announced is None else locked_line(announced)
     shipment = _announced(shipment_id)
+    if line is not None:
+        line = _receivable(line["id"], shown_open_units)
     arrived = delivered.received_units + delivered.damaged_units
-    line_id = shipment["purchase_order_line_id"]
-    line = None if line_id is None else _receivable(line_id, shown_open_units)
     order_units = 0 if line is None else min(arrived, line["open_units"])
     write_receipt(shipment_id, delivered, order_units, actor)
     if line is not None:
-        follow_receipts(line_id, actor)
+        follow_receipts(line["id"], actor)
     _log(line or shipment, shipment_id, delivered, actor)
     return shipment_id
+
+
+def line_of_shipment(shipment_id: int) -> int | None:
+    """The order line of a supplier's delivery, None for one without; it never changes."""
+    shipment = fetch_one(
+        "SELECT purchase_order_line_id AS line_id FROM retail.shipment_line"
+        " WHERE id = %s AND leg = 'supplier_in'",
+        shipment_id,
+    )
+    if shipment is None:
+        refuse("shipment_line_id", shipment_id, "no such supplier_in line")
+    found: int | None = shipment["line_id"]
+    return found
 
 
 def _announced(shipment_id: int) -> Row:
     """The row of a shipment that is still to be received, locked until the transaction ends."""
     shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
-    if shipment is None or shipment["leg"] != "supplier_in":
+    if shipment is None:
         refuse("shipment_line_id", shipment_id, "no such supplier_in line")
     if shipment["status"] == "received":
         who = shipment["recorded_by"] or "the system"
