@@ -1,12 +1,20 @@
 """What each kind of task says, and the one page that mends it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
 
+from webui.accounts.roles import (
+    APPROVE_COUNTS,
+    COUNT,
+    SEE,
+    SEE_ORDERS,
+    SEE_REJECTED_BYTES,
+    TRANSFER,
+)
 from webui.readmodel.figures import micro_text, money_text, signed_units_text, units_text
 from webui.tasks.selectors import Task
 
@@ -21,6 +29,14 @@ class Kind:
     says: Callable[[Numbers], str]
     step: str
     page: Callable[[Task], str]
+    # Without this ability the page is closed, and the task leads to its item instead.
+    needs: str = SEE
+
+    def next_step(self, task: Task, may: Collection[str]) -> tuple[str, str]:
+        """What a person who may do `may` does next, and where."""
+        if self.needs in may:
+            return self.step, self.page(task)
+        return ("See its facts" if task.sku else "See the chain"), _item(task)
 
 
 def _desk(name: str, query: Callable[[Task], dict[str, str]]) -> Callable[[Task], str]:
@@ -164,33 +180,45 @@ def _stale(numbers: Numbers) -> str:
 
 KINDS: Final[Mapping[str, Kind]] = {
     "pipeline_stale": Kind("Pipeline stale", _stale, "See which link is down", _system),
-    "rejected_record": Kind("Rejected record", _rejected, "Show the record", _record),
+    "rejected_record": Kind(
+        "Rejected record", _rejected, "Show the record", _record, SEE_REJECTED_BYTES
+    ),
     "source_clock": Kind("Wrong clock", _clock, "Set its clock; see the chain", _system),
     "stale_source": Kind("Silent location", _silent, "Call the shop; see the chain", _system),
     "missing_proposal": Kind("Decision without proposal", _missing, "See the actuator", _system),
-    "negative_stock": Kind("Negative stock", _on_hand, "Count it", _count),
-    "count_variance": Kind("Difference of a count", _variance, "Open waiting counts", _waiting),
-    "stuck_transfer": Kind("Stuck transfer", _transfer, "Open transfers", _desk("transfers", _at)),
+    "negative_stock": Kind("Negative stock", _on_hand, "Count it", _count, COUNT),
+    "count_variance": Kind(
+        "Difference of a count", _variance, "Open waiting counts", _waiting, APPROVE_COUNTS
+    ),
+    "stuck_transfer": Kind(
+        "Stuck transfer", _transfer, "Open transfers", _desk("transfers", _at), TRANSFER
+    ),
     "not_counted": Kind(
         "Not counted",
         lambda numbers: f"Nobody has counted it; the facts add up to {_units(numbers)}.",
         "Count it",
         _count,
+        COUNT,
     ),
     "count_again": Kind(
         "Count again",
         lambda numbers: f"A count came too late to be taken (record {numbers['record']}).",
         "Count it again",
         _count,
+        COUNT,
     ),
-    "phantom_suspect": Kind("Phantom suspect", _phantom, "Look at the shelf, count it", _count),
+    "phantom_suspect": Kind(
+        "Phantom suspect", _phantom, "Look at the shelf, count it", _count, COUNT
+    ),
     "unknown_item": Kind(
         "Unknown item",
         lambda numbers: f"Facts without a ranged item add up to {_units(numbers)} on hand.",
         "See its facts, have it ranged",
         _item,
     ),
-    "overdue_receipt": Kind("Overdue receipt", _overdue, "Open orders", _desk("orders", _at)),
+    "overdue_receipt": Kind(
+        "Overdue receipt", _overdue, "Open orders", _desk("orders", _at), SEE_ORDERS
+    ),
     "held_at_zero": Kind("Held with nothing to sell", _held, "Open held needs", _snoozed),
     "negative_bucket": Kind("Bucket below zero", _bucket, "See its documents", _item),
     "stuck_signal": Kind("Need without a word", _signal, "Open reorders", _reorders),

@@ -1,5 +1,6 @@
 """Exceptions only: every open task with its numbers and one next step, one's own roles first."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -11,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from webui.accounts.roles import APPROVE_COUNTS, SEE, requires
+from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
 from webui.desk import Command, Refusal, answer
 from webui.ledger.services.tasks import VARIANCE, acknowledge_variance
 from webui.page import render_page
@@ -55,7 +56,8 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     found = selectors.open_tasks(wanted)
     counted = selectors.numbers(wanted)
     person = request.user.get_username()
-    cards = {task.id: _card(task, refusal, person) for task in found}
+    may = abilities(request.user)
+    cards = {task.id: _card(task, refusal, person, may) for task in found}
     query = {"for": chosen, "kind": wanted.kind, "location": wanted.location}
     context = {
         "groups": _groups(found, cards, mine, counted, query),
@@ -126,14 +128,17 @@ def _groups(
     ]
 
 
-def _card(task: selectors.Task, refusal: Refusal | None, person: str) -> dict[str, Any]:
+def _card(
+    task: selectors.Task, refusal: Refusal | None, person: str, may: Collection[str]
+) -> dict[str, Any]:
     kind = KINDS[task.kind]
+    step, url = kind.next_step(task, may)
     is_variance = task.kind == VARIANCE and task.detail["status"] == "approved"
     return {
         "task": task,
         "says": kind.says(task.detail),
-        "step": kind.step,
-        "url": kind.page(task),
+        "step": step,
+        "url": url,
         "can_acknowledge": is_variance and task.detail["counted_by"] != person,
         "refusal": refusal if refusal and refusal.proposal == str(task.id) else None,
         "command_id": uuid4(),
