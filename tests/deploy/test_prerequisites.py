@@ -1,0 +1,84 @@
+"""Programs that are found, too old, installed or asked for; each a real small program."""
+
+import os
+
+import pytest
+
+from deploy.artifacts import fetch, prerequisites
+from deploy.artifacts.prerequisites import JAVA, MAVEN, Program
+from deploy.errors import MissingPrerequisite, StackError
+
+TOOL = Program("retail-tool", "retail-package", "is made up")
+OLD_JAVA = "echo 'openjdk version \"11.0.2\" 2019-01-15' >&2"
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """An empty folder as the whole PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    return tmp_path
+
+
+def write(folder, name, body) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+def test_a_missing_program_is_named_with_its_purpose_and_package(programs) -> None:
+    with pytest.raises(MissingPrerequisite, match="retail-tool is missing: it is made up") as told:
+        prerequisites.require(TOOL)
+
+    assert told.value.repair == "sudo apt-get install -y retail-package"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root installs")
+def test_root_installs_a_missing_program(programs) -> None:
+    body = f'echo "$@" >> {programs}/said; printf "#!/bin/bash\\n" > {programs}/retail-tool\n'
+    write(programs, "apt-get", body + f"/bin/chmod 755 {programs}/retail-tool")
+
+    assert prerequisites.require(TOOL) == str(programs / "retail-tool")
+
+    said = (programs / "said").read_text(encoding="utf-8").splitlines()
+    assert said == ["-q update", "-q install -y --no-install-recommends retail-package"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root installs")
+def test_a_failed_installation_says_what_apt_said(programs) -> None:
+    write(programs, "apt-get", "echo no network >&2; exit 100")
+
+    with pytest.raises(MissingPrerequisite, match="no network"):
+        prerequisites.require(TOOL)
+
+
+def test_the_java_of_java_home_comes_first_and_an_old_one_is_refused(programs, monkeypatch) -> None:
+    write(programs / "old/bin", "java", OLD_JAVA)
+    monkeypatch.setenv("JAVA_HOME", str(programs / "old"))
+
+    assert prerequisites.find(JAVA) == str(programs / "old/bin/java")
+    with pytest.raises(MissingPrerequisite, match="is Java 11; the broker needs 17"):
+        prerequisites.require_java()
+
+
+def test_fetched_parts_are_verified_moved_into_place_and_found_again(programs, monkeypatch) -> None:
+    monkeypatch.setenv("INVENTORY_CACHE", str(programs / "cache"))
+    out = 'for word in "$@"; do case $word in -Dout=*) out=${word#-Dout=};; esac; done\n'
+    made = "/bin/mkdir -p $out/libs $out/plugins; printf a > $out/libs/a.jar"
+    write(programs, MAVEN.name, out + made)
+    digest = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+    monkeypatch.setattr(fetch, "read_list", lambda: {"libs/a.jar": digest})
+    assert fetch.present() is None
+    said: list[str] = []
+
+    fetched = fetch.ensure(said.append)
+
+    assert fetched == fetch.present() == fetch.ensure()
+    assert said[-1].startswith("1 files verified in ")
+
+
+def test_mavens_own_words_are_told_when_it_fails(programs, tmp_path) -> None:
+    write(programs, MAVEN.name, "echo cannot resolve; exit 1")
+
+    with pytest.raises(StackError, match="cannot resolve"):
+        fetch.download(tmp_path / "out")
