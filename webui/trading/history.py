@@ -39,6 +39,7 @@ MISCOUNTED_PERCENT: Final = 2
 OFFLINE_EVENINGS_PERMILLE: Final = 8
 EVENING_HOUR: Final = 17
 PRICE_MINOR_STEP: Final = 50
+FORGOTTEN_DAYS: Final = 25  # nobody reorders a forgotten key in the last of the days
 
 
 @dataclass(slots=True)
@@ -63,6 +64,9 @@ class _Chain:
     planned: dict[str, _Planned]
     resupply: Resupply
     leaflets: list[Promotion]
+    agenda: list[set[int]]  # by day: places of the keys to which something happens
+    touched: set[int]
+    phantom: set[int] = field(default_factory=set)
     returned: dict[datetime, list[PlannedKey]] = field(default_factory=lambda: defaultdict(list))
     days: dict[datetime, Day] = field(default_factory=lambda: defaultdict(Day))
     tally: Tally = field(default_factory=Tally)
@@ -96,9 +100,23 @@ def _chain(seed: int, midnight: datetime, keys: list[PlannedKey]) -> _Chain:
         )
         for key in keys
     }
-    shelves = {key.inv_key: _opening(planned[key.inv_key].random, key) for key in keys}
+    touched = set(range(len(keys)))
+    shelves = {
+        key.inv_key: _opening(planned[key.inv_key].random, key, place, touched)
+        for place, key in enumerate(keys)
+    }
     resupply = Resupply(seed, midnight, {key.inv_key: key for key in keys}, shelves)
-    return _Chain(seed, midnight, keys, shelves, planned, resupply, leaflets)
+    agenda = _agenda([planned[key.inv_key] for key in keys])
+    return _Chain(seed, midnight, keys, shelves, planned, resupply, leaflets, agenda, touched)
+
+
+def _agenda(planned: list[_Planned]) -> list[set[int]]:
+    """Most keys have a quiet day: these are the others."""
+    agenda: list[set[int]] = [set() for _ in range(HISTORY_DAYS)]
+    for place, one in enumerate(planned):
+        for day in (*one.demand, *one.thefts, *one.damaged, *one.counted):
+            agenda[day].add(place)
+    return agenda
 
 
 def _leaflet_of(seed: int, key: PlannedKey, leaflets: list[Promotion]) -> int | None:
@@ -149,11 +167,11 @@ def _plan_key(seed: int, key: PlannedKey, factors: list[float]) -> _Planned:
     return _Planned(demand, some(THEFTS_PER_DAY), some(DAMAGED_PER_DAY), counted, random)
 
 
-def _opening(random: Random, key: PlannedKey) -> Shelf:
+def _opening(random: Random, key: PlannedKey, place: int, touched: set[int]) -> Shelf:
     units = random.randint(key.reorder_point_units + 1, key.order_up_to_units)
     if key.fate == "too_much":
         units += 12 + int(key.daily_units * 200)
-    return Shelf(units, units)
+    return Shelf(units, units, place, touched)
 
 
 def _live(chain: _Chain, number: int) -> None:
@@ -165,19 +183,32 @@ def _live(chain: _Chain, number: int) -> None:
     for key in chain.returned.pop(begins, []):
         chain.shelves[key.inv_key].move(1)
     _mark_prices(chain, begins, today)
-    for key in chain.keys:
-        planned = chain.planned[key.inv_key]
-        shelf = chain.shelves[key.inv_key]
-        wanted = planned.demand.get(number, 0)
-        if wanted:
-            lines = _sell(chain, key, begins, wanted)
-            late = key.location in offline
-            _file_lines(chain, begins, lines, is_late=late)
-        _mishaps(chain, key, number, today, begins)
-        if shelf.is_touched:
-            shelf.is_touched = False
-            if number < HISTORY_DAYS - 25 or key.fate != "forgotten":
-                chain.resupply.reorder(key, number)
+    # Stores first: what they draw touches the warehouses, which reorder the same evening.
+    for is_store in (True, False):
+        busy = chain.agenda[number] | chain.touched | chain.phantom
+        for place in sorted(busy):
+            key = chain.keys[place]
+            if key.is_store == is_store:
+                wanted = chain.planned[key.inv_key].demand.get(number, 0)
+                if wanted:
+                    lines = _sell(chain, key, begins, wanted)
+                    _file_lines(chain, begins, lines, is_late=key.location in offline)
+                _evening(chain, place, number, today, begins)
+
+
+def _evening(chain: _Chain, place: int, number: int, today: Day, begins: datetime) -> None:
+    """What went wrong with the key, and a look at its book if that moved."""
+    key = chain.keys[place]
+    shelf = chain.shelves[key.inv_key]
+    _mishaps(chain, key, number, today, begins)
+    if shelf.is_phantom:
+        chain.phantom.add(place)
+    else:
+        chain.phantom.discard(place)
+    if place in chain.touched:
+        chain.touched.discard(place)
+        if number < HISTORY_DAYS - FORGOTTEN_DAYS or key.fate != "forgotten":
+            chain.resupply.reorder(key, number)
 
 
 def _offline(chain: _Chain, number: int) -> set[str]:
@@ -298,7 +329,7 @@ def _mishaps(chain: _Chain, key: PlannedKey, number: int, today: Day, begins: da
         at = begins + timedelta(hours=21, minutes=random.randrange(20))
         reason = random.choice(("damage", "waste"))
         today.adjustments.append(PastAdjustment(key.location, key.item.sku, reason, 1, at))
-    is_seen = shelf.on_shelf <= 0 < shelf.in_book and key.fate != "miscounted"
+    is_seen = shelf.is_phantom and key.fate != "miscounted"
     if number in planned.counted or (is_seen and random.randrange(100) < NOTICED_PERCENT):
         _count(chain, key, today, begins)
 
@@ -311,7 +342,8 @@ def _count(chain: _Chain, key: PlannedKey, today: Day, begins: datetime) -> None
         found += random.choice((-1, 1))
     chain.tally.counts += 1
     chain.tally.variances += found != shelf.in_book
-    shelf.in_book, shelf.is_touched = found, True
+    shelf.in_book = found
+    chain.touched.add(shelf.place)
     at = begins + timedelta(hours=21, minutes=30 + random.randrange(25))
     today.counts.append(PastCount(key.location, key.item.sku, found, at))
 

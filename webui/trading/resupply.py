@@ -22,18 +22,24 @@ MOST_LATE_DAYS: Final = 6
 
 @dataclass(slots=True)
 class Shelf:
-    """The truth beside the book; `is_touched` since somebody last looked at the book."""
+    """The truth beside the book. `touched` are the places whose book moved since the last look."""
 
     on_shelf: int
     in_book: int
+    place: int
+    touched: set[int]
     on_order: int = 0
-    is_touched: bool = True
 
     def move(self, units: int) -> None:
         """Units came or went, and somebody wrote it down."""
         self.on_shelf += units
         self.in_book += units
-        self.is_touched = True
+        self.touched.add(self.place)
+
+    @property
+    def is_phantom(self) -> bool:
+        """Whether the book promises what is not there."""
+        return self.on_shelf <= 0 < self.in_book
 
 
 class _Delivery(NamedTuple):
