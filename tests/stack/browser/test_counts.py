@@ -1,0 +1,187 @@
+"""Counting in a real browser: no scan is lost, and a late sale changes a variance and no stock."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.stack.browser.conftest import DEADLINE_MS, Doors, Visitor
+from tests.stack.browser.shop import Shop
+from tests.stack.browser.test_system_and_access import RULES
+from tests.stack.running import RunningStack
+
+SLOW_SERVER = """() => {
+  const real = window.fetch;
+  const pause = () => new Promise((done) => setTimeout(done, 300));
+  window.fetch = (...given) => pause().then(() => real(...given));
+}"""
+
+
+def open_sheet(visitor: Visitor, shop: Shop) -> Page:
+    """A new sheet at the shop's location, ready to scan."""
+    page = visitor.open(f"/counts/?location={shop.location}")
+    page.get_by_role("button", name="Start a sheet").click()
+    page.wait_for_url("**/counts/sheets/*/")
+    expect(page.get_by_label("Scan or type an SKU")).to_be_focused()
+    return page
+
+
+def hand_in(page: Page) -> None:
+    page.get_by_role("button", name="Hand the sheet in").click()
+    expect(page.get_by_text("handed in. Somebody else approves")).to_be_visible(timeout=DEADLINE_MS)
+
+
+def variances(page: Page) -> tuple[str, str]:
+    """The newest count's variance at approval and the one of now."""
+    row = page.locator("tr[data-count]").first
+    return row.locator('[data-f="then"]').inner_text(), row.locator('[data-f="now"]').inner_text()
+
+
+def test_a_late_sale_changes_the_variance_that_the_page_shows_and_leaves_stock_alone(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    key = shop.range("MUG", 20)
+    counter = open_sheet(doors.log_in("associate"), shop)
+    counter.keyboard.type("MUG")
+    counter.get_by_label("Units", exact=True).fill("19")
+    counter.keyboard.press("Enter")
+    hand_in(counter)
+    manager = doors.log_in("manager").open(f"/counts/waiting/?location={shop.location}")
+    expect(manager.locator('[data-f="variance"]')).to_have_text("−1")
+    manager.get_by_role("button", name="Approve").click()
+    expect(manager.get_by_text("Approved, variance −1")).to_be_visible(timeout=DEADLINE_MS)
+
+    def shown(late_units: int) -> tuple[tuple[str, str], str]:
+        """Both variances and today's stock, once the workers have heard of so many late units."""
+        stack.wait_until(
+            lambda: shop.sql(
+                "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 19"
+                " AND (state->'stock'->>'sum_movements_units')::int = %s",
+                key,
+                -late_units,
+            )
+        )
+        manager.goto(f"{doors.base}/counts/history/?location={shop.location}&sku=MUG")
+        both = variances(manager)
+        manager.goto(f"{doors.base}/?location={shop.location}")
+        return both, manager.locator(f'[data-key="{key}"] [data-f="on_hand"]').inner_text()
+
+    assert shown(late_units=0) == (("−1", "−1"), "19")
+    shop.sell("MUG", 1, minutes_ago=60)
+    assert shown(late_units=1) == (("−1", "0"), "19")
+    shop.sql("DELETE FROM retail.sale_line WHERE inv_key = %s", key)
+    assert shown(late_units=0) == (("−1", "−1"), "19")
+
+
+def test_twelve_scans_sixty_milliseconds_apart_are_twelve(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    shop.range("MUG", 12)
+    visitor = doors.log_in("associate")
+    visitor.context.add_init_script(f"({SLOW_SERVER})()")
+    page = open_sheet(visitor, shop)
+
+    page.keyboard.type("MUG\n" * 12, delay=15)
+    hand_in(page)  # waits for what is still on the way
+
+    assert shop.sql(
+        "SELECT units, status FROM retail.stock_count WHERE location = %s AND kind = 'cycle'",
+        shop.location,
+    ) == [(12, "draft")]
+
+
+def test_a_reload_and_a_lost_network_lose_no_scan(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    shop.range("MUG", 12)
+    visitor = doors.log_in("associate")
+    visitor.expected = ("ERR_FAILED",)
+    page = open_sheet(visitor, shop)
+    page.route("**/entries", lambda route: route.abort())
+    page.keyboard.type("MUG\n" * 3, delay=15)
+    expect(page.locator("#scan-state")).to_contain_text("3 kept here", timeout=DEADLINE_MS)
+
+    page.unroute("**/entries")
+    page.reload()
+
+    row = page.locator('tr[data-sku="MUG"] .big')
+    expect(row).to_have_text("3", timeout=DEADLINE_MS)
+    page.reload()
+    expect(row).to_have_text("3")
+
+
+def test_items_are_counted_with_one_scan_and_one_number_each(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    for sku in ("MUG", "LAMP", "RUG"):
+        shop.range(sku, 12)
+    page = open_sheet(doors.log_in("associate"), shop)
+    page.get_by_label("Ask how many").check()
+
+    page.keyboard.type("MUG\n5\nLAMP\n0\nRUG\n7\nNOPE\n1\n", delay=15)
+
+    expect(page.locator("#scan-refused")).to_contain_text("NOPE: not in the catalogue")
+    hand_in(page)
+    assert shop.sql(
+        "SELECT sku, units FROM retail.stock_count WHERE location = %s AND status = 'draft'"
+        " ORDER BY sku",
+        shop.location,
+    ) == [("LAMP", 0), ("MUG", 5), ("RUG", 7)]
+
+
+@pytest.fixture
+def furnished(stack: RunningStack, doors: Doors, shop: Shop) -> tuple[Page, list[str]]:
+    """A manager's window, and pages with something on each."""
+    shop.range("MUG", 40)
+    shop.range("LAMP", 12)
+    counter = open_sheet(doors.log_in("associate"), shop)
+    counter.keyboard.type("MUG\nLAMP\n", delay=15)
+    hand_in(counter)
+    manager = doors.log_in("manager")
+    page = open_sheet(manager, shop)
+    sheet = page.url.removeprefix(doors.base)
+    page.keyboard.type("MUG\nNOPE\n", delay=15)
+    expect(page.locator('tr[data-sku="MUG"]')).to_be_visible(timeout=DEADLINE_MS)
+    other = f"DC-{shop.location[-8:]}"
+    shop.sql("INSERT INTO retail.location (code, name) VALUES (%s, 'Centre')", other)
+    page.goto(f"{doors.base}/transfers/?location={shop.location}&sku=MUG&units=6")
+    page.get_by_label("From").select_option(other)
+    page.get_by_role("button", name="It leaves now").click()
+    expect(page.get_by_text("Sent 6 × MUG")).to_be_visible(timeout=DEADLINE_MS)
+    return (
+        page,
+        [
+            f"/counts/?location={shop.location}",
+            sheet,
+            f"/counts/waiting/?location={shop.location}",
+            f"/counts/history/?location={shop.location}",
+            f"/counts/adjust/?location={shop.location}&sku=MUG",
+            f"/transfers/?location={shop.location}&sku=MUG",
+        ],
+    )
+
+
+def test_the_desks_of_a_store_are_accessible_and_fit_a_phone(
+    doors: Doors, furnished: tuple[Page, list[str]]
+) -> None:
+    page, paths = furnished
+    faults: list[str] = []
+
+    for path in paths:
+        page.goto(doors.base + path)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            for width in (1280, 390, 320):
+                page.set_viewport_size({"width": width, "height": 844})
+                if page.evaluate("() => document.documentElement.scrollWidth") > width:
+                    faults.append(f"{path} at {width}: scrolls sideways")
+                found = Axe().run(page, options=RULES)
+                report = f"{path} at {width}, {scheme}: {found.generate_report()}"
+                faults += [report] * bool(found.violations_count)
+        low = page.locator("button:visible, input:visible, select:visible").evaluate_all(
+            """found => found
+                .filter(e => e.type !== "checkbox" && e.getBoundingClientRect().height < 44)
+                .map(e => e.outerHTML.slice(0, 60))"""
+        )
+        faults += [f"{path}: {text} is low" for text in low]
+
+    assert faults == []
