@@ -197,7 +197,7 @@ def test_a_card_says_why_it_waits_for_a_person(ledger: psycopg.Connection) -> No
 
     assert "Waits for a person because automatic orders are not allowed for this item" in page
     assert "it is flagged: cover over guard" in page
-    assert "Approve the picked ones" not in page
+    assert "Order the picked ones" not in page
 
 
 def test_a_closed_need_is_read_only(ledger: psycopg.Connection) -> None:

@@ -1,0 +1,121 @@
+"""Purchasing in a real browser: from the need to the received goods, on a phone too."""
+
+from urllib.parse import quote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.stack.browser.conftest import DEADLINE_MS, Doors
+from tests.stack.browser.shop import Shop
+from tests.stack.browser.test_system_and_access import RULES
+from tests.stack.running import RunningStack
+
+
+def approved_order(stack: RunningStack, doors: Doors, shop: Shop, *skus: str) -> tuple[str, Page]:
+    """The draft order of needs that the buyer has picked; its reference and the buyer's page."""
+    for sku in skus:
+        shop.range(sku, 18)
+    stack.wait_until(
+        lambda: len(needs(shop)) == len(skus), describe=lambda: f"open needs: {needs(shop)}"
+    )
+    page = doors.log_in("buyer").open(f"/reorders/?location={shop.location}")
+    page.get_by_role("button", name="Pick all on this page").click()
+    expect(page.locator("[data-picked]")).to_have_text(f"{len(skus)} picked")
+    page.get_by_role("button", name="Order the picked ones").click()
+    expect(page.get_by_text(f"Ordered {len(skus)} needs")).to_be_visible(timeout=DEADLINE_MS)
+    [(ref,)] = shop.sql(
+        "SELECT DISTINCT order_ref FROM retail.purchase_order_line WHERE location = %s",
+        shop.location,
+    )
+    return str(ref), page
+
+
+def needs(shop: Shop) -> list[tuple[object, ...]]:
+    return shop.sql(
+        "SELECT reorder_id FROM app.reorder_proposal WHERE location = %s AND status = 'open'",
+        shop.location,
+    )
+
+
+def figures(shop: Shop, sku: str) -> tuple[object, ...] | None:
+    """On-hand and on-order as the workers see them."""
+    found = shop.sql(
+        "SELECT on_hand_units, on_order_units FROM read_model.stock WHERE inv_key = %s",
+        shop.key(sku),
+    )
+    return found[0] if found else None
+
+
+def test_a_need_is_picked_sent_received_short_and_cancelled(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    ref, buyer = approved_order(stack, doors, shop, "MUG", "CUP")
+    stack.wait_until(
+        lambda: figures(shop, "MUG") == (18, 42), describe=lambda: str(figures(shop, "MUG"))
+    )
+    buyer.goto(f"{doors.base}/orders/?view=draft&location={shop.location}")
+    buyer.get_by_role("link", name=ref).click()
+    buyer.get_by_role("button", name="Send order").dblclick()
+    expect(buyer.get_by_text(f"Sent {ref}: 2 lines, 84 units")).to_be_visible(timeout=DEADLINE_MS)
+
+    dock = doors.log_in("associate").open("/receiving/")
+    dock.get_by_label("Scan or type an order or a SKU").fill(ref)
+    dock.keyboard.press("Enter")
+    field = dock.get_by_label("Scan an item")
+    expect(field).to_be_focused()
+    field.fill("MUG")
+    dock.keyboard.press("Enter")
+    expect(dock.get_by_text("MUG: 1 of 42.")).to_be_visible()
+    mug = dock.locator('[data-sku="MUG"]')
+    mug.get_by_label("Received").fill("40")
+    mug.get_by_label("Reason").select_option("short")
+    dock.get_by_role("button", name="Receive and accept the rest").click()
+    expect(dock.get_by_text("Closing report of this delivery")).to_be_visible(timeout=DEADLINE_MS)
+    stack.wait_until(
+        lambda: (figures(shop, "MUG"), figures(shop, "CUP")) == ((58, 2), (60, 0)),
+        describe=lambda: f"{figures(shop, 'MUG')} {figures(shop, 'CUP')}",
+    )
+
+    buyer.goto(f"{doors.base}/orders/order?ref={quote(ref)}")
+    buyer.get_by_text("Cancel the rest").first.click()
+    buyer.get_by_role("button", name="Cancel 2 units").click()
+    expect(buyer.get_by_text("Cancelled 2 units")).to_be_visible(timeout=DEADLINE_MS)
+    stack.wait_until(
+        lambda: figures(shop, "MUG") == (58, 0), describe=lambda: str(figures(shop, "MUG"))
+    )
+    buyer.goto(f"{doors.base}/orders/?view=closed&location={shop.location}")
+    expect(buyer.get_by_role("link", name=ref)).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_orders_and_the_dock_are_accessible_and_fit_a_phone(
+    stack: RunningStack, doors: Doors, shop: Shop, scheme: str
+) -> None:
+    ref, _page = approved_order(stack, doors, shop, "MUG")
+    buyers = ("/orders/", "/orders/?view=overdue", f"/orders/order?ref={ref}")
+    faults = looked_at(doors, "buyer", scheme, (*buyers, f"/orders/document?ref={ref}"))
+    shop.sql("UPDATE retail.purchase_order_line SET status = 'sent' WHERE order_ref = %s", ref)
+
+    docks = ("/receiving/", f"/receiving/order?ref={ref}")
+    faults += looked_at(doors, "associate", scheme, docks)
+
+    assert faults == []
+
+
+def looked_at(doors: Doors, role: str, scheme: str, paths: tuple[str, ...]) -> list[str]:
+    """What axe and a ruler find on these pages at three widths."""
+    page = doors.log_in(role, color_scheme=scheme).page
+    faults: list[str] = []
+    for path in paths:
+        page.goto(doors.base + path)
+        for summary in page.locator("summary").all():
+            summary.click()
+        for width in (1280, 390, 320):
+            page.set_viewport_size({"width": width, "height": 844})
+            if page.evaluate("() => document.documentElement.scrollWidth") > width:
+                faults.append(f"{path} at {width}: scrolls sideways")
+            found = Axe().run(page, options=RULES)
+            if found.violations_count:
+                faults.append(f"{path} at {width}: {found.generate_report()}")
+    return faults
