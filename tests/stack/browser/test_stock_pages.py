@@ -83,6 +83,48 @@ def test_the_item_page_explains_the_number_fact_by_fact(
     expect(page.get_by_text("equals the number above")).to_be_visible()
     expect(page.get_by_text(f"inventory explain LAMP --location {shop.location}")).to_be_visible()
     expect(page.get_by_text("the worker says 23")).to_be_visible()
+    late = page.locator("table.facts tbody tr").filter(has_text="late: its window had closed")
+    expect(late).to_have_count(2)
+    explanation = page.locator("#explanation")
+    expect(explanation.get_by_text("State from the worker")).to_be_visible()
+    expect(explanation.locator("h3")).to_have_text(
+        ["Stock", "Demand", "Levels", "Order quantity", "Price", "Need", "Where this comes from"]
+    )
+    expect(explanation.locator(".total").first).to_contain_text("23")
+    expect(page.locator("#sales-h + table tbody tr").first).to_contain_text("hour")
+
+
+def test_deleting_a_late_sale_from_before_the_count_brings_the_variance_back(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    key = shop.range("RUG", 30)
+    shop.sell("RUG", 3, minutes_ago=5)
+    page = doors.log_in("associate").page
+    address = f"{doors.base}/items/{shop.location}/RUG"
+
+    def facts(moved: int) -> tuple[list[int], list[int]]:
+        """Changes and running sums of the page, once the state has seen these movements."""
+        stack.wait_until(
+            lambda: shop.sql(
+                "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 27"
+                " AND (state->'stock'->>'sum_movements_units')::int = %s",
+                *(key, moved),
+            )
+        )
+        page.goto(address)
+        rows = page.locator("table.facts tbody tr:not(.opening)")
+        deltas = rows.locator("td.n:not(.sum)").all_inner_texts()
+        return list(map(units, deltas)), list(map(units, rows.locator("td.sum").all_inner_texts()))
+
+    before = facts(-3)
+    shop.sell("RUG", 6, minutes_ago=180)
+    with_late = facts(-9)
+    shop.sql("DELETE FROM retail.sale_line WHERE inv_key = %s AND quantity_units = 6", key)
+    after = facts(-3)
+
+    assert before == ([30, -3], [30, 27])
+    assert with_late == ([-6, 36, -3], [-6, 30, 27])
+    assert after == before
 
 
 def test_an_item_that_nobody_knows_is_zero_with_a_next_step(doors: Doors, shop: Shop) -> None:
