@@ -13,6 +13,29 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from typing_extensions import override
 
+from webui.ledger.models_reference import Location, Product, PurchaseOrder, Supplier
+
+__all__ = [
+    "ActionLog",
+    "ItemLocation",
+    "Location",
+    "PipelineHeartbeat",
+    "PriceChange",
+    "PriceDecision",
+    "PriceProposal",
+    "Product",
+    "PurchaseOrder",
+    "PurchaseOrderLine",
+    "ReorderDecision",
+    "ReorderProposal",
+    "SaleLine",
+    "Setting",
+    "ShipmentLine",
+    "StockAdjustment",
+    "StockCount",
+    "Supplier",
+]
+
 
 class Captured(models.Model):
     """A row that change capture publishes under its `inv_key`."""
@@ -235,78 +258,6 @@ class PipelineHeartbeat(Captured):
     class Meta:
         managed = False
         db_table = "pipeline_heartbeat"
-
-
-class Reference(models.Model):
-    """A row of a reference table, keyed by its code."""
-
-    code = models.TextField(primary_key=True)
-    name = models.TextField()
-
-    class Meta:
-        abstract = True
-
-    @override
-    def __str__(self) -> str:
-        return self.code
-
-
-class Product(Reference):
-    """What a SKU is."""
-
-    department = models.TextField(default="")
-
-    class Meta:
-        managed = False
-        db_table = "product"
-
-
-class Location(Reference):
-    """A store or a warehouse."""
-
-    kind = models.TextField(default="store")
-    address = models.TextField(default="")
-
-    class Meta:
-        managed = False
-        db_table = "location"
-
-
-class Supplier(Reference):
-    """Whom orders go to."""
-
-    is_active = models.BooleanField(default=True)
-    email = models.TextField(default="")
-    address = models.TextField(default="")
-    minimum_order_minor = models.BigIntegerField(default=0)
-    order_days_mask = models.BigIntegerField(default=127)
-    lead_time_centidays = models.BigIntegerField(default=0)
-
-    class Meta:
-        managed = False
-        db_table = "supplier"
-
-
-class PurchaseOrder(models.Model):
-    """The order around its lines; while unsent it collects what people approve."""
-
-    number = models.BigAutoField(primary_key=True)
-    order_ref = models.TextField(unique=True)
-    supplier = models.TextField()
-    location = models.TextField()
-    is_automatic = models.BooleanField(default=False)
-    opened_at = models.DateTimeField()
-    opened_by = models.TextField(null=True)
-    sent_at = models.DateTimeField(null=True)
-    sent_by = models.TextField(null=True)
-
-    class Meta:
-        managed = False
-        db_table = "purchase_order"
-
-    @override
-    def __str__(self) -> str:
-        return self.order_ref
 
 
 class Decided(models.Model):
