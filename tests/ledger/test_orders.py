@@ -316,3 +316,15 @@ def test_a_moved_due_day_changes_no_quantity(ledger: psycopg.Connection) -> None
     services.move_due_date(line_id=line_id, due_on=ORDERED.date() + timedelta(days=90))
 
     assert line(ledger, line_id) == before
+
+
+def test_what_a_line_says_now_names_all_that_moved(ledger: psycopg.Connection) -> None:
+    line_id = order(due_on=date(2030, 1, 2))
+    services.confirm_order_line(line_id=line_id, confirmed_units=9)
+    services.cancel_order_units(line_id=line_id, actor="ann")
+
+    with pytest.raises(
+        Conflict,
+        match="ann left it closed, 10 ordered, 9 confirmed, 9 cancelled, due 2030-01-02, 0 open",
+    ):
+        services.move_due_date(line_id=line_id, due_on=ORDERED.date(), shown_version="before")

@@ -278,3 +278,32 @@ def test_a_line_joins_an_order_before_it_is_sent_or_the_next_one(
     assert all(len(statuses) == 1 for _, statuses, _ in found), found
     assert sum(number for _, _, number in found) == 7
     assert found[0][:2] == (ref, ["sent"])
+
+
+def test_another_supplier_or_day_needs_the_units_beside_it(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    with pytest.raises(ServiceError, match="needed beside another supplier or day"):
+        services.approve_reorder(reorder_id=proposal, shown_revision=1, due_on=date(2030, 1, 2))
+
+    services.approve_reorder(
+        reorder_id=proposal, shown_revision=1, units=42, due_on=date(2030, 1, 2)
+    )
+
+    assert lines(ledger)[0][3] == date(2030, 1, 2)
+
+
+def test_an_item_that_is_not_ranged_is_not_ordered(ledger: psycopg.Connection) -> None:
+    need = reorder_proposal(ledger)
+
+    with pytest.raises(ServiceError, match="must be ranged first"):
+        services.approve_reorder(reorder_id=need, shown_revision=1)
+
+
+def test_a_batch_names_field_value_and_rule_of_what_is_refused(ledger: psycopg.Connection) -> None:
+    [need] = needs(ledger, 1)
+
+    [done] = services.approve_reorders(approvals=[Approval(need, 1, 41)])
+
+    assert done["refused"].startswith("units: a multiple of the pack of 6")
+    assert done["refused"].endswith("got 41")

@@ -220,3 +220,28 @@ def test_drafts_that_wait_are_named_on_the_desk(ledger: psycopg.Connection) -> N
     services.approve_reorder(reorder_id=need, shown_revision=1)
 
     assert "1 draft order waits to be sent" in text(client.get("/reorders/"))
+
+
+def test_each_word_on_a_card_does_what_it_says(ledger: psycopg.Connection) -> None:
+    first, second, third = needs(ledger, 3)
+    ledger.execute(
+        "UPDATE app.reorder_proposal SET status = 'snoozed' WHERE reorder_id = %s", [third]
+    )
+    client = person("buyer")
+
+    answers = [
+        decide(client, first, "reject", reason="ends"),
+        decide(client, second, "snooze", days=90),
+        decide(client, third, "resume"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [302, 302, 302]
+    assert ledger.execute(
+        "SELECT reorder_id, action, recorded_by FROM retail.reorder_decision ORDER BY id"
+    ).fetchall() == [
+        (first, "reject", "buyer"),
+        (second, "snooze", "buyer"),
+        (third, "resume", "buyer"),
+    ]
+    assert decide(client, second, "snooze", days=91).status_code == 422
+    assert decide(client, second, "fly").status_code == 422
