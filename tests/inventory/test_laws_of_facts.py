@@ -4,11 +4,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cdc.contracts.state import decode_state, encode_state
-from inventory.dedupe import Admission, Ring
+from inventory.dedupe import Admission, Ring, identity_of
 from inventory.fold import Folded
 from inventory.model.arithmetic import DAY_US, MINUTE_US, WINDOW_US
 from inventory.model.ids import InvKey
@@ -63,7 +63,7 @@ def business(state: KeyState) -> dict[str, Any]:
 
 
 @pytest.mark.domain("9 W1 *")
-@given(row_changes(), st.integers(0, 2**32), st.integers(0, 3000))
+@given(row_changes(), st.integers(0, 2**32), st.integers(0, 2999))
 def test_w1_the_order_of_facts_has_no_effect(changes: list[RowChange], seed: int, gap: int) -> None:
     mixed = [change.row for change in changes]
     Random(seed).shuffle(mixed)  # noqa: S311 -- repeatable test data, no secret
@@ -158,11 +158,14 @@ def test_w4_a_log_cut_anywhere_and_continued_from_earlier_gives_the_same(
     records: list[Record], cut: int, back: int
 ) -> None:
     cut %= len(records) + 1
+    # One change is committed once; the generator sometimes gives two changes one LSN.
+    commits = {(identity_of(record), record.commit_us) for record in records}
+    assume(len(commits) == len({identity for identity, _ in commits}))
     whole, results = folded(records)
 
     first, before = folded(records[:cut])
     second = Partition(1)
-    second.ring = restored(first.ring)
+    second.ring = restored(first.ring, records[:cut])
     second.states = {key: decode_state(encode_state(s)) for key, s in first.states.items()}
     # A worker goes on from its own position, so it skips what it has seen (tests/streams).
     for record in records[max(0, cut - back) : cut]:
@@ -175,12 +178,15 @@ def test_w4_a_log_cut_anywhere_and_continued_from_earlier_gives_the_same(
     assert bytes_of(second) == bytes_of(whole)
 
 
-def restored(ring: Ring) -> Ring:
+def restored(ring: Ring, records: list[Record]) -> Ring:
+    """The ring of a restarted worker, which reads its members from the topic again."""
     again = Ring()
     again.resume(
         newest_commit_us=ring.newest_commit_us, highest_lsn=ring.highest_lsn, streamed=ring.streamed
     )
-    again.restore(ring.identities())
+    for record in records:
+        again.replay(record)
+    assert set(again.identities()) == set(ring.identities())
     return again
 
 
