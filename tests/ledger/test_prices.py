@@ -5,11 +5,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from cdc.contracts.times import us_of
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import price_proposal
 from webui.ledger import services
 from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.prices import epoch_us, next_window_start
+from webui.ledger.services.prices import next_window_start
 from webui.ledger.services.transactions import database_now
 
 # Cost 500, margin 200 permille, tax 20 %: floor 750 (the worked table of the price rules).
@@ -60,7 +61,7 @@ def test_a_price_begins_with_a_window_that_has_not_begun(
     begins = ledger.execute("SELECT effective_from FROM retail.price_change").fetchone()
     assert begins is not None
     assert begins[0] >= next_window_start(before)
-    assert epoch_us(begins[0]) % 600_000_000 == 0
+    assert us_of(begins[0]) % 600_000_000 == 0
 
 
 def test_an_initial_price_may_lie_in_the_past(ledger: psycopg.Connection, item: str) -> None:
@@ -98,7 +99,7 @@ def test_an_approved_price_waits_for_its_own_time(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     later = next_window_start(database_now() + timedelta(hours=5))
-    ledger.execute("UPDATE app.price_proposal SET effective_at_us = %s", [epoch_us(later)])
+    ledger.execute("UPDATE app.price_proposal SET effective_at_us = %s", [us_of(later)])
 
     services.approve_price(proposal_id=proposal, shown_revision=1)
 

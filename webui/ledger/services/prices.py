@@ -5,10 +5,11 @@ risen since somebody looked (docs/domain.md 6.4).
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from cdc.contracts.times import moment_of, us_of
 from inventory.model.arithmetic import WINDOW_US, window_start
 from inventory.policies.price_targets import floor_minor
 from webui.ledger.services import checks
@@ -29,22 +30,11 @@ from webui.ledger.services.transactions import (
 
 MOST_PRICE: Final = 1_000_000_000
 KINDS: Final = ("initial", "manual", "emergency", "rollback")
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def epoch_us(at: datetime) -> int:
-    """Exact microseconds since 1970 of a time with a zone."""
-    return (at - EPOCH) // timedelta(microseconds=1)
-
-
-def from_epoch_us(at_us: int) -> datetime:
-    """The time of exact microseconds since 1970."""
-    return EPOCH + timedelta(microseconds=at_us)
 
 
 def next_window_start(now: datetime) -> datetime:
     """Start of the first ten-minute window that begins after `now`."""
-    return from_epoch_us(window_start(epoch_us(now)) + WINDOW_US)
+    return moment_of(window_start(us_of(now)) + WINDOW_US)
 
 
 def item_floor_minor(item: Row) -> int:

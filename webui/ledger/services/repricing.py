@@ -3,11 +3,11 @@
 from datetime import datetime
 from uuid import UUID
 
+from cdc.contracts.times import moment_of
 from webui.ledger.services import checks
 from webui.ledger.services.items import locked_item
 from webui.ledger.services.prices import (
     Price,
-    from_epoch_us,
     next_window_start,
     refuse_while_killed,
     write_price,
@@ -51,7 +51,7 @@ def approve_price(
         refuse_if_moved(row, word, allowed=("open",))
         refuse_while_killed()
         item = locked_item(location=row["location"], sku=row["sku"])
-        begins = max(from_epoch_us(int(row["effective_at_us"])), next_window_start(database_now()))
+        begins = max(moment_of(int(row["effective_at_us"])), next_window_start(database_now()))
         price = Price(int(row["new_minor"]), int(row["step"]), "rule", begins, proposal_id)
         write_word(row, word)
         write_price(item, price, actor=actor)
