@@ -215,6 +215,17 @@ def test_a_supplier_of_old_keeps_an_empty_card(shop: psycopg.Connection) -> None
     assert (card.receipts, card.mean_centidays, card.fill_permille) == (0, None, None)
 
 
+def test_history_that_is_still_being_written_waits(shop: psycopg.Connection) -> None:
+    five(shop)
+    write(shop, "item_location", supplier="ACME", clock_mode="replayed", recorded_at=NOON)
+    assert write_back(at=LATER) == 0
+    assert cards(most=9) == []
+
+    shop.execute("UPDATE retail.item_location SET clock_mode = 'live'")
+
+    assert write_back(at=LATER) == 1
+
+
 def test_bars_hold_every_receipt() -> None:
     bars = distribution([0, 99, 100, 250, 9_999])
     assert [bar.receipts for bar in bars[:3]] == [2, 1, 1]
