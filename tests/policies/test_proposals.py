@@ -248,18 +248,20 @@ def test_an_open_proposal_without_an_output_is_a_defect():
 
 @st.composite
 def price_policies(draw):
+    """Policies whose bounds lie close to each other, so that each of them binds now and then."""
+    regular = draw(st.integers(500, 3000))
     return priced(
-        regular_minor=draw(st.integers(500, 3000)),
-        cost_minor=draw(st.integers(0, 900)),
-        margin_permille=draw(st.integers(0, 300)),
-        tax_bp=draw(st.integers(0, 2500)),
-        ladder_permille=tuple(draw(st.lists(st.integers(50, 900), min_size=2, max_size=4))),
-        raise_permille=tuple(draw(st.lists(st.integers(20, 300), min_size=1, max_size=3))),
+        regular_minor=regular,
+        cost_minor=regular * draw(st.sampled_from([100, 500, 700, 800])) // 1000,
+        margin_permille=draw(st.integers(0, 150)),
+        tax_bp=draw(st.integers(0, 1000)),
+        ladder_permille=tuple(draw(st.lists(st.integers(100, 600), min_size=2, max_size=4))),
+        raise_permille=tuple(draw(st.lists(st.integers(50, 300), min_size=1, max_size=3))),
         endings=tuple(draw(st.lists(st.integers(0, 99), max_size=3))),
-        max_step_permille=draw(st.integers(0, 1000)),
-        max_off_permille=draw(st.integers(0, 1000)),
-        cap_permille=draw(st.integers(0, 300)),
-        scarce_enabled=draw(st.booleans()),
+        max_step_permille=draw(st.sampled_from([50, 200, 1000])),
+        max_off_permille=draw(st.sampled_from([200, 500, 1000])),
+        cap_permille=draw(st.sampled_from([0, 40, 100])),
+        scarce_enabled=draw(st.sampled_from([True, True, False])),
     )
 
 

@@ -79,7 +79,7 @@ def test_w9_every_quantity_is_whole_packs_between_least_and_limit(ranged, base):
 
 
 @pytest.mark.domain("9 W11 *")
-@given(quantity_policies(), st.integers(-100, 200), st.integers(1, 100))
+@given(quantity_policies(), st.integers(-100, 200), st.integers(1, 100) | st.integers(1, 6))
 def test_w11_a_lower_position_never_orders_less(ranged, base, less):
     level = levels(ranged, None, None)
 
