@@ -97,5 +97,5 @@ DROP TABLE app.task;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ledger", "0011_prices")]
+    dependencies = [("ledger", "0010_counts_and_transfers")]
     operations = [migrations.RunSQL([FORWARD], [REVERSE])]
