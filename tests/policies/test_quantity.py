@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.policies.quantity import least_units, limit_units, order_quantity
+from inventory.policies.quantity import (
+    least_units,
+    limit_units,
+    order_quantity,
+    packed_units,
+)
 from inventory.policies.replenishment import levels
 from tests.policies.builders import policy
 from tests.strategies import quantity_policies
@@ -89,3 +94,10 @@ def test_w11_a_lower_position_never_orders_less(ranged, base, less):
         return order_quantity(ranged, level, at_base, None).units or 0
 
     assert units(base - less) >= units(base)
+
+
+@pytest.mark.domain("9 W11 *")
+@given(quantity_policies())
+def test_w11_no_rounding_takes_a_greater_need_below_a_smaller_one(ranged):
+    packed = [packed_units(ranged, need) for need in range(1, 200)]
+    assert packed == sorted(packed)
