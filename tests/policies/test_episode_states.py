@@ -2,7 +2,7 @@
 
 import pytest
 
-from inventory.model.arithmetic import DAY_US, weekday_of
+from inventory.model.arithmetic import DAY_US
 from inventory.policies.replenishment import (
     ReplenishmentTrigger,
     base_position_units,
@@ -12,7 +12,6 @@ from tests.policies.builders import KEY, NOW_US, at, policy, stock, word
 from tests.policies.test_episode_table import FIRST, RANGED, Key
 
 WEEK_US = 7 * DAY_US
-TODAY = 1 << weekday_of(NOW_US)
 OFF = policy(replenish_family="off")
 SMALL = policy(reorder_point_units=20, order_up_to_units=60, pack_units=6, max_order_units=5)
 
@@ -367,69 +366,6 @@ def test_an_open_need_whose_order_became_impossible_is_cancelled():
     key.record(3, 20, ranged=SMALL)
     assert (key.outputs[-1].status, key.outputs[-1].reason) == ("cancelled", "limit_below_minimum")
     assert key.episode.reason == "limit_below_minimum"
-
-
-def periodic(family="RsS", mask=TODAY, **columns):
-    return policy(
-        replenish_family=family,
-        reorder_point_units=20,
-        order_up_to_units=60,
-        order_days_mask=mask,
-        **columns,
-    )
-
-
-@pytest.mark.domain("5.1 family RS", "5.1 family RsS", "5.3 cell idle × B ≤ s")
-@pytest.mark.parametrize("family", ["RS", "RsS"])
-@pytest.mark.parametrize(
-    ("mask", "reviewed", "opens"),
-    [(TODAY, True, True), (TODAY, False, False), (127 - TODAY, True, False), (127, True, True)],
-)
-def test_a_periodic_family_opens_only_at_a_review_on_an_order_day(family, mask, reviewed, opens):
-    key = Key(periodic(family, mask))
-    key.record(2, 20, reviewed=reviewed)
-    assert (key.episode.state == "open") is opens
-    if not opens:
-        assert key.episode.reason == "not_order_day"
-
-
-def test_a_periodic_family_amends_upwards_only_at_a_review():
-    key = Key(periodic())
-    key.record(2, 20, reviewed=True)
-    assert key.record(3, 10) == (("open", 40), None)
-    assert key.record(4, 10, reviewed=True)[0] == ("open", 50)
-
-
-def test_a_periodic_family_amends_downwards_and_cancels_at_once():
-    key = Key(periodic())
-    key.record(2, 0, reviewed=True)
-    assert key.record(3, 20)[0] == ("open", 40)
-    key.record(4, 23)
-    assert key.outputs[-1].status == "cancelled"
-
-
-@pytest.mark.domain("11.7 Order day")
-@pytest.mark.parametrize("state", HOLDS)
-def test_a_periodic_hold_that_is_over_waits_for_the_order_day(state):
-    key = Key(periodic())
-    key.record(2, 20, reviewed=True)
-    if state == "held-short":
-        key.record(3, 20, answered_ids=(FIRST,))
-    else:
-        action = "snooze" if state == "held-snoozed" else "reject"
-        key.record(3, 20, decision=word(action, FIRST))
-    assert key.record(4, 20, columns_changed=True) == ((state, None), None)
-    assert key.episode.until_us == NOW_US
-    assert key.record(5, 20, reviewed=True)[0] == ("open", 40)
-
-
-@pytest.mark.domain("11.7 Order day")
-def test_a_periodic_snooze_that_is_over_is_cancelled_without_waiting():
-    key = Key(periodic())
-    key.record(2, 20, reviewed=True)
-    key.record(3, 20, decision=word("snooze", FIRST))
-    key.record(4, 20, ranged=periodic(max_order_units=0), columns_changed=True)
-    assert key.outputs[-1].status == "cancelled"
 
 
 def test_an_open_episode_without_an_id_is_a_defect():
