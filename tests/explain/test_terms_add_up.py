@@ -7,7 +7,7 @@ import pytest
 
 from inventory.explanation.key import Provenance, explain
 from inventory.explanation.lines import ADD, SUM, Line, Section, gaps
-from inventory.model.arithmetic import half_even
+from inventory.model.arithmetic import MAX_STORED, half_even
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.record import Record
 from inventory.model.state import KeyState
@@ -74,13 +74,18 @@ def check_days(state: KeyState) -> None:
     for observed, change in days_of(section):
         seen = observed.amount
         if isinstance(seen, int):
-            expected = seen if rate is None else half_even((seen - rate) * alpha, 1000)
+            wanted = seen if rate is None else rate + half_even((seen - rate) * alpha, 1000)
+            expected = saturated(wanted) - (rate or 0)
         else:
             initial = None if state.policy is None else state.policy.initial_rate_micro
-            expected = (initial or 0) if change.detail == "the initial rate" else 0
+            expected = saturated(initial or 0) if change.detail == "the initial rate" else 0
         assert change.amount == expected
         if isinstance(seen, int) or change.detail:
             rate = (rate or 0) + expected
+
+
+def saturated(micro: int) -> int:
+    return max(-MAX_STORED, min(MAX_STORED, micro))
 
 
 def days_of(section: Section) -> Iterator[tuple[Line, Line]]:
