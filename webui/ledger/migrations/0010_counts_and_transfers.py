@@ -153,4 +153,6 @@ ALTER TABLE retail.stock_count
 
 class Migration(migrations.Migration):
     dependencies = [("ledger", "0009_purchase_orders")]
-    operations = [migrations.RunSQL([COLUMNS + PRINTABLE + TABLES + FUNCTIONS], [REVERSE + NOT_PRINTABLE])]
+    operations = [
+        migrations.RunSQL([COLUMNS + PRINTABLE + TABLES + FUNCTIONS], [REVERSE + NOT_PRINTABLE])
+    ]
