@@ -51,6 +51,11 @@ class Visitor:
         self.page.on("request", self._request)
         self.page.on("requestfailed", self._failed)
 
+    def log_out_silently(self) -> None:
+        """Lose the session, from no page: the stream of an open one would be refused next."""
+        self.page.goto("about:blank")
+        self.context.clear_cookies()
+
     def complaints(self) -> list[str]:
         """Everything that the test did not announce."""
         return [p for p in self.problems if not any(word in p for word in self.expected)]
