@@ -102,9 +102,10 @@ class World:
             missing += units - sold
             if sold:
                 at = _at(day, minute)
-                row = {"source": "till", "source_ref": str(self.offset), "condition": "resaleable"}
+                row: dict[str, object] = {"source": "till", "source_ref": str(self.offset)}
                 amount = sold * self.item.price_minor
-                row |= {"quantity_units": sold, "amount_minor": amount, "occurred_at": at}
+                row |= {"quantity_units": sold, "amount_minor": amount, "condition": "resaleable"}
+                row["occurred_at"] = at
                 self._write("sale_line", None, row | {"id": self.offset}, at)
                 self._order(day, at)
                 self.year.sold_units += sold
