@@ -1,5 +1,6 @@
 """A rule writes a price only where every condition holds; each condition has two sides."""
 
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -11,6 +12,7 @@ from tests.ledger.test_prices import POLICY
 from webui.automation import prices as automation
 from webui.automation.prices import Candidate, objections_to, why_not, write_due
 from webui.ledger import services
+from webui.ledger.services.prices import next_window_start
 from webui.ledger.services.transactions import database_now
 
 NOW_US = 1_800_000_000_000_000
@@ -121,14 +123,24 @@ def test_a_person_who_was_faster_is_not_overruled(ledger: psycopg.Connection, du
     assert written(ledger) == []
 
 
-def test_a_rule_made_price_of_that_day_holds_the_next_one_back(
+def test_a_rule_made_price_of_the_day_of_writing_holds_the_next_one_back(
     ledger: psycopg.Connection, due: str
 ) -> None:
-    at = ledger.execute(
-        "SELECT to_timestamp(effective_at_us / 1000000) FROM app.price_proposal"
-    ).fetchone()
-    assert at is not None
-    write(ledger, "price_change", effective_from=at[0], kind="rule", proposal_id="P:L|S:1-1")
+    # The proposal's own time is long past: the price would begin with the next window.
+    write(
+        ledger,
+        "price_change",
+        effective_from=next_window_start(database_now()),
+        kind="rule",
+        proposal_id="P:L|S:1-1",
+    )
 
     assert write_due() == 0
-    assert database_now() > at[0]
+    assert objections_to([due])[due] == "the rules have set a price for that day already"
+
+
+def test_a_rule_made_price_of_another_day_does_not(ledger: psycopg.Connection, due: str) -> None:
+    yesterday = next_window_start(database_now()) - timedelta(days=1)
+    write(ledger, "price_change", effective_from=yesterday, kind="rule", proposal_id="P:L|S:1-1")
+
+    assert write_due() == 1

@@ -12,7 +12,7 @@ from tests.ledger.rows import write
 from tests.ledger.test_prices import POLICY, prices
 from webui.ledger import services
 from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.prices import next_window_start
+from webui.ledger.services.prices import NO_PRICE, next_window_start
 from webui.ledger.services.transactions import database_now
 from webui.prices.timeline import price_in_force, price_rows
 
@@ -88,6 +88,13 @@ def test_a_price_set_on_a_page_that_is_out_of_date_is_refused(
         services.set_price(location="L", sku="S", price_minor=940, shown_price_id=shown)
     with pytest.raises(Conflict, match="another price since: 950"):
         services.roll_back_price(location="L", sku="S", shown_price_id=shown)
+
+
+def test_a_page_that_showed_no_price_yet_overwrites_none(ledger: psycopg.Connection) -> None:
+    services.set_price(location="L", sku="S", price_minor=999, shown_price_id=NO_PRICE)
+
+    with pytest.raises(Conflict, match="another price since: 999"):
+        services.set_price(location="L", sku="S", price_minor=800, shown_price_id=NO_PRICE)
 
 
 def test_of_two_people_who_roll_back_the_same_change_one_does(

@@ -13,6 +13,8 @@ from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.policies.price_targets import floor_minor
 from webui.ledger.services import LedgerError, approve_price
+from webui.ledger.services.prices import next_window_start
+from webui.ledger.services.transactions import database_now
 from webui.readmodel.rows import select
 from webui.readmodel.selectors import as_of_by_partition
 
@@ -29,7 +31,8 @@ SELECT p.proposal_id, p.inv_key, p.revision, p.signal, p.old_minor, p.new_minor,
            SELECT FROM retail.price_change AS written
            WHERE written.inv_key = p.inv_key AND written.kind = 'rule'
              AND (written.effective_from AT TIME ZONE 'UTC')::date
-                 = (to_timestamp(p.effective_at_us / 1000000) AT TIME ZONE 'UTC')::date
+                 = (greatest(to_timestamp(p.effective_at_us / 1000000), %(next_window)s)
+                    AT TIME ZONE 'UTC')::date
        ) AS has_rule_price_that_day
 FROM app.price_proposal AS p
 JOIN retail.item_location AS i ON i.inv_key = p.inv_key
@@ -88,7 +91,7 @@ def write_due(*, limit: int = 200) -> int:
     now_us = time.time_ns() // 1000
     known = as_of_by_partition(ON_HAND_CHANGELOG)
     written = 0
-    for candidate in select(_CANDIDATES, {}, Candidate):
+    for candidate in select(_CANDIDATES, _moment(), Candidate):
         as_of_us = known.get(partition_of(candidate.inv_key.encode()))
         if why_not(candidate, now_us=now_us, as_of_us=as_of_us) is None:
             written += _write(candidate)
@@ -103,11 +106,16 @@ def objections_to(proposals: list[str]) -> dict[str, str]:
     known = as_of_by_partition(ON_HAND_CHANGELOG)
     sql = _OPEN + " AND p.proposal_id = ANY(%(proposals)s)"
     found = {}
-    for candidate in select(sql, {"proposals": proposals}, Candidate):
+    for candidate in select(sql, _moment() | {"proposals": proposals}, Candidate):
         as_of_us = known.get(partition_of(candidate.inv_key.encode()))
         why = why_not(candidate, now_us=now_us, as_of_us=as_of_us)
         found[candidate.proposal_id] = why or "it is written by rule in a moment"
     return found
+
+
+def _moment() -> dict[str, object]:
+    """When a price that is written now begins at the earliest."""
+    return {"next_window": next_window_start(database_now())}
 
 
 def _write(candidate: Candidate) -> int:

@@ -63,8 +63,7 @@ def _say(command: Command, location: str, sku: str) -> str:
     common: dict[str, Any] = {
         "location": location,
         "sku": sku,
-        # A page that showed no price yet says 0.
-        "shown_price_id": command.shown_revision or None,
+        "shown_price_id": command.shown_revision,
         "reason": command.form.get("reason") or None,
         "actor": command.actor,
         "command_id": command.command_id,

@@ -29,6 +29,7 @@ from webui.ledger.services.transactions import (
 )
 
 MOST_PRICE: Final = 1_000_000_000
+NO_PRICE: Final = 0  # what a page says that showed no price yet
 KINDS: Final = ("initial", "manual", "emergency", "rollback")
 
 
@@ -59,7 +60,7 @@ def set_price(  # noqa: PLR0913 -- one keyword per column
 
     Only an `initial` price may lie in the past, and only as the first of its timeline: windows
     that have begun keep their price. An `emergency` price needs a reason and begins with the next
-    window. With `shown_price_id` the newest row must still be that one.
+    window. With `shown_price_id` the newest row must still be that one, `NO_PRICE` for none.
     """
     checks.whole("price_minor", price_minor, 1, MOST_PRICE)
     checks.one_of("kind", kind, KINDS)
@@ -103,7 +104,8 @@ def newest_price(inv_key: str) -> Row | None:
 
 
 def _refuse_if_repriced(inv_key: str, newest: Row | None, shown_price_id: int | None) -> None:
-    if shown_price_id is None or (newest is not None and newest["id"] == shown_price_id):
+    found = NO_PRICE if newest is None else newest["id"]
+    if shown_price_id in (None, found):
         return
     if newest is None:
         refuse("shown_price_id", shown_price_id, "the newest price of this item")
