@@ -19,7 +19,7 @@ EMPTIED = (
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
     "app.purchase_order",
     *("app.count_entry", "app.count_sheet", "app.adjustment_request"),
-    *("read_model.stock", "read_model.service_heartbeat"),
+    *("read_model.stock", "read_model.service_heartbeat", "read_model.sink_position"),
 )
 
 
