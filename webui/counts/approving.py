@@ -51,7 +51,8 @@ def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -
         # Beside the row that it is about, or above the list when that row is gone.
         "refused_subject": subject if subject in known else "",
         "refusal": refusal,
-        "command_id": uuid4(),
+        # The function, not an id: each form of the page draws an id of its own.
+        "command_id": uuid4,
         "query": urlencode({"location": location}) if location else "",
     }
     return render_page(request, "counts/waiting.html", context, status=status)
@@ -139,7 +140,8 @@ def _show_history(request: HttpRequest, refusal: str, status: int) -> HttpRespon
         "adjustments": selectors.adjusted(location=location, sku=sku),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
-        "command_id": uuid4(),
+        # The function, not an id: each form of the page draws an id of its own.
+        "command_id": uuid4,
         "query": urlencode({"location": location, "sku": sku}),
     }
     return render_page(request, "counts/history.html", context, status=status)

@@ -60,7 +60,8 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "refusal": refusal,
         "is_asked": not subject and any(form.get(name) for name in _ASKED),
         "refused_transfer": subject if subject in {row.id_text for row in found} else "",
-        "command_id": uuid4(),
+        # The function, not an id: each form of the page draws an id of its own.
+        "command_id": uuid4,
         "query": urlencode({"view": view, "location": location}),
     }
     return render_page(request, "transfers/desk.html", context, status=status)

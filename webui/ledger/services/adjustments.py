@@ -90,7 +90,7 @@ def request_adjustment(*, wanted: Wanted, actor: str, command_id: UUID | None = 
         return {"adjustment": None, "request": request_id, "value": value_minor}
 
     with ledger_transaction():
-        done = once(command_id, "request_adjustment", actor, work)
+        done = once(command_id, f"request_adjustment {inv_key}", actor, work)
     return Asked(done["adjustment"], done["request"], done["value"])
 
 
@@ -109,7 +109,7 @@ def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None =
         return {"id": booked}
 
     with ledger_transaction():
-        return int(once(command_id, "approve_adjustment", actor, work)["id"])
+        return int(once(command_id, f"approve_adjustment {request_id}", actor, work)["id"])
 
 
 def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:

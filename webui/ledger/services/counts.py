@@ -75,7 +75,7 @@ def approve_waiting_count(
         return {"expected": expected, "variance": int(count["units"]) - expected}
 
     with ledger_transaction():
-        done = once(command_id, "approve_waiting_count", actor, work)
+        done = once(command_id, f"approve_waiting_count {count_id}", actor, work)
     return Approved(count_id, int(done["expected"]), int(done["variance"]))
 
 

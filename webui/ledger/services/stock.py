@@ -70,7 +70,7 @@ def approve_count(  # noqa: PLR0913 -- one keyword per column
         return {"id": count_id}
 
     with ledger_transaction():
-        return int(once(command_id, "approve_count", actor, work)["id"])
+        return int(once(command_id, f"approve_count {inv_key}", actor, work)["id"])
 
 
 def void_count(
@@ -100,7 +100,7 @@ def void_count(
         return {}
 
     with ledger_transaction():
-        once(command_id, "void_count", actor, work)
+        once(command_id, f"void_count {count_id}", actor, work)
 
 
 def adjust(  # noqa: PLR0913 -- one keyword per column
@@ -131,7 +131,7 @@ def adjust(  # noqa: PLR0913 -- one keyword per column
         }
 
     with ledger_transaction():
-        return int(once(command_id, "adjust", actor, work)["id"])
+        return int(once(command_id, f"adjust {location}|{sku}", actor, work)["id"])
 
 
 def book_adjustment(

@@ -77,7 +77,7 @@ def plan_transfer(
         return _as_row(transfer)
 
     with ledger_transaction():
-        return Transfer(**once(command_id, "plan_transfer", actor, work))
+        return Transfer(**once(command_id, f"plan_transfer {keys[0]} {keys[1]}", actor, work))
 
 
 def ship_transfer(  # noqa: PLR0913 -- one keyword per column
@@ -110,7 +110,7 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
         return _as_row(transfer)
 
     with ledger_transaction():
-        return Transfer(**once(command_id, "ship_transfer", actor, work))
+        return Transfer(**once(command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work))
 
 
 def ship_planned_transfer(
@@ -141,7 +141,7 @@ def ship_planned_transfer(
         return {}
 
     with ledger_transaction():
-        once(command_id, "ship_planned_transfer", actor, work)
+        once(command_id, f"ship_planned_transfer {shipment_line_id}", actor, work)
 
 
 def cancel_transfer(*, shipment_line_id: int, actor: str | None = None) -> None:
@@ -185,7 +185,7 @@ def receive_transfer(
         return {"lost": _receive(arriving, delivered, actor)}
 
     with ledger_transaction():
-        return int(once(command_id, "receive_transfer", actor, work)["lost"])
+        return int(once(command_id, f"receive_transfer {shipment_line_id}", actor, work)["lost"])
 
 
 def correct_transfer_receipt(
@@ -215,7 +215,7 @@ def correct_transfer_receipt(
         return {"lost": _receive(arriving, kept, actor)}
 
     with ledger_transaction():
-        return int(once(command_id, "correct_transfer", actor, work)["lost"])
+        return int(once(command_id, f"correct_transfer {shipment_line_id}", actor, work)["lost"])
 
 
 def _receive(arriving: Row, delivered: Delivered, actor: str | None) -> int:
