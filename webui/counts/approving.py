@@ -1,6 +1,5 @@
 """The manager's side: what waits for a second person, and what was counted."""
 
-from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -17,13 +16,12 @@ from webui.ledger.services import (
     approve_waiting_count,
     ask_for_recount,
     refuse_adjustment,
+    refuse_waiting_count,
     void_count,
 )
 from webui.page import render_page
 from webui.readmodel.figures import signed_units_text
 from webui.readmodel.selectors import locations
-
-_HIDDEN: Final = "the hidden fields of this page: reload it"
 
 
 @require_GET
@@ -76,31 +74,27 @@ def decide(request: HttpRequest) -> HttpResponse:
 
 
 def _say(form: Form, actor: str) -> str:
-    kind, _, number = form.get("subject", "").partition("-")
-    if not number.isascii() or not number.isdigit():
-        field = "subject"
-        raise ServiceError(field, form.get("subject"), _HIDDEN)
+    kind, _, digits = form.get("subject", "").partition("-")
+    number = identity({"subject": digits}, "subject")
     match kind, form.get("action"):
         case "count", "approve":
-            return _approve_count(int(number), form, actor)
+            return _approve_count(number, form, actor)
         case "count", "recount":
-            ask_for_recount(count_id=int(number), actor=actor)
+            ask_for_recount(count_id=number, actor=actor)
             return "A second count is asked for."
         case "count", "refuse":
-            void_count(
-                count_id=int(number),
+            refuse_waiting_count(
+                count_id=number,
                 actor=actor,
                 reason=form.get("reason", ""),
                 command_id=command_of(form),
             )
             return "Refused: the count changes nothing."
         case "request", "approve":
-            booked = approve_adjustment(
-                request_id=int(number), actor=actor, command_id=command_of(form)
-            )
+            booked = approve_adjustment(request_id=number, actor=actor, command_id=command_of(form))
             return f"Booked as adjustment {booked}."
         case "request", "refuse":
-            refuse_adjustment(request_id=int(number), reason=form.get("reason", ""), actor=actor)
+            refuse_adjustment(request_id=number, reason=form.get("reason", ""), actor=actor)
             return "Refused: nothing was booked."
         case _, action:
             field, rule = "action", "approve, refuse or recount"
@@ -109,13 +103,11 @@ def _say(form: Form, actor: str) -> str:
 
 def _approve_count(count_id: int, form: Form, actor: str) -> str:
     shown = form.get("shown_expected", "")
-    if not shown.lstrip("-").isdigit():
-        field = "shown_expected"
-        raise ServiceError(field, shown, _HIDDEN)
+    size = identity({"shown_expected": shown.removeprefix("-")}, "shown_expected")
     done = approve_waiting_count(
         count_id=count_id,
         actor=actor,
-        shown_expected_units=int(shown),
+        shown_expected_units=-size if shown.startswith("-") else size,
         command_id=command_of(form),
     )
     return f"Approved, variance {signed_units_text(done.variance_units)}. Stock follows."

@@ -25,7 +25,12 @@ from webui.ledger.services.count_sheets import (
     submit_sheet,
     undo_entry,
 )
-from webui.ledger.services.counts import Approved, approve_waiting_count, ask_for_recount
+from webui.ledger.services.counts import (
+    Approved,
+    approve_waiting_count,
+    ask_for_recount,
+    refuse_waiting_count,
+)
 from webui.ledger.services.errors import Conflict, LedgerError, ServiceError
 from webui.ledger.services.history import (
     PastAdjustment,
@@ -172,6 +177,7 @@ __all__ = [
     "record_sales",
     "refuse_adjustment",
     "refuse_delivery",
+    "refuse_waiting_count",
     "reject_price",
     "reject_reorder",
     "request_adjustment",

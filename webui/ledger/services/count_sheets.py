@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from inventory.inbox import is_variance_due
 from webui.ledger.services import checks
 from webui.ledger.services.counts import OLDEST
 from webui.ledger.services.errors import Conflict, ServiceError, refuse
@@ -191,7 +192,7 @@ def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
     checks.whole("units", item["units"])
     if item["counted_at"] < now - OLDEST:
         refuse("counted_at", item["counted_at"], "a count older than 48 h is made again")
-    first = _waiting_of(inv_key, actor)
+    first = _waiting_of(inv_key, now, actor)
     count_id = insert(
         "stock_count",
         {
@@ -218,17 +219,35 @@ def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
     return count_id
 
 
-def _waiting_of(inv_key: str, actor: str) -> int | None:
-    """Void the drafts of a key that the new count takes the place of; the newest of them."""
+def _waiting_of(inv_key: str, now: datetime, actor: str) -> int | None:
+    """Void the drafts of a key; the newest of them to which the new count is the second one.
+
+    A draft that could stand by itself, or that nobody may approve any more, makes no count a second
+    one: otherwise any old draft would let one wrong number pass the tolerance.
+    """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
     # Not read first and voided then: an approval may be committing in between.
     voided = fetch_all(
         "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"
-        " WHERE inv_key = %s AND status = 'draft' RETURNING id",
+        " WHERE inv_key = %s AND status = 'draft' RETURNING id, units, occurred_at, recount_asked",
         actor,
         inv_key,
     )
-    return max((int(row["id"]) for row in voided), default=None)
+    firsts = [int(row["id"]) for row in voided if _wants_second(inv_key, row, now)]
+    return max(firsts, default=None)
+
+
+def _wants_second(inv_key: str, draft: Row, now: datetime) -> bool:
+    """Whether a second blind count was due before this draft could be approved."""
+    if draft["occurred_at"] < now - OLDEST:
+        return False
+    expected = fetch_value(
+        "SELECT e.expected_units FROM app.expected_at(%s, date_trunc('second', %s), %s) e",
+        inv_key,
+        draft["occurred_at"],
+        draft["id"],
+    )
+    return bool(draft["recount_asked"]) or is_variance_due(int(draft["units"]), int(expected))
 
 
 def _kind(inv_key: str, first: int | None) -> str:

@@ -79,6 +79,26 @@ def approve_waiting_count(
     return Approved(count_id, int(done["expected"]), int(done["variance"]))
 
 
+def refuse_waiting_count(
+    *, count_id: int, actor: str, reason: str = "", command_id: UUID | None = None
+) -> None:
+    """Void a draft; one that somebody has approved meanwhile stays, and the loser is told."""
+
+    def work() -> Row:
+        count = _locked_draft(count_id)
+        execute(
+            "UPDATE retail.stock_count SET status = 'void', recorded_by = %s WHERE id = %s",
+            actor,
+            count_id,
+        )
+        detail = {"count": count_id, "was": "draft", "reason": reason}
+        log_action(actor=actor, action="void_count", subject=count["inv_key"], detail=detail)
+        return {}
+
+    with ledger_transaction():
+        once(command_id, f"refuse_count {count_id}", actor, work)
+
+
 def ask_for_recount(*, count_id: int, actor: str) -> None:
     """Let nobody approve this draft before somebody has counted again."""
     with ledger_transaction():

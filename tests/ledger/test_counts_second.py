@@ -1,0 +1,69 @@
+"""Which counts need a second one, and refusing a draft that somebody else approves."""
+
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.rows import write
+from tests.ledger.test_counts import count_row, draft, now, shelf
+from webui.ledger import services
+from webui.ledger.services import Approved, Conflict
+
+__all__ = ["shelf"]
+
+
+def test_refusing_a_count_that_was_approved_meanwhile_voids_nothing(
+    shelf: psycopg.Connection,
+) -> None:
+    count_id = draft(20)
+    services.approve_waiting_count(count_id=count_id, actor="max")
+
+    with pytest.raises(Conflict, match="was approved by max already"):
+        services.refuse_waiting_count(count_id=count_id, actor="moe")
+
+    assert count_row(shelf, count_id) == (20, "cycle", "approved", "ann", "max", 20, None)
+
+
+def test_approving_and_refusing_at_once_end_in_what_was_first(shelf: psycopg.Connection) -> None:
+    count_id = draft(20)
+
+    approved, refused = at_the_same_time(
+        lambda: services.approve_waiting_count(count_id=count_id, actor="max"),
+        lambda: services.refuse_waiting_count(count_id=count_id, actor="moe", reason="wet"),
+    )
+
+    row = count_row(shelf, count_id)
+    assert row is not None
+    if isinstance(approved, Approved):
+        assert (row[2], type(refused)) == ("approved", Conflict)
+    else:
+        assert (row[2], refused) == ("void", None)
+
+
+def test_a_draft_that_nobody_may_approve_any_more_is_no_first_count(
+    shelf: psycopg.Connection,
+) -> None:
+    write(
+        shelf,
+        "stock_count",
+        units=9,
+        status="draft",
+        counted_by="ann",
+        occurred_at=now(shelf) - timedelta(days=21),
+    )
+
+    count_id = draft(1000)
+
+    with pytest.raises(Conflict, match="second blind count"):
+        services.approve_waiting_count(count_id=count_id, actor="max")
+
+
+def test_a_draft_within_the_tolerance_lets_no_typo_pass(shelf: psycopg.Connection) -> None:
+    draft(19)
+
+    count_id = draft(1000, actor="bob")
+
+    with pytest.raises(Conflict, match="second blind count"):
+        services.approve_waiting_count(count_id=count_id, actor="max")
