@@ -268,3 +268,27 @@ def test_a_dismissed_record_needs_a_reason_and_is_settled_once(inbox: psycopg.Co
         mark_replayed(record_id=record, reason="again", actor="ops")
     look("rejected_record")
     assert open_tasks(inbox) == []
+
+
+@pytest.mark.parametrize(("role", "sees_numbers"), [("associate", False), ("manager", True)])
+def test_a_second_count_stays_blind_at_the_tasks_desk(
+    inbox: psycopg.Connection, *, role: str, sees_numbers: bool
+) -> None:
+    numbers = NUMBERS["count_variance"] | {"status": "draft", "counted_units": 6777}
+    put(
+        inbox,
+        "app.task",
+        kind="count_variance",
+        subject="L|S",
+        location="L",
+        sku="S",
+        role="manager",
+        detail=Jsonb(numbers),
+        noticed_at=NOON,
+        opened_at=NOON,
+    )
+
+    page = person(role).get("/tasks/?for=all").content.decode()
+
+    assert "waits for a second blind count" in page
+    assert ("6,777" in page) is sees_numbers

@@ -32,6 +32,13 @@ class Kind:
     # Without this ability the page is closed, and the task leads to its item instead.
     needs: str = SEE
 
+    def said(self, task: Task, may: Collection[str]) -> str:
+        """What the task says to a person who may do `may`."""
+        # Who may be asked for the second count must not read the first: it would not be blind.
+        if task.detail.get("status") == "draft" and self.needs not in may:
+            return "A difference waits for a second blind count."
+        return self.says(task.detail)
+
     def next_step(self, task: Task, may: Collection[str]) -> tuple[str, str]:
         """What a person who may do `may` does next, and where."""
         if self.needs in may:

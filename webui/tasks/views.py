@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
+from webui.commands import identity
 from webui.desk import Command, Refusal, answer
 from webui.ledger.services.tasks import VARIANCE, acknowledge_variance
 from webui.page import render_page
@@ -136,7 +137,7 @@ def _card(
     is_variance = task.kind == VARIANCE and task.detail["status"] == "approved"
     return {
         "task": task,
-        "says": kind.says(task.detail),
+        "says": kind.said(task, may),
         "step": step,
         "url": url,
         "can_acknowledge": is_variance and task.detail["counted_by"] != person,
@@ -207,7 +208,7 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
 
 def _say(command: Command) -> str:
     done = acknowledge_variance(
-        task_id=int(command.proposal) if command.proposal.isdigit() else 0,
+        task_id=identity(command.form, "proposal"),
         shown_variance_units=command.shown_revision,
         actor=command.actor,
         command_id=command.command_id,
