@@ -32,6 +32,8 @@ from webui.readmodel.selectors import locations
 
 MOST_BYTES: Final = 200_000
 MOST_AGE_MS: Final = 72 * 3_600_000
+# An id that is no text, a number without end, lists inside lists inside lists.
+_ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
 
 
 @require_GET
@@ -186,7 +188,7 @@ def _batch(body: bytes) -> list[Entry]:
             )
             for row in json.loads(body)["entries"]
         ]
-    except (ValueError, TypeError, KeyError) as failure:
+    except (ValueError, TypeError, KeyError, *_ODD_JSON) as failure:
         raise ServiceError(field, str(failure), rule) from failure
 
 

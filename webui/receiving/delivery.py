@@ -10,6 +10,7 @@ from webui.orders.selectors import Line
 from webui.receiving.selectors import Announced
 
 REASONS: Final = ("short", "over", "damaged", "refused", "wrong item")
+_MOST_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,14 @@ def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
             continue
         name = field.removeprefix("shown-")
         line_id, _, shipment_id = name.partition("-")
-        if line_id.isdecimal() and shipment_id.isdecimal() and int(line_id) in known:
+        if _is_id(line_id) and _is_id(shipment_id) and int(line_id) in known:
             expected = form.whole(f"expected-{name}", 0)
             found.append(Row(known[int(line_id)], expected, int(shipment_id) or None))
     return found
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from webui.accounts.roles import ORDER_ODD_UNITS, abilities
+from webui.commands import identity
 from webui.desk import Command
 from webui.ledger.services import (
     Approval,
@@ -94,10 +95,8 @@ def approve_picked(request: HttpRequest) -> list[dict[str, Any]]:
     approvals = []
     for picked in request.POST.getlist("pick"):
         revision, _, reorder_id = picked.partition("@")
-        if not revision.isdecimal():
-            field, rule = "pick", "the boxes of this page: reload it"
-            raise ServiceError(field, picked, rule)
-        approvals.append(Approval(reorder_id, int(revision)))
+        shown = identity({"pick": revision}, "pick")
+        approvals.append(Approval(reorder_id, shown))
     try:
         command_id = UUID(request.POST.get("command_id", ""))
     except ValueError as failure:
