@@ -5,6 +5,7 @@ A difference over the tolerance is counted a second time first, as at the pages.
 """
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from queue import SimpleQueue
@@ -21,6 +22,7 @@ from webui.ledger.services import (
     open_sheet,
     submit_sheet,
 )
+from webui.ledger.services.transactions import fetch_all
 from webui.trading.commands import command_id
 from webui.trading.goods import STAFF
 from webui.trading.tally import Traded
@@ -46,20 +48,28 @@ class Counting:
 
     done: Traded
     found: SimpleQueue[Found] = field(default_factory=SimpleQueue)
-    _twice: dict[int, Found] = field(default_factory=dict)
+    # Taken from the queue and not handed in yet: kept until that has worked.
+    _waiting: dict[str, list[Found]] = field(default_factory=dict)
 
     def work(self) -> None:
         """Hand in what was found, a sheet for each location, and approve."""
+        # What a lost database left over comes first, unchanged: its commands keep their ids.
+        self._hand_in()
         by_location: dict[str, dict[str, Found]] = defaultdict(dict)
         while not self.found.empty():
             found = self.found.get()
             by_location[found.location][found.sku] = found
-        for location, items in sorted(by_location.items()):
+        self._waiting = {place: list(items.values()) for place, items in by_location.items()}
+        self._hand_in()
+
+    def _hand_in(self) -> None:
+        for location, items in sorted(self._waiting.items()):
             try:
-                self._sheet(location, list(items.values()))
+                self._sheet(location, items)
             except LedgerError as refusal:
                 self.done.refused += 1
                 log.info("simulated_count_refused", location=location, error=str(refusal))
+            del self._waiting[location]
 
     def _sheet(self, location: str, items: list[Found], *, is_second: bool = False) -> None:
         """One sheet; counts that differ too much are counted again on a second one."""
@@ -67,22 +77,21 @@ class Counting:
         sheet = open_sheet(
             location=location, actor=STAFF, command_id=command_id(items[0].identity, round_)
         )
-        add_entries(
-            sheet_id=sheet,
-            entries=[
-                Entry(command_id(one.identity, "entry", round_), one.sku, one.units, one.at)
-                for one in items
-            ],
-            actor=STAFF,
-        )
-        submitted = submit_sheet(sheet_id=sheet, actor=STAFF)
-        again = [
-            item
-            for count, item in zip(
-                submitted.count_ids, sorted(items, key=lambda one: one.sku), strict=False
-            )
-            if not self._approved(count)
+        entries = [
+            Entry(command_id(one.identity, "entry", round_), one.sku, one.units, one.at)
+            for one in items
         ]
+        # Handed in already, and the answer was lost: its counts are there.
+        with suppress(Conflict):
+            add_entries(sheet_id=sheet, entries=entries, actor=STAFF)
+            submit_sheet(sheet_id=sheet, actor=STAFF)
+        of_sku = {one.sku: one for one in items}
+        counts = fetch_all(
+            "SELECT id, sku FROM retail.stock_count"
+            " WHERE sheet_id = %s AND status <> 'approved' ORDER BY sku",
+            sheet,
+        )
+        again = [of_sku[row["sku"]] for row in counts if not self._approved(int(row["id"]))]
         if again and not is_second:
             self._sheet(location, again, is_second=True)
 
