@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
+    "webui.config.addresses.RefuseZeros",
 ]
 ROOT_URLCONF = "webui.config.urls"
 ASGI_APPLICATION = "webui.config.asgi.application"
