@@ -80,6 +80,20 @@ def test_a_receipt_happened_no_later_than_it_was_recorded(shop: psycopg.Connecti
     assert found.mean_centidays == 500
 
 
+def test_refused_goods_are_a_discrepancy_and_no_receipt(shop: psycopg.Connection) -> None:
+    delivered(shop, 500, due_on=(NOON + timedelta(days=5)).date())
+    refused = {"received_units": 0, "damaged_units": 0, "order_units": 0}
+    delivered(
+        shop, 900, due_on=NOON.date(), discrepancy_reason="refused", cancelled_units=0, **refused
+    )
+
+    found = measure("ACME", "L", LATER)
+
+    assert found.lead == LeadTime(1, 500, 0, 500, 500)
+    assert (found.due_receipts, found.on_time_permille) == (1, 1000)
+    assert found.discrepancy_permille == 500
+
+
 def test_what_is_older_than_180_days_or_elsewhere_does_not_count(shop: psycopg.Connection) -> None:
     delivered(shop, 500)
     delivered(shop, 900, supplier="OTHER")

@@ -33,6 +33,8 @@ class Receipt:
     damaged_units: int
     due_on: date | None
     is_on_time: bool | None
+    # False where the goods were refused: a receipt with a discrepancy, but nothing came.
+    has_goods: bool
     discrepancy_reason: str | None
 
     @property
@@ -90,7 +92,9 @@ SELECT i.id, i.inv_key, i.location, i.sku, coalesce(p.name, i.sku) AS name, o.or
        (extract(epoch FROM o.ordered_at) * 1000000)::bigint AS ordered_us,
        (extract(epoch FROM happened.at) * 1000000)::bigint AS received_us,
        i.order_units, i.damaged_units, o.due_on,
-       (happened.at AT TIME ZONE 'UTC')::date <= o.due_on AS is_on_time,
+       CASE WHEN i.received_units + i.damaged_units > 0
+            THEN (happened.at AT TIME ZONE 'UTC')::date <= o.due_on END AS is_on_time,
+       i.received_units + i.damaged_units > 0 AS has_goods,
        nullif(trim(i.discrepancy_reason), '') AS discrepancy_reason
 FROM retail.purchase_order_line o
 JOIN retail.shipment_line i ON i.purchase_order_line_id = o.id
@@ -137,7 +141,7 @@ def measure(supplier: str, location: str, now: datetime) -> Measured:
     settled = select_one(_SETTLED, _of(supplier, location, now), Settled) or Settled(0, 0, 0)
     due = [receipt for receipt in came if receipt.is_on_time is not None]
     return Measured(
-        lead=lead_time([receipt.centidays for receipt in came]),
+        lead=lead_time([receipt.centidays for receipt in came if receipt.has_goods]),
         settled=settled,
         due_receipts=len(due),
         fill_permille=share_permille(settled.order_units, settled.expected_units),

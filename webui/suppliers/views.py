@@ -62,7 +62,7 @@ def supplier(request: HttpRequest, code: str) -> HttpResponse:
         if known is None:
             nobody = {"code": code, "back": reverse("suppliers")}
             return render_page(request, "suppliers/unknown.html", nobody, status=404)
-    bars = chart.distribution([receipt.centidays for receipt in came])
+    bars = chart.distribution([receipt.centidays for receipt in came if receipt.has_goods])
     context = {
         "code": code,
         "name": select_value(_NAME, {"code": code}),
