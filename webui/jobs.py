@@ -45,7 +45,7 @@ UPDATE retail.pipeline_heartbeat SET beat = beat + 1, occurred_at = clock_timest
 WHERE inv_key = ANY(%(keys)s)
 """
 REVIEW: Final = """
-UPDATE retail.item_location SET reviewed_at = clock_timestamp(), recorded_by = NULL
+UPDATE retail.item_location SET reviewed_at = clock_timestamp()
 WHERE id IN (
     SELECT id FROM retail.item_location
     WHERE clock_mode = 'live'

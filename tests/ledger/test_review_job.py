@@ -45,6 +45,13 @@ def test_a_key_that_no_longer_decides_is_reviewed_for_its_clock(
     assert jobs.review(ledger) == 1
 
 
+def test_a_mark_leaves_the_person_of_the_policy(ledger: psycopg.Connection) -> None:
+    write(ledger, "item_location", recorded_by="ann")
+    assert jobs.review(ledger) == 1
+    found = ledger.execute("SELECT recorded_by, reviewed_at IS NOT NULL FROM retail.item_location")
+    assert found.fetchall() == [("ann", True)]
+
+
 def test_a_stopped_review_goes_on_with_those_that_waited_longest(
     ledger: psycopg.Connection,
 ) -> None:
