@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from tests.ledger.pages import person
-from tests.ledger.rows import write
+from tests.ledger.rows import reorder_proposal, write
 from webui.ledger import services
 from webui.ledger.services import Route, Transfer
 
@@ -167,3 +167,11 @@ def test_a_link_fills_the_form(places: psycopg.Connection) -> None:
 
 def test_transfers_are_for_the_store(places: psycopg.Connection) -> None:
     assert person("buyer").get("/transfers/").status_code == 403
+
+
+def test_answering_a_need_takes_a_buyer(places: psycopg.Connection) -> None:
+    asked = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "action": "plan"}
+    asked |= {"reorder_id": reorder_proposal(places), "command_id": str(uuid4())}
+
+    assert person("associate").post("/transfers/ask", asked).status_code == 403
+    assert places.execute("SELECT count(*) FROM retail.shipment_line").fetchone() == (0,)

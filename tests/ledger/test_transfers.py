@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.ledger.concurrency import at_the_same_time
-from tests.ledger.rows import NOON
+from tests.ledger.rows import NOON, reorder_proposal
 from webui.ledger import services
 from webui.ledger.services import Conflict, Delivered, Route, ServiceError, Transfer
 
@@ -109,11 +109,39 @@ def test_lost_or_found_units_need_a_reason(ledger: psycopg.Connection, received:
 
 
 def test_a_transfer_answers_a_reorder_once(ledger: psycopg.Connection) -> None:
-    services.plan_transfer(route=WAY, reorder_id="R:L|S:1-2")
+    need = reorder_proposal(ledger)
+    services.plan_transfer(route=WAY, reorder_id=need, actor="ann")
 
-    with pytest.raises(Conflict, match="answers this reorder already"):
-        services.plan_transfer(route=WAY, reorder_id="R:L|S:1-2")
+    with pytest.raises(Conflict, match="ann has already said approve"):
+        services.plan_transfer(route=WAY, reorder_id=need)
     assert len(rows(ledger)) == 2
+
+
+def test_what_a_transfer_answers_is_not_ordered_too(ledger: psycopg.Connection) -> None:
+    services.range_item(location="L", sku="S", policy={"supplier": "ACME", "pack_units": 6})
+    need = reorder_proposal(ledger)
+
+    outcomes = at_the_same_time(
+        lambda: services.ship_transfer(
+            source="DC-1", destination="L", sku="S", units=6, reorder_id=need, actor="ann"
+        ),
+        lambda: services.approve_reorder(reorder_id=need, shown_revision=1, actor="bob"),
+    )
+
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
+    answers = ledger.execute(
+        "SELECT reorder_id FROM retail.purchase_order_line UNION ALL"
+        " SELECT reorder_id FROM retail.shipment_line WHERE reorder_id IS NOT NULL"
+    ).fetchall()
+    assert answers == [(need,)]
+
+
+def test_a_transfer_answers_a_need_of_its_destination_only(ledger: psycopg.Connection) -> None:
+    need = reorder_proposal(ledger, inv_key="M|S", location="M")
+
+    with pytest.raises(ServiceError, match="a need of L"):
+        services.plan_transfer(route=WAY, reorder_id=need)
+    assert rows(ledger) == []
 
 
 def test_the_same_plan_sent_twice_is_one_transfer(ledger: psycopg.Connection) -> None:

@@ -4,11 +4,12 @@ from typing import Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from webui.accounts.roles import TRANSFER, requires
+from webui.accounts.roles import DECIDE_REORDERS, TRANSFER, abilities, requires
 from webui.commands import Form, asked, attempt, command_of, day, form_of, identity, whole
 from webui.ledger.services import (
     Delivered,
@@ -77,6 +78,9 @@ def _back(request: HttpRequest) -> str:
 def ask(request: HttpRequest) -> HttpResponse:
     """Plan a transfer, or send one that nobody planned."""
     form = form_of(request)
+    if form.get("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
+        message = "answering a need takes the ability decide reorders"
+        raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show(request, form, refusal, status)

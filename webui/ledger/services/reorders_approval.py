@@ -193,6 +193,9 @@ def _parts(
 def _first_approval(row: Row, approval: Approval, known: _Known) -> Ordered:
     """The order of an approval before this one; another quantity meets a conflict."""
     line = known.ordered.get(row["reorder_id"])
+    if line is None and row["decided_units"] is None:  # units come from another location
+        message = f"{row['decided_by'] or 'the system'} has already answered it with a transfer"
+        raise Conflict(message)
     if line is None or approval.units not in (None, row["decided_units"]):
         who = row["decided_by"] or "the system"
         message = f"{who} has already ordered {row['decided_units']}"
