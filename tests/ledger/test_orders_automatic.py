@@ -259,3 +259,15 @@ def test_a_decided_need_has_no_reason_to_wait(ledger: psycopg.Connection, due: s
     services.approve_reorder(reorder_id=due, shown_revision=1)
 
     assert why_not([due]) == why_not([]) == {}
+
+
+def test_a_need_that_was_snoozed_a_moment_ago_is_not_ordered_by_the_rule(
+    ledger: psycopg.Connection, due: str
+) -> None:
+    services.snooze_reorder(reorder_id=due, shown_revision=1, actor="ann")
+
+    assert approve_due() == 0
+
+    # The snooze has come back and ended: the word is old, the need is open again.
+    ledger.execute("UPDATE app.reorder_proposal SET decided_at = updated_at - interval '1 day'")
+    assert approve_due() == 1

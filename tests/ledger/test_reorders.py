@@ -193,3 +193,12 @@ def test_a_snooze_lasts_at_most_90_days_and_is_not_final(
 def test_an_unknown_proposal_is_named(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="no such proposal"):
         services.approve_reorder(reorder_id="R:none", shown_revision=1)
+
+
+def test_who_has_spoken_is_named_even_if_it_was_the_rule(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    ledger.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
+
+    with pytest.raises(Conflict, match="the system has already said approve"):
+        services.snooze_reorder(reorder_id=proposal, shown_revision=1)

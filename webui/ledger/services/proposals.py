@@ -60,7 +60,7 @@ def locked_proposal(desk: Desk, proposal: str) -> Row:
 def refuse_if_moved(row: Row, word: Word, *, allowed: tuple[str, ...]) -> None:
     """Raise `Conflict` if the proposal is not what the person saw, or somebody has spoken."""
     if row["decided_action"] in FINAL:
-        message = f"{row['decided_by']} has already said {row['decided_action']}"
+        message = f"{row['decided_by'] or 'the system'} has already said {row['decided_action']}"
         raise Conflict(message)
     if row["status"] not in allowed:
         message = f"{word.proposal} is {row['status']} now"

@@ -169,6 +169,9 @@ LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
 LEFT JOIN read_model.sink_position at
     ON at.sink = 'projector' AND at.topic = '{ON_HAND_CHANGELOG}' AND at.partition = s.partition
 WHERE r.status = 'open' AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
+    -- Said, but not yet back by capture; a snooze that has ended is older than the need's update.
+    AND NOT (coalesce(r.decided_action, '') = 'snooze'
+             AND coalesce(r.decided_at > r.updated_at, false))
 """  # noqa: S608 -- the topic is a constant of this project
 _OF_GROUPS: Final = """
   AND (coalesce(r.supplier, il.supplier), r.location) IN (
