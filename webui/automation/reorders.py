@@ -28,8 +28,10 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
     if not _due(limit):
         return 0
     with ledger_transaction():
-        _lock([case.reorder_id for case in _due(limit)])
-        due = _due(limit)
+        locked = {case.reorder_id for case in _due(limit)}
+        _lock(sorted(locked))
+        # A need that came up meanwhile has no lock, and taking it now would break their order.
+        due = [case for case in _due(limit) if case.reorder_id in locked]
         if not due:
             return 0
         approvals = [Approval(case.reorder_id, case.revision) for case in due]
