@@ -273,6 +273,33 @@ def test_a_resumed_proposal_has_another_day(inbox: psycopg.Connection) -> None:
     assert is_open(inbox, "stuck_signal", at + timedelta(days=1))
 
 
+@pytest.mark.parametrize(("until_days", "end_days"), [(3, 3), (30, 5), (None, 5)])
+def test_a_need_has_another_day_when_its_snooze_ends(
+    inbox: psycopg.Connection, until_days: int | None, end_days: int
+) -> None:
+    """A snooze ends at its time, or at the event that ended it earlier."""
+    until = None if until_days is None else NOON + timedelta(days=until_days)
+    need = reorder_proposal(
+        inbox,
+        opened_at=NOON,
+        decided_action="snooze",
+        decided_at=NOON,
+        updated_at=NOON + timedelta(days=5),
+    )
+    write(
+        inbox,
+        "reorder_decision",
+        reorder_id=need,
+        action="snooze",
+        until_at=until,
+        recorded_at=NOON,
+    )
+    stuck = NOON + timedelta(days=end_days + 1)
+
+    assert not is_open(inbox, "stuck_signal", stuck - timedelta(microseconds=1))
+    assert is_open(inbox, "stuck_signal", stuck)
+
+
 @pytest.mark.domain("8 stuck signal")
 @pytest.mark.parametrize("side", ["reorder", "price"])
 def test_a_decision_without_its_proposal_for_a_minute_is_told(

@@ -42,6 +42,22 @@ def test_three_facts_of_one_source_far_ahead_are_a_wrong_clock(inbox: psycopg.Co
     assert open_tasks(inbox)[0]["location"] == "L"
 
 
+def test_three_shipments_far_ahead_are_a_wrong_clock(inbox: psycopg.Connection) -> None:
+    at = NOON - timedelta(minutes=30)
+    late = at + timedelta(seconds=301)
+    unreceived = {"status": "shipped", "received_units": 0, "order_units": 0, "received_at": None}
+    for given in (
+        {"shipped_at": late, **unreceived},
+        {"shipped_at": at, "received_at": late},
+        {"received_at": late},
+    ):
+        assert not is_open(inbox, "source_clock")
+        write(inbox, "shipment_line", recorded_at=at, recorded_by="dock-1", **given)
+
+    assert is_open(inbox, "source_clock")
+    assert open_tasks(inbox)[0]["subject"] == "dock-1"
+
+
 def test_only_an_hour_without_one_clears_a_wrong_clock(inbox: psycopg.Connection) -> None:
     for number in range(3):
         ahead(inbox, number, 400)

@@ -165,13 +165,20 @@ WHERE i.leg = 'transfer_in' AND i.status = 'shipped'
 GROUP BY side.inv_key, side.location, side.sku
 """
 
+# The day begins anew when a snooze ends: at its time, or earlier with a changed policy, which the
+# row shows as its last event.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,
-        'since', greatest(p.opened_at, p.decided_at)) AS detail
+        'since', word.since) AS detail
 FROM app.reorder_proposal p
+CROSS JOIN LATERAL (SELECT greatest(p.opened_at, p.decided_at, CASE
+    WHEN p.decided_action = 'snooze' THEN least(p.updated_at, coalesce((
+        SELECT d.until_at FROM retail.reorder_decision d
+        WHERE d.inv_key = p.inv_key AND d.reorder_id = p.reorder_id AND d.action = 'snooze'
+        ORDER BY d.id DESC LIMIT 1), p.decided_at + interval '7 days')) END) AS since) word
 WHERE p.status = 'open' AND coalesce(p.decided_action, '') NOT IN ('approve', 'reject')
-  AND greatest(p.opened_at, p.decided_at) <= %(now)s - interval '24 hours'
+  AND word.since <= %(now)s - interval '24 hours'
 ORDER BY p.inv_key, p.opened_at
 """
 
@@ -242,6 +249,12 @@ FROM (
     SELECT coalesce(recorded_by, 'adjustments'), location, occurred_at - recorded_at
     FROM retail.stock_adjustment
     WHERE occurred_at - recorded_at > interval '300 s'
+      AND recorded_at > %(now)s - interval '1 hour'
+    UNION ALL
+    SELECT coalesce(recorded_by, 'shipments'), location,
+        greatest(shipped_at, received_at) - recorded_at
+    FROM retail.shipment_line
+    WHERE greatest(shipped_at, received_at) - recorded_at > interval '300 s'
       AND recorded_at > %(now)s - interval '1 hour'
 ) f
 GROUP BY f.source

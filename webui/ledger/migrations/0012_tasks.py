@@ -3,7 +3,7 @@
 * `task`: one open row per kind and subject. A row without `opened_at` has been noticed, but its
   condition has not lasted long enough yet.
 * `rejected_mark`: what a person has decided about a record of `stock.rejected`.
-* `location_hour`: sale lines by location and hour of business, kept for eight days, so that silence
+* `location_hour`: sale lines by location and hour of business, kept for nine days, so that silence
   can be told from a closed shop without counting a week of sales again.
 * `inbox_mark`: how far that count has come.
 """
@@ -62,6 +62,8 @@ CREATE INDEX stock_count_ahead ON retail.stock_count (recorded_at)
     WHERE occurred_at - recorded_at > interval '300 s';
 CREATE INDEX stock_adjustment_ahead ON retail.stock_adjustment (recorded_at)
     WHERE occurred_at - recorded_at > interval '300 s';
+CREATE INDEX shipment_line_ahead ON retail.shipment_line (recorded_at)
+    WHERE greatest(shipped_at, received_at) - recorded_at > interval '300 s';
 CREATE INDEX stock_count_recorded ON retail.stock_count (recorded_at);
 
 -- Keys of rejected records may be any bytes.
@@ -86,6 +88,7 @@ REVERSE = """
 DROP FUNCTION app.last_count(jsonb);
 DROP FUNCTION app.key_text(bytea);
 DROP INDEX retail.stock_count_recorded;
+DROP INDEX retail.shipment_line_ahead;
 DROP INDEX retail.stock_adjustment_ahead;
 DROP INDEX retail.stock_count_ahead;
 DROP INDEX retail.sale_line_ahead;
