@@ -19,9 +19,9 @@ from coverage import Coverage
 
 PROJECT = Path(__file__).resolve().parents[1]
 RULES = {"inventory": 100.0, "cdc/contracts": 100.0}
-OTHERS = dict.fromkeys(("cdc", "streams", "webui", "bench"), 90.0)
-# Reached when the gate came: 82.7 and 68.9. The aim is 90 for them too; never lower these.
-OTHERS |= {"analytics": 80.0, "deploy": 68.0}
+OTHERS = dict.fromkeys(("cdc", "streams", "analytics", "webui", "bench"), 90.0)
+# The aim is 90 for it too; 85.8 was reached last. Never lower this.
+OTHERS |= {"deploy": 84.0}
 GATES = {"rules": RULES, "all": RULES | OTHERS}
 COMPARISONS = PROJECT / "tests" / "oracle"
 

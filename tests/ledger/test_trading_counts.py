@@ -1,0 +1,61 @@
+"""Counts of simulated staff: none is lost, and each is of the item that it says."""
+
+import psycopg
+import pytest
+from django.db import OperationalError
+
+from webui.ledger import services
+from webui.ledger.services.transactions import database_now
+from webui.trading import staff
+from webui.trading.counting import Counting, Found
+from webui.trading.demo import seed_demo
+from webui.trading.shelves import shops_of_demo
+from webui.trading.tally import Traded
+
+
+@pytest.fixture
+def retailer(ledger: psycopg.Connection) -> psycopg.Connection:
+    midnight = database_now().replace(hour=0, minute=0, second=0, microsecond=0)
+    assert seed_demo(seed=3, size="tiny", midnight=midnight)
+    return ledger
+
+
+def test_a_sheet_that_refuses_an_item_counts_the_right_one_again(
+    retailer: psycopg.Connection,
+) -> None:
+    shop = shops_of_demo()[0]
+    services.approve_count(location=shop.location, sku=shop.sku, units=100)
+    counting = Counting(Traded())
+    for sku in ("!", shop.sku):
+        counting.found.put(Found(shop.location, sku, 3, database_now(), f"errand {sku}"))
+
+    counting.work()
+
+    assert counting.done.counts == 1
+
+
+@pytest.mark.parametrize("name", ["open_sheet", "add_entries", "submit_sheet"])
+@pytest.mark.parametrize("calls_before", [0, 1])
+def test_a_database_lost_while_a_sheet_is_handed_in_loses_no_count(
+    retailer: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, name: str, calls_before: int
+) -> None:
+    shop = shops_of_demo()[0]
+    services.approve_count(location=shop.location, sku=shop.sku, units=100)
+    service, seen = getattr(services, name), []
+
+    def losing(**given: object) -> object:
+        answer = service(**given)
+        seen.append(given)
+        if len(seen) == calls_before + 1:
+            problem = "the connection is lost"
+            raise OperationalError(problem)
+        return answer
+
+    monkeypatch.setattr(f"webui.trading.counting.{name}", losing)
+    monkeypatch.setattr(staff.time, "sleep", lambda _: None)
+    counting = Counting(Traded())
+    counting.found.put(Found(shop.location, shop.sku, 3, database_now(), "errand-1"))
+
+    staff.patiently(counting.work)
+
+    assert counting.done.counts == 1
