@@ -147,6 +147,24 @@ def test_the_loser_of_two_buyers_reads_who_ordered_what(ledger: psycopg.Connecti
     assert len(lines(ledger)) == 1
 
 
+def test_who_approves_what_somebody_has_ordered_is_not_told_that_he_ordered(
+    ledger: psycopg.Connection,
+) -> None:
+    first, second = needs(ledger, 2)
+    services.approve_reorder(reorder_id=first, shown_revision=1, units=42, actor="ann")
+    client = person("buyer")
+
+    decide(client, first, "approve", units=42)
+    alone = text(client.get("/reorders/"))
+    pick(client, f"1@{first}", f"1@{second}")
+    together = text(client.get("/reorders/"))
+
+    assert "Ordered already by somebody else: 42 units" in alone
+    assert "Ordered 1 needs in 1 draft orders" in together
+    assert "1 were ordered already by somebody else" in together
+    assert len(lines(ledger)) == 2
+
+
 def test_every_need_is_on_exactly_one_page_and_the_total_is_said(
     ledger: psycopg.Connection,
 ) -> None:

@@ -101,7 +101,9 @@ def _say(command: Command) -> str:
     match command.action:
         case "approve":
             done = approve_price(**common)
-            return f"Approved: the price holds from {done['effective_from']} on."
+            # A second click of one person repeats its command id, so this is somebody else's.
+            said = "Approved already by somebody else" if done["repeated"] else "Approved"
+            return f"{said}: the price holds from {done['effective_from']} on."
         case "reject":
             reject_price(**common, reason=command.form.get("reason", ""))
             return "Rejected. The item is left alone for one cool-down."

@@ -62,6 +62,9 @@ def say(command: Command, *, odd_units_allowed: bool) -> str:
 
 
 def _ordered(done: dict[str, Any]) -> str:
+    # A second click of one person repeats its command id, so this is somebody else's order.
+    if done.get("repeated"):
+        return f"Ordered already by somebody else: {done['units']} units as {done['order_ref']}."
     lines = len(done.get("line_ids", (1,)))
     words = f" in {lines} lines" if lines > 1 else ""
     return f"Ordered {done['units']} units as {done['order_ref']}{words}: send it on Orders."

@@ -142,11 +142,14 @@ def approve(request: HttpRequest) -> HttpResponse:
         message = f"{error.field.replace('_', ' ').capitalize()}: {error.rule}."
         return _show(request, Refusal("", message, form, is_conflict=False))
     refused = [row for row in done if row["refused"] is not None]
-    ordered = len(done) - len(refused)
+    repeated = [row for row in done if row["repeated"]]
+    ordered = [row for row in done if row["refused"] is None and not row["repeated"]]
     if ordered:
-        orders = len({row["order_ref"] for row in done if row["order_ref"]})
-        text = f"Ordered {ordered} needs in {orders} draft orders: send them on Orders."
+        orders = len({row["order_ref"] for row in ordered})
+        text = f"Ordered {len(ordered)} needs in {orders} draft orders: send them on Orders."
         messages.success(request, text)
+    if repeated:
+        messages.info(request, f"{len(repeated)} were ordered already by somebody else.")
     if not refused:
         return HttpResponseRedirect(_back(request))
     return _show(request, None, report=refused)
