@@ -220,11 +220,22 @@ def test_a_group_below_the_minimum_waits_until_it_reaches_it(
     assert len({line[4] for line in lines(ledger)}) == 1
 
 
-def test_at_most_the_limit_is_ordered_in_one_call(ledger: psycopg.Connection, due: str) -> None:
+def test_a_call_orders_whole_groups_within_its_limit(ledger: psycopg.Connection, due: str) -> None:
+    need(ledger, "T")
+    for sku in ("U", "V"):
+        need(ledger, sku, supplier="BALTIC")
+        ledger.execute("UPDATE app.reorder_proposal SET supplier = 'BALTIC' WHERE sku = %s", [sku])
+
+    assert [approve_due(limit=3), approve_due(limit=3), approve_due(limit=3)] == [2, 2, 0]
+
+
+def test_a_group_above_the_limit_is_not_cut_below_its_minimum(
+    ledger: psycopg.Connection, due: str
+) -> None:
     need(ledger, "T")
     need(ledger, "U")
 
-    assert [approve_due(limit=2), approve_due(limit=2), approve_due(limit=2)] == [2, 1, 0]
+    assert [approve_due(limit=2), approve_due(limit=2)] == [3, 0]
 
 
 def test_two_processes_order_a_need_once(ledger: psycopg.Connection, due: str) -> None:

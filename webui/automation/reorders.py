@@ -5,11 +5,12 @@ an approval of a need that is ordered already orders nothing.
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import structlog
 
 from webui.ledger.services.reorders import approve_automatically
-from webui.ledger.services.reorders_approval import Approval
+from webui.ledger.services.reorders_approval import MOST_AT_ONCE, Approval
 from webui.ledger.services.reorders_automatic import (
     Case,
     cases_that_policy_allows,
@@ -23,7 +24,11 @@ log = structlog.get_logger(__name__)
 
 
 def approve_due(*, limit: int = MOST_A_CALL) -> int:
-    """Approve and send needs that every condition allows, at most `limit`; how many that were."""
+    """Approve and send needs that every condition allows; how many that were.
+
+    Whole supplier groups, as many as fit into `limit`, at least one: a part of a group could be
+    worth less than the supplier's minimum, and what is left of it certainly less than the whole.
+    """
     # Without locks first: most calls find nothing, and must not stand in anybody's way.
     if not _due(limit):
         return 0
@@ -46,11 +51,22 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
 
 
 def _due(limit: int) -> list[Case]:
-    """Needs without a reason to wait, group by group."""
+    """Needs without a reason to wait, in whole groups."""
     cases = cases_that_policy_allows()
     waiting = reasons_to_wait(cases)
     free = [case for case in cases if not waiting[case.reorder_id]]
-    return sorted(free, key=lambda case: (*map(str, case.group), case.reorder_id))[:limit]
+    free.sort(key=_place)
+    taken: list[Case] = []
+    for _, group in groupby(free, key=lambda case: case.group):
+        members = list(group)
+        if taken and len(taken) + len(members) > limit:
+            break
+        taken += members
+    return taken[:MOST_AT_ONCE]
+
+
+def _place(case: Case) -> tuple[str, ...]:
+    return (*map(str, case.group), case.reorder_id)
 
 
 def _lock(reorder_ids: Sequence[str]) -> None:
