@@ -13,7 +13,8 @@ import pytest
 from tests.ledger.pages import person
 from webui.ledger import services
 from webui.orders import selectors
-from webui.orders.document import csv_text, decimal_text, file_name, safe_text
+from webui.orders.document import csv_text, decimal_text, file_name
+from webui.spreadsheet import safe_text
 
 
 def order(units: int = 12, **changes: object) -> int:

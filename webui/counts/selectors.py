@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from webui.ledger.services.checks import CORRECTABLE_FOR
 from webui.readmodel.rows import select, select_one, select_value
 
 ROWS: Final = 100
@@ -238,7 +239,7 @@ SELECT c.id, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.statu
        t.at AS counted_at, c.counted_by, c.approved_by, c.recorded_by,
        c.expected_units AS then_units, e.expected_units AS now_units, e.stock_known,
        nullif(il.cost_minor, 0) AS cost_minor,
-       c.status = 'approved' AND c.occurred_at > now() - interval '48 hours' AS is_voidable
+       c.status = 'approved' AND c.occurred_at >= now() - %(correctable)s AS is_voidable
 FROM (
     SELECT * FROM retail.stock_count
     WHERE status <> 'draft' AND (%(location)s = '' OR location = %(location)s)
@@ -255,7 +256,8 @@ ORDER BY t.at DESC, c.id DESC
 
 def counted(*, location: str = "", sku: str = "") -> list[Counted]:
     """The newest 50 counts that were approved or voided, newest second first."""
-    return select(_COUNTED, {"location": location, "sku": sku}, Counted)
+    given = {"location": location, "sku": sku, "correctable": CORRECTABLE_FOR}
+    return select(_COUNTED, given, Counted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from webui.orders.selectors import Header, Line
+from webui.spreadsheet import safe_text
 
 COLUMNS: Final = (
     "order",
@@ -23,13 +24,6 @@ COLUMNS: Final = (
     "total",
     "due_on",
 )
-# A spreadsheet takes a cell that begins like this for a formula.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-
-
-def safe_text(text: str) -> str:
-    """A text cell that no spreadsheet runs: a leading ' where it would be taken for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def decimal_text(minor: int) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
-from webui.ledger.services.receipts import is_correctable
+from webui.ledger.services.checks import is_correctable
 from webui.orders.selectors import OPEN_UNITS_SQL, OVERDUE_SQL
 from webui.readmodel.rows import select, select_value
 

@@ -17,6 +17,7 @@ from webui.readmodel import explain_selectors as explain
 from webui.readmodel import selectors
 from webui.readmodel.figures import LABELS, STATUSES
 from webui.readmodel.live_key import live_key
+from webui.spreadsheet import safe_text
 from webui.stock.explained import explained
 from webui.stock.sales import sales_views
 from webui.stock.sparkline import bars
@@ -43,7 +44,6 @@ _EXPORTED: Final = [
     "price_minor",
     "as_of_us",
 ]
-_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +127,7 @@ def _csv_lines(filters: selectors.Filters) -> Iterator[str]:
 
 def _csv_line(cells: list[Any]) -> str:
     """One line; text that a spreadsheet would run as a formula gets a quote in front."""
-    safe = [
-        f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) else cell
-        for cell in cells
-    ]
+    safe = [safe_text(cell) if isinstance(cell, str) else cell for cell in cells]
     buffer = io.StringIO()
     csv.writer(buffer).writerow(safe)
     return buffer.getvalue()

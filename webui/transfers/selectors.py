@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
+from webui.ledger.services.checks import CORRECTABLE_FOR
 from webui.readmodel.rows import select, select_value
 
 VIEWS: Final = ("moving", "stuck", "received")
@@ -77,7 +78,7 @@ SELECT l.id AS out_id, a.id AS in_id, a.transfer_ref, a.sku, coalesce(p.name, a.
        s.on_hand_units AS source_on_hand_units, nullif(il.cost_minor, 0) AS cost_minor,
        {_STUCK} AS is_stuck,
        a.status = 'received' AND a.recorded_by = %(person)s
-           AND a.received_at > now() - interval '48 hours' AS is_correctable
+           AND a.received_at >= now() - %(correctable)s AS is_correctable
 FROM retail.shipment_line a
 JOIN retail.shipment_line l
     ON l.transfer_ref = a.transfer_ref AND l.sku = a.sku AND l.leg = 'transfer_out'
@@ -94,7 +95,9 @@ def transfers(*, view: str, location: str = "", person: str = "") -> list[Moving
     sql = f"""{_ROWS} AND {_VIEWS[view]}
               AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)
               ORDER BY {order} LIMIT 100"""
-    return select(sql, {"location": location, "person": person}, Moving)
+    return select(
+        sql, {"location": location, "person": person, "correctable": CORRECTABLE_FOR}, Moving
+    )
 
 
 def stuck_count() -> int:

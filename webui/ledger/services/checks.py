@@ -7,7 +7,7 @@ instead of the name of a constraint; where the two differ, SQL refuses and nothi
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from inventory.errors import Rejected
@@ -21,6 +21,8 @@ MOST_MINOR: Final = 100_000_000_000
 EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCATION_FORM: Final = re.compile(r"[A-Z0-9-]{1,24}\Z")
 LONGEST_SKU: Final = 32
+# Afterwards the days of a fact may be folded, and people have acted on it (docs/domain.md 2.4, 7).
+CORRECTABLE_FOR: Final = timedelta(hours=48)
 _SAID: Final = re.compile(r"(?P<column>\w+) must be (?P<rule>.*), got ", re.DOTALL)
 
 
@@ -124,3 +126,8 @@ def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
         column = said["column"]
         return ServiceError(column, row.get(column), said["rule"])
     return None
+
+
+def is_correctable(happened_at: datetime, now: datetime) -> bool:
+    """Whether a count or receipt may still be taken back: up to and with 48 h after it happened."""
+    return now - happened_at <= CORRECTABLE_FOR

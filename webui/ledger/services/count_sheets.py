@@ -13,7 +13,6 @@ from uuid import UUID
 
 from inventory.inbox import is_variance_due
 from webui.ledger.services import checks
-from webui.ledger.services.counts import OLDEST
 from webui.ledger.services.errors import Conflict, ServiceError, refuse
 from webui.ledger.services.transactions import (
     Row,
@@ -157,7 +156,7 @@ def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
     checks.key(sheet["location"], entry.sku)
     checks.whole("units", entry.units)
     counted_at = checks.happened("counted_at", entry.counted_at) or now
-    if counted_at < now - OLDEST:
+    if not checks.is_correctable(counted_at, now):
         refuse("counted_at", counted_at, "a count older than 48 h is made again")
     _check_known(sheet["location"], entry.sku)
     execute(
@@ -190,7 +189,7 @@ def _refused(sku: str, problem: ServiceError, entry_id: UUID | None = None) -> R
 def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
     inv_key = checks.key(sheet["location"], item["sku"])
     checks.whole("units", item["units"])
-    if item["counted_at"] < now - OLDEST:
+    if not checks.is_correctable(item["counted_at"], now):
         refuse("counted_at", item["counted_at"], "a count older than 48 h is made again")
     first = _waiting_of(inv_key, now, actor)
     count_id = insert(
@@ -239,7 +238,7 @@ def _waiting_of(inv_key: str, now: datetime, actor: str) -> int | None:
 
 def _wants_second(inv_key: str, draft: Row, now: datetime) -> bool:
     """Whether a second blind count was due before this draft could be approved."""
-    if draft["occurred_at"] < now - OLDEST:
+    if not checks.is_correctable(draft["occurred_at"], now):
         return False
     expected = fetch_value(
         "SELECT e.expected_units FROM app.expected_at(%s, date_trunc('second', %s), %s) e",

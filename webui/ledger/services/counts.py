@@ -5,11 +5,10 @@ the page, this service and a reader with psql get one number.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final
 from uuid import UUID
 
 from inventory.inbox import is_variance_due, tolerance_units
+from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
     Row,
@@ -20,8 +19,6 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
-
-OLDEST: Final = timedelta(hours=48)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ def approve_waiting_count(
         count = _locked_draft(count_id)
         if count["counted_by"] == actor:
             refuse("actor", actor, "another person than who counted approves")
-        if count["business_at"] < database_now() - OLDEST:
+        if not checks.is_correctable(count["business_at"], database_now()):
             message = f"count {count_id} is older than 48 h: count again"
             raise Conflict(message)
         expected = int(count["expected_units"])

@@ -303,24 +303,29 @@ def locked_line(line_id: int) -> Row:
     return line
 
 
-def received_for_order(line_id: int) -> int:
-    """Units that receipts have taken off a line."""
+def received_for_order(line_id: int, *, without_shipment: int | None = None) -> int:
+    """Units that receipts have taken off a line, those of one shipment left out if asked."""
     received: int = fetch_value(
         "SELECT coalesce(sum(order_units), 0)::bigint FROM retail.shipment_line"
-        " WHERE purchase_order_line_id = %s AND leg = 'supplier_in'",
+        " WHERE purchase_order_line_id = %s AND leg = 'supplier_in'"
+        " AND id IS DISTINCT FROM %s",
         line_id,
+        without_shipment,
     )
     return received
 
 
-def open_order_units(line: Row) -> int:
-    """Units of a locked line that are neither cancelled nor received, never below 0."""
+def open_order_units(line: Row, *, without_shipment: int | None = None) -> int:
+    """Units of a locked line that are neither cancelled nor received, never below 0.
+
+    `without_shipment`: as if that receipt had not been.
+    """
     promised = line["confirmed_units"]
     return orders_status.open_units(
         ordered=int(line["ordered_units"]),
         confirmed=None if promised is None else int(promised),
         cancelled=int(line["cancelled_units"]),
-        received_for_order=received_for_order(line["id"]),
+        received_for_order=received_for_order(line["id"], without_shipment=without_shipment),
     )
 
 

@@ -7,27 +7,25 @@ and counted, and a correction is a booking of its own: an adjustment.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from webui.ledger.services import checks, orders_status
+from webui.ledger.services import checks
 from webui.ledger.services.arrivals import Delivered
 from webui.ledger.services.errors import Conflict, refuse
-from webui.ledger.services.purchasing import follow_receipts, locked_line
+from webui.ledger.services.purchasing import follow_receipts, locked_line, open_order_units
 from webui.ledger.services.shipments import line_of_shipment, receive_within
 from webui.ledger.services.transactions import (
     Row,
     database_now,
     execute,
-    fetch_all,
     fetch_one,
     ledger_transaction,
     log_action,
     once,
 )
 
-CORRECTABLE_FOR: Final = timedelta(hours=48)
 MOST_LINES: Final = 500
 
 
@@ -112,7 +110,7 @@ def correct_receipt(
             checks.text("discrepancy_reason", delivered.discrepancy_reason)
         order_units, open_units = 0, 0
         if line is not None:
-            promised = _open_without(line, receipt)
+            promised = open_order_units(line, without_shipment=shipment_line_id)
             order_units = min(arrived, promised)
             open_units = promised - order_units
         _rewrite(receipt, delivered, order_units, actor)
@@ -151,34 +149,12 @@ def _own_fresh_receipt(shipment_id: int, shown_version: str | None, actor: str |
 
 def refuse_old_receipt(receipt: Row, now: datetime) -> None:
     """Raise `Conflict` for a receipt whose goods arrived more than 48 h ago."""
-    if not is_correctable(receipt["received_at"], now):
+    if not checks.is_correctable(receipt["received_at"], now):
         message = (
             f"shipment line {receipt['id']} was received more than 48 h ago and stays as it is;"
             " book an adjustment for what is different"
         )
         raise Conflict(message)
-
-
-def is_correctable(received_at: datetime, now: datetime) -> bool:
-    """Whether a receipt may still be corrected: up to and with 48 h after the goods arrived."""
-    return now - received_at <= CORRECTABLE_FOR
-
-
-def _open_without(line: Row, receipt: Row) -> int:
-    """Units of a line that were open if this receipt had not been."""
-    received = fetch_all(
-        "SELECT order_units FROM retail.shipment_line WHERE purchase_order_line_id = %s"
-        " AND leg = 'supplier_in' AND id <> %s",
-        line["id"],
-        receipt["id"],
-    )
-    promised = line["confirmed_units"]
-    return orders_status.open_units(
-        ordered=int(line["ordered_units"]),
-        confirmed=None if promised is None else int(promised),
-        cancelled=int(line["cancelled_units"]),
-        received_for_order=sum(int(row["order_units"]) for row in received),
-    )
 
 
 def _rewrite(receipt: Row, delivered: Delivered, order_units: int, actor: str | None) -> None:

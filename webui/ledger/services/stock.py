@@ -1,6 +1,6 @@
 """Counts and adjustments: what people found, and what they booked because of it."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -18,7 +18,6 @@ from webui.ledger.services.transactions import (
     once,
 )
 
-VOIDABLE: Final = timedelta(hours=48)
 COUNT_KINDS: Final = ("opening", "cycle", "recount")
 ADJUSTMENT_REASONS: Final = (
     "theft",
@@ -88,7 +87,8 @@ def void_count(
         if count["status"] == "void":
             message = f"count {count_id} is void already"
             raise Conflict(message)
-        if count["status"] == "approved" and count["occurred_at"] < database_now() - VOIDABLE:
+        is_fresh = checks.is_correctable(count["occurred_at"], database_now())
+        if count["status"] == "approved" and not is_fresh:
             refuse("count_id", count_id, "a count older than 48 h stays; count again")
         execute(
             "UPDATE retail.stock_count SET status = 'void', recorded_by = %s WHERE id = %s",

@@ -6,8 +6,7 @@ two people at one transfer wait for each other and never for ever.
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from typing import Final
+from datetime import date, datetime
 from uuid import UUID, uuid4
 
 from webui.ledger.services import checks
@@ -32,8 +31,6 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
-
-CORRECTABLE: Final = timedelta(hours=48)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +210,7 @@ def correct_transfer_receipt(
             raise Conflict(message)
         if arriving["recorded_by"] != actor:
             refuse("actor", actor, f"{arriving['recorded_by']} received it; adjust stock instead")
-        if arriving["received_at"] < database_now() - CORRECTABLE:
+        if not checks.is_correctable(arriving["received_at"], database_now()):
             refuse("received_at", arriving["received_at"], "older than 48 h: adjust stock instead")
         kept = Delivered(
             delivered.received_units,
