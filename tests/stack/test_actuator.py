@@ -13,7 +13,7 @@ from inventory.model.outputs import ReorderOutput
 from tests.stack.running import RunningStack
 
 KEY = "ACT|X"
-# These decisions come from no record of the log: from behind the end of whatever other tests recompute.
+# These decisions come from no record: from behind the end of whatever other tests recompute.
 NOWHERE = Origin(1, 0, 1_000_000_000_000)
 OPENED = ReorderEvent(
     ReorderOutput(
