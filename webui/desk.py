@@ -4,7 +4,7 @@ A command id is drawn when the form is rendered. The ledger keeps it, so a doubl
 command; the answer to both clicks is the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -15,9 +15,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from webui.ledger.services import Conflict, ServiceError
 
-VIEWS: Final = ("open", "snoozed", "closed")
 LONGEST_SNOOZE_DAYS: Final = 90
 _MOST_DIGITS: Final = 9
+_HIDDEN: Final = {"csrfmiddlewaretoken", "command_id", "proposal", "shown_revision", "action"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,12 @@ class Refusal:
     message: str
     form: dict[str, str]
     is_conflict: bool
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What the person had filled in, for a page that has no form to show it in any more."""
+        fields = [pair for pair in self.form.items() if pair[0] not in _HIDDEN and pair[1].strip()]
+        return [(name.replace("_", " "), text) for name, text in fields]
 
     @property
     def status(self) -> int:
@@ -103,7 +109,7 @@ def answer(
     return HttpResponseRedirect(back)
 
 
-def view_of(request: HttpRequest) -> str:
-    """Which drawer of the desk the address names; the open one by default."""
-    wanted = request.GET.get("view", "open")
-    return wanted if wanted in VIEWS else "open"
+def view_of(request: HttpRequest, views: Sequence[str]) -> str:
+    """Which drawer of the desk the address names; the first one by default."""
+    wanted = request.GET.get("view", "")
+    return wanted if wanted in views else views[0]

@@ -168,7 +168,8 @@ def test_rejecting_and_snoozing_are_decision_rows(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     services.snooze_price(proposal_id=proposal, shown_revision=1)
-    services.reject_price(proposal_id=proposal, shown_revision=1, reason="season")
+    other = price_proposal(ledger, proposal_id="P:L|S:1-3")
+    services.reject_price(proposal_id=other, shown_revision=1, reason="season")
 
     assert ledger.execute(
         "SELECT action, reason FROM retail.price_decision ORDER BY id"

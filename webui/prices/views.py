@@ -1,6 +1,6 @@
 """The pricing desk: proposed prices with signal, clamps and floor, and a person's word on them."""
 
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
 from webui.automation.prices import objections_to
-from webui.desk import VIEWS, Command, Refusal, answer, view_of
+from webui.desk import Command, Refusal, answer, view_of
 from webui.ledger.services import (
     ServiceError,
     approve_price,
@@ -24,6 +24,8 @@ from webui.readmodel import selectors
 from webui.readmodel.rows import select_value
 from webui.stock.terms import lines
 
+VIEWS: Final = ("open", "snoozed", "closed")
+
 
 @require_GET
 @requires(SEE)
@@ -33,7 +35,7 @@ def prices(request: HttpRequest) -> HttpResponse:
 
 
 def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
-    view = view_of(request)
+    view = view_of(request, VIEWS)
     location = request.GET.get("location", "")[:24]
     # Before the list is read: a change in between must look new to the page that asks again.
     version_before = selectors.desk_version("price_proposal")

@@ -165,8 +165,13 @@ class Proposal:
 
     @property
     def waits(self) -> bool:
-        """A person has said the last word and the fold has not answered yet."""
-        return self.decided_action in {"approve", "reject"} and self.status in {"open", "snoozed"}
+        """A person has put an end to it or put it aside, and the fold has not answered yet."""
+        if self.status not in {"open", "snoozed"}:
+            return False
+        if self.decided_action in {"approve", "reject"}:
+            return True
+        said = self.decided_at if self.decided_action == "snooze" else None
+        return self.status == "open" and said is not None and said > self.updated_at
 
     @property
     def actionable(self) -> bool:
@@ -191,6 +196,13 @@ class ReorderProposal(Proposal):
     decided_units: int | None
     on_hand_units: int | None
     on_order_units: int | None
+    hold: str | None
+    held_until_us: int | None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a buyer may end the hold that this need is, or has left behind."""
+        return self.hold is not None and self.decided_action != "resume"
 
     @property
     def value_minor(self) -> int:
@@ -206,12 +218,16 @@ SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision
        coalesce(su.name, r.supplier, 'No supplier') AS supplier_name,
        r.quantity_units, r.base_position_units, r.reorder_point_units, r.order_up_to_units,
        r.flags, r.cost_minor, coalesce(il.pack_units, 1) AS pack_units, r.decided_units,
-       s.on_hand_units, s.on_order_units
+       s.on_hand_units, s.on_order_units, held.hold, held.until_us AS held_until_us
 FROM app.reorder_proposal r
 LEFT JOIN retail.product p ON p.code = r.sku
 LEFT JOIN retail.supplier su ON su.code = r.supplier
 LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
 LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
+LEFT JOIN LATERAL (
+    SELECT s.episode_state AS hold, (s.state #>> '{episode,until_us}')::bigint AS until_us
+    WHERE s.reorder_id = r.reorder_id AND s.episode_state LIKE 'held-%%'
+) held ON true
 """
 
 
@@ -252,6 +268,10 @@ DESK_ROWS: Final = 100
 _VIEWS: Final = {
     "open": "r.status = 'open'",
     "snoozed": "r.status = 'snoozed'",
+    # Rejected and short ones are closed, but what they hold back is the buyer's to take up again.
+    "held": """(r.status = 'snoozed' OR r.reorder_id IN (
+        SELECT h.reorder_id FROM read_model.stock h
+        WHERE h.episode_state IN ('held-rejected', 'held-short')))""",
     "closed": "r.status NOT IN ('open', 'snoozed')",
 }
 

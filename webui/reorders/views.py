@@ -1,7 +1,7 @@
 """The buyer's desk: needs with their arithmetic, and the buyer's word on them."""
 
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
-from webui.desk import VIEWS, Refusal, answer, view_of
+from webui.desk import Refusal, answer, view_of
 from webui.ledger.services import ServiceError
 from webui.ledger.services.reorders_automatic import Reason, why_not
 from webui.orders.selectors import Filters as OrderFilters
@@ -21,6 +21,7 @@ from webui.readmodel import selectors
 from webui.reorders.commands import FIRST_PARTS, approve_picked, say
 from webui.stock.terms import lines
 
+VIEWS: Final = ("open", "held", "closed")
 PAGE_CARDS = 50
 MOST_COUNTED = 1000
 
@@ -28,14 +29,14 @@ MOST_COUNTED = 1000
 @require_GET
 @requires(SEE)
 def reorders(request: HttpRequest) -> HttpResponse:
-    """Open, snoozed or closed needs, grouped by supplier."""
+    """Open, held or closed needs, grouped by supplier."""
     return _show(request, None)
 
 
 def _show(
     request: HttpRequest, refusal: Refusal | None, *, report: list[dict[str, Any]] | None = None
 ) -> HttpResponse:
-    view = view_of(request)
+    view = view_of(request, VIEWS)
     narrowed = {
         "location": request.GET.get("location", "")[:24],
         "supplier": request.GET.get("supplier", "")[:64],
@@ -94,6 +95,8 @@ def _card(
         "proposal": proposal,
         "terms": lines(proposal.terms),
         "refusal": mine,
+        # Who was refused finds his input again, even where somebody else's word is on its way.
+        "shows_forms": proposal.actionable or (mine is not None and proposal.status == "open"),
         "units": form.get("units", "") if mine else proposal.quantity_units,
         "reason": form.get("reason", ""),
         "days": form.get("days", "7"),

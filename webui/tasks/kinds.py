@@ -87,7 +87,7 @@ def _record(task: Task) -> str:
 _count = _desk("counts", _key)
 _waiting = _desk("counts-waiting", _at)
 _reorders = _desk("reorders", _at)
-_snoozed = _desk("reorders", lambda task: {"view": "snoozed"} | _at(task))
+_held_needs = _desk("reorders", lambda task: {"view": "held"} | _at(task))
 
 
 def _on_hand(numbers: Numbers) -> str:
@@ -226,7 +226,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "overdue_receipt": Kind(
         "Overdue receipt", _overdue, "Open orders", _desk("orders", _at), SEE_ORDERS
     ),
-    "held_at_zero": Kind("Held with nothing to sell", _held, "Open held needs", _snoozed),
+    "held_at_zero": Kind("Held with nothing to sell", _held, "Open held needs", _held_needs),
     "negative_bucket": Kind("Bucket below zero", _bucket, "See its documents", _item),
     "stuck_signal": Kind("Need without a word", _signal, "Open reorders", _reorders),
     "floor_breached": Kind("Floor breached", _floor, "Change the price", _price),

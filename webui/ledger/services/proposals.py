@@ -58,19 +58,58 @@ def locked_proposal(desk: Desk, proposal: str) -> Row:
 
 
 def refuse_if_moved(row: Row, word: Word, *, allowed: tuple[str, ...]) -> None:
-    """Raise `Conflict` if the proposal is not what the person saw, or somebody has spoken."""
+    """Raise `Conflict` if the proposal is not what the person saw, or somebody has spoken.
+
+    A final word stands for ever. A snooze that has not come back through the log yet stands in the
+    way too: nothing on the page that was shown says that somebody has put the proposal aside.
+    """
     if row["decided_action"] in FINAL:
-        message = f"{row['decided_by'] or 'the system'} has already said {row['decided_action']}"
+        message = f"{speaker(row)} has already said {row['decided_action']}"
         raise Conflict(message)
+    if word.action == row["decided_action"] == "resume" and is_unanswered(row):
+        message = f"{speaker(row)} has already resumed it"
+        raise Conflict(message)
+    snoozed = row["decided_action"] == "snooze"
     if row["status"] not in allowed:
-        message = f"{word.proposal} is {row['status']} now"
+        why = f": {_snoozed(row, word)}" if snoozed and row["status"] == "snoozed" else ""
+        message = f"{word.proposal} is {row['status']} now{why}"
         raise Conflict(message)
+    if snoozed and is_unanswered(row) and word.action != "resume":
+        raise Conflict(_snoozed(row, word))
+    refuse_other_revision(row, word)
+
+
+def refuse_other_revision(row: Row, word: Word) -> None:
+    """Raise `Conflict` if the person saw another revision."""
     if word.shown_revision is not None and word.shown_revision != row["revision"]:
         message = (
             f"{word.proposal} has changed: revision {word.shown_revision} was shown,"
             f" {row['revision']} stands"
         )
         raise Conflict(message)
+
+
+def is_unanswered(row: Row) -> bool:
+    """Whether the last word has not come back through the log: no event has come since."""
+    return row["decided_at"] is not None and row["decided_at"] > row["updated_at"]
+
+
+def speaker(row: Row) -> str:
+    """Who said the last word, for a sentence."""
+    return row["decided_by"] or "the system"
+
+
+def _snoozed(row: Row, word: Word) -> str:
+    """Who has put the proposal aside, until when and why."""
+    said = fetch_one(
+        f"SELECT until_at, reason FROM retail.{word.desk.decisions} WHERE inv_key = %s"  # noqa: S608 -- names come from the two desks above
+        f" AND {word.desk.id_column} = %s AND action = 'snooze' ORDER BY id DESC LIMIT 1",
+        row["inv_key"],
+        word.proposal,
+    )
+    until = f" until {said['until_at']:%Y-%m-%d %H:%M} UTC" if said and said["until_at"] else ""
+    reason = f" ({said['reason']})" if said and said["reason"] else ""
+    return f"{speaker(row)} has snoozed it{until}{reason}"
 
 
 def write_word(row: Row, word: Word, *, units: int | None = None) -> int:

@@ -2,13 +2,28 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from typing import Final
 from uuid import UUID
 
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, LedgerError, ServiceError, refuse
-from webui.ledger.services.proposals import REORDERS, Word, checked_until, say
+from webui.ledger.services.proposals import (
+    REORDERS,
+    Word,
+    checked_until,
+    is_unanswered,
+    locked_proposal,
+    refuse_if_moved,
+    refuse_other_revision,
+    say,
+    speaker,
+    write_word,
+)
 from webui.ledger.services.reorders_approval import Approval, Approver, Ordered, Part, order_all
-from webui.ledger.services.transactions import Row, ledger_transaction, once
+from webui.ledger.services.transactions import Row, fetch_one, ledger_transaction, once
+
+# A closed need may hold its item back (domain.md 5.3): the state that says so, the need's end.
+HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 
 def approve_reorder(  # noqa: PLR0913 -- one keyword per choice of the buyer
@@ -163,6 +178,35 @@ def resume_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """End a snooze now."""
+    """End a hold now: a snooze, or what a rejection or a short order holds back (domain.md 7).
+
+    A snoozed need opens again as it is. One that was rejected or answered is closed for ever; if
+    the item is still short, the end of its hold opens a need with an id of its own.
+    """
     word = Word(REORDERS, reorder_id, "resume", shown_revision, actor)
-    return say(word, allowed=("snoozed",), command_id=command_id)
+
+    def work() -> Row:
+        row = locked_proposal(REORDERS, reorder_id)
+        if row["status"] in HELD_AFTER.values():
+            _refuse_if_not_held(row, word)
+        else:
+            refuse_if_moved(row, word, allowed=("snoozed",))
+        return {"decision_id": write_word(row, word), "action": word.action}
+
+    with ledger_transaction():
+        return once(command_id, f"resume {reorder_id}", actor, work)
+
+
+def _refuse_if_not_held(row: Row, word: Word) -> None:
+    """Raise `Conflict` unless the item waits because of this closed need."""
+    if row["decided_action"] == "resume" and is_unanswered(row):
+        message = f"{speaker(row)} has already resumed it"
+        raise Conflict(message)
+    key = fetch_one(
+        "SELECT episode_state, reorder_id FROM read_model.stock WHERE inv_key = %s", row["inv_key"]
+    )
+    state = key["episode_state"] if key and key["reorder_id"] == word.proposal else ""
+    if HELD_AFTER.get(state) != row["status"]:
+        message = f"{word.proposal} is {row['status']} and holds nothing back any more"
+        raise Conflict(message)
+    refuse_other_revision(row, word)

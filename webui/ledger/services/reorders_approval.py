@@ -111,7 +111,8 @@ def _read(approvals: Sequence[Approval]) -> _Known:
     ids = sorted({approval.reorder_id for approval in approvals})
     proposals = fetch_all(
         "SELECT reorder_id, inv_key, location, sku, supplier, revision, status, quantity_units,"
-        " decided_action, decided_by, decided_units FROM app.reorder_proposal"
+        " decided_action, decided_by, decided_units, decided_at, updated_at"
+        " FROM app.reorder_proposal"
         " WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE",
         ids,
     )

@@ -1,0 +1,240 @@
+"""Needs that are put aside, rejected or answered short, and who may take them up again."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from inventory.model.episode import Episode
+from inventory.model.ids import ReorderId
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.inbox import NOON_US, level, state
+from tests.ledger.pages import form, person
+from tests.ledger.rows import price_proposal, reorder_proposal
+from webui.ledger import services
+from webui.ledger.services import Conflict
+
+NEED = "R:L|S:1-2"
+
+
+@pytest.fixture
+def need(ledger: psycopg.Connection) -> str:
+    services.range_item(location="L", sku="S", policy={"supplier": "ACME", "pack_units": 6})
+    return reorder_proposal(ledger)
+
+
+def hold(ledger: psycopg.Connection, held: str, need: str = NEED) -> None:
+    """Have the workers hold the key because of this need."""
+    episode = Episode(state=held, id=ReorderId(need), revision=2, until_us=NOON_US + 86_400_000_000)
+    level(ledger, state(episode=episode))
+
+
+def answered(ledger: psycopg.Connection, status: str, revision: int = 2) -> None:
+    """What the actuator writes when a word has come back through the log."""
+    ledger.execute(
+        "UPDATE app.reorder_proposal SET status = %s, revision = %s,"
+        " updated_at = clock_timestamp()",
+        [status, revision],
+    )
+
+
+def words(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT action, need_revision, recorded_by FROM retail.reorder_decision ORDER BY id"
+    ).fetchall()
+
+
+@pytest.mark.domain("7 proposal held")
+def test_a_buyer_takes_up_a_rejected_need_while_it_is_held(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    services.reject_reorder(reorder_id=need, shown_revision=1, reason="too dear", actor="ann")
+    answered(ledger, "rejected")
+    hold(ledger, "held-rejected")
+
+    services.resume_reorder(reorder_id=need, shown_revision=2, actor="ben")
+
+    assert words(ledger) == [("reject", 1, "ann"), ("resume", 2, "ben")]
+
+
+@pytest.mark.domain("7 proposal held")
+def test_a_buyer_takes_up_what_a_short_order_holds_back(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    services.approve_reorder(reorder_id=need, shown_revision=1, units=6, actor="ann")
+    answered(ledger, "accepted")
+    hold(ledger, "held-short")
+
+    services.resume_reorder(reorder_id=need, actor="ben")
+
+    assert words(ledger) == [("approve", 1, "ann"), ("resume", 2, "ben")]
+
+
+def test_a_rejection_that_has_not_come_back_yet_is_not_taken_up(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    services.reject_reorder(reorder_id=need, shown_revision=1, reason="too dear", actor="ann")
+    hold(ledger, "open")
+
+    with pytest.raises(Conflict, match="ann has already said reject"):
+        services.resume_reorder(reorder_id=need, actor="ben")
+
+
+@pytest.mark.parametrize(
+    ("status", "held", "holder"),
+    [
+        ("rejected", "held-rejected", "R:L|S:1-9"),
+        ("rejected", "held-short", NEED),
+        ("rejected", "idle", NEED),
+        ("accepted", "held-rejected", NEED),
+    ],
+)
+def test_a_closed_need_that_holds_nothing_back_stays_closed(
+    ledger: psycopg.Connection, need: str, status: str, held: str, holder: str
+) -> None:
+    answered(ledger, status)
+    hold(ledger, held, holder)
+
+    with pytest.raises(Conflict, match=f"is {status} and holds nothing back any more"):
+        services.resume_reorder(reorder_id=need)
+
+
+def test_a_hold_of_another_revision_than_was_shown_is_not_ended(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    answered(ledger, "rejected", revision=3)
+    hold(ledger, "held-rejected")
+
+    with pytest.raises(Conflict, match="revision 2 was shown, 3 stands"):
+        services.resume_reorder(reorder_id=need, shown_revision=2)
+
+
+@pytest.mark.parametrize(
+    ("status", "held"), [("rejected", "held-rejected"), ("snoozed", "held-snoozed")]
+)
+def test_of_two_who_resume_one_learns_of_the_other(
+    ledger: psycopg.Connection, need: str, status: str, held: str
+) -> None:
+    answered(ledger, status)
+    hold(ledger, held)
+
+    outcomes = at_the_same_time(
+        *(lambda who=who: services.resume_reorder(reorder_id=need, actor=who) for who in "ab")
+    )
+
+    [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+    assert "has already resumed it" in loser.what_changed
+    assert len(words(ledger)) == 1
+
+
+def test_the_held_drawer_shows_what_a_rejection_holds_back_and_resumes_it(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    answered(ledger, "rejected")
+    hold(ledger, "held-rejected")
+    client = person("buyer")
+
+    page = client.get("/reorders/?view=held").content.decode()
+    answer = client.post("/reorders/decide?view=held", form(need, 2, action="resume"))
+
+    assert f'data-proposal="{need}"' in page
+    assert "Held-rejected until 2026-03-03 12:00:00" in page
+    assert ">Resume</button>" in page
+    assert ">Snooze</button>" not in page
+    assert answer.status_code == 302
+    assert words(ledger) == [("resume", 2, "buyer")]
+    again = client.get("/reorders/?view=held").content.decode()
+    assert ">Resume</button>" not in again
+
+
+def test_the_closed_drawer_offers_nothing_once_the_hold_is_over(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    answered(ledger, "rejected")
+    hold(ledger, "idle")
+
+    page = person("buyer").get("/reorders/?view=closed").content.decode()
+
+    assert f'data-proposal="{need}"' in page
+    assert ">Resume</button>" not in page
+
+
+@pytest.mark.parametrize("reason", [None, "ends soon"])
+def test_who_approves_what_somebody_has_just_snoozed_reads_so(
+    ledger: psycopg.Connection, need: str, reason: str | None
+) -> None:
+    until = datetime.now(UTC) + timedelta(days=5)  # noqa: TID251 -- the rule compares with the clock
+    services.snooze_reorder(
+        reorder_id=need, shown_revision=1, until_at=until, reason=reason, actor="ann"
+    )
+
+    with pytest.raises(Conflict) as refused:
+        services.approve_reorder(reorder_id=need, shown_revision=1, actor="ben")
+
+    because = f" ({reason})" if reason else ""
+    said = f"ann has snoozed it until {until:%Y-%m-%d %H:%M} UTC{because}"
+    assert refused.value.what_changed == said
+    assert words(ledger) == [("snooze", 1, "ann")]
+
+
+def test_of_two_at_the_same_time_who_snooze_and_approve_one_learns_of_the_other(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    outcomes = at_the_same_time(
+        lambda: services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann"),
+        lambda: services.approve_reorder(reorder_id=need, shown_revision=1, actor="ben"),
+    )
+
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
+    assert len(words(ledger)) == 1
+
+
+def test_a_snooze_that_has_ended_stands_in_nobodys_way(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
+    answered(ledger, "snoozed")
+    with pytest.raises(Conflict, match="is snoozed now: ann has snoozed it"):
+        services.approve_reorder(reorder_id=need, shown_revision=2)
+    answered(ledger, "open", revision=3)
+
+    done = services.approve_reorder(reorder_id=need, shown_revision=3)
+
+    assert done["units"] == 42
+
+
+def test_the_loser_finds_his_input_on_the_card(ledger: psycopg.Connection, need: str) -> None:
+    services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
+
+    answer = person("buyer").post("/reorders/decide", form(need, 1, action="approve", units=48))
+
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "ann has snoozed it. Nothing was written." in page
+    assert 'required value="48"' in page
+
+
+def test_the_loser_finds_his_input_where_the_card_has_left_the_drawer(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
+    answered(ledger, "snoozed")
+
+    answer = person("buyer").post(
+        "/reorders/decide", form(need, 1, action="reject", reason="too dear")
+    )
+
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "You had filled in reason: <b>too dear</b>." in page
+
+
+def test_who_approves_a_price_that_somebody_has_just_snoozed_reads_so(
+    ledger: psycopg.Connection,
+) -> None:
+    proposal = price_proposal(ledger)
+    services.snooze_price(proposal_id=proposal, shown_revision=1, actor="ann")
+
+    with pytest.raises(Conflict, match="ann has snoozed it"):
+        services.approve_price(proposal_id=proposal, shown_revision=1, actor="ben")
