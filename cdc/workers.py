@@ -12,7 +12,8 @@ from urllib.parse import quote
 import httpx
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from cdc.contracts.state import UnknownSchema, decode_state
+from cdc.contracts.state import decode_state
+from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
 from inventory.model.state import KeyState
 
@@ -97,6 +98,6 @@ def ask(settings: Connections, inv_key: str) -> LiveKey:
 def _of_answer(body: dict[str, Any]) -> LiveKey:
     try:
         state = decode_state(json.dumps(body["state"]).encode())
-    except UnknownSchema as problem:
+    except UnreadableRecord as problem:
         return LiveKey(None, problem=str(problem))
     return LiveKey(state, body.get("as_of_us"))

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from cdc.contracts.rejects import Origin, origin_of, position_json
+from cdc.contracts.versions import UnreadableRecord, document_of
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.value import value
 
@@ -17,8 +18,8 @@ REORDER_STATUSES = ("open", "accepted", "cancelled", "rejected", "snoozed")
 PRICE_STATUSES = ("open", "accepted", "cancelled", "expired", "rejected", "snoozed")
 
 
-class NotADecision(ValueError):
-    """These bytes are no decision record of a schema known here."""
+class NotADecision(UnreadableRecord):
+    """A record of a known version that is no decision of the kind that was asked for."""
 
 
 @value
@@ -97,7 +98,9 @@ def decode_reorder(payload: bytes) -> ReorderEvent:
     """The event that `encode_reorder` wrote.
 
     Raises:
-        NotADecision: unknown schema, kind or status, or a field is missing.
+        UnknownVersion: written by another version of this code.
+        UnreadableRecord: no JSON object.
+        NotADecision: another kind or status, or a field is missing.
     """
     row = _loads(payload, "reorder", REORDER_STATUSES)
     try:
@@ -122,7 +125,9 @@ def decode_price(payload: bytes) -> PriceEvent:
     """The event that `encode_price` wrote.
 
     Raises:
-        NotADecision: unknown schema, kind or status, or a field is missing.
+        UnknownVersion: written by another version of this code.
+        UnreadableRecord: no JSON object.
+        NotADecision: another kind or status, or a field is missing.
     """
     row = _loads(payload, "price", PRICE_STATUSES)
     try:
@@ -182,13 +187,9 @@ def _dumps(row: dict[str, object]) -> bytes:
 
 
 def _loads(payload: bytes, kind: str, statuses: tuple[str, ...]) -> dict[str, Any]:
-    try:
-        row = json.loads(payload)
-    except ValueError as error:
-        problem = f"{kind} event: not JSON: {error}"
-        raise NotADecision(problem) from error
-    if not isinstance(row, dict) or row.get("schema") != SCHEMA or row.get("kind") != kind:
-        problem = f"{kind} event: schema {SCHEMA} and kind {kind!r} expected, got {row!r:.120}"
+    row = document_of(f"{kind} event", payload)
+    if row.get("kind") != kind:
+        problem = f"{kind} event: kind {kind!r} expected, got {row!r:.120}"
         raise NotADecision(problem)
     if row.get("status") not in statuses:
         problem = f"{kind} event {row.get('id')!r}: status {row.get('status')!r} not in {statuses}"

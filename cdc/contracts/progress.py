@@ -12,7 +12,9 @@ learn from it how far the partition is.
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
+from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 HEADER = "progress"
@@ -40,32 +42,24 @@ class Progress:
 
 def encode_progress(progress: Progress) -> bytes:
     """The header's value."""
-    return json.dumps(
+    return _dumps(
         {
             "schema": _SCHEMA,
             "next_offset": progress.next_offset,
             "newest_commit_us": progress.newest_commit_us,
             "highest_lsn": progress.highest_lsn,
             "streamed": progress.streamed,
-        },
-        sort_keys=True,
-        separators=(",", ":"),
-    ).encode()
+        }
+    )
 
 
 def decode_progress(payload: bytes) -> Progress:
     """The progress that `encode_progress` wrote.
 
     Raises:
-        ValueError: a schema that this revision does not know.
+        UnreadableRecord: it is of another version, or no progress.
     """
-    row = json.loads(payload)
-    if row.get("schema") != _SCHEMA:
-        problem = f"changelog header {HEADER}: schema must be {_SCHEMA}, got {row!r:.80}"
-        raise ValueError(problem)
-    return Progress(
-        row["next_offset"], row["newest_commit_us"], row["highest_lsn"], row["streamed"]
-    )
+    return built(HEADER, document_of(HEADER, payload), _progress_of)
 
 
 def progress_in(headers: Headers) -> Progress | None:
@@ -91,13 +85,37 @@ class Beat:
 
 def encode_beat(beat: Beat) -> bytes:
     """The value of the header on a heartbeat key's level record."""
-    return f"{beat.beat}@{beat.commit_us}".encode("ascii")
+    return _dumps({"schema": _SCHEMA, "beat": beat.beat, "commit_us": beat.commit_us})
 
 
 def beat_in(headers: Headers) -> Beat | None:
-    """The heartbeat among a record's headers, if it carries one."""
+    """The heartbeat among a record's headers, if it carries one.
+
+    Raises:
+        UnreadableRecord: it is of another version, or no heartbeat.
+    """
     for name, payload in headers:
         if name == BEAT_HEADER:
-            count, _, commit_us = payload.decode("ascii").partition("@")
-            return Beat(int(count), int(commit_us))
+            beat = _unversioned_beat(payload)
+            return beat or built(BEAT_HEADER, document_of(BEAT_HEADER, payload), _beat_of)
     return None
+
+
+def _progress_of(row: dict[str, Any]) -> Progress:
+    return Progress(
+        row["next_offset"], row["newest_commit_us"], row["highest_lsn"], row["streamed"]
+    )
+
+
+def _beat_of(row: dict[str, Any]) -> Beat:
+    return Beat(row["beat"], row["commit_us"])
+
+
+def _unversioned_beat(payload: bytes) -> Beat | None:
+    """A heartbeat as it was written before it had a version: `12@1795229285100000`."""
+    count, at, commit_us = payload.partition(b"@")
+    return Beat(int(count), int(commit_us)) if at and count.isdigit() else None
+
+
+def _dumps(row: dict[str, object]) -> bytes:
+    return json.dumps(row, sort_keys=True, separators=(",", ":")).encode()

@@ -8,6 +8,7 @@ import json
 from base64 import b64decode, b64encode
 from typing import Any
 
+from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
@@ -77,8 +78,15 @@ def encode_rejection(rejection: Rejection) -> bytes:
 
 
 def decode_rejection(payload: bytes) -> Rejection:
-    """The rejection that `encode_rejection` wrote."""
-    row = _loads(payload)
+    """The rejection that `encode_rejection` wrote.
+
+    Raises:
+        UnreadableRecord: it is of another version, or no rejection.
+    """
+    return built("rejected", document_of("rejected", payload), _rejection)
+
+
+def _rejection(row: dict[str, Any]) -> Rejection:
     return Rejection(
         origin=Origin(row["generation"], row["partition"], row["offset"]),
         topic=row["topic"],
@@ -110,8 +118,15 @@ def encode_late(late: Late) -> bytes:
 
 
 def decode_late(payload: bytes) -> Late:
-    """The late sale that `encode_late` wrote."""
-    row = _loads(payload)
+    """The late sale that `encode_late` wrote.
+
+    Raises:
+        UnreadableRecord: it is of another version, or no late sale.
+    """
+    return built("late", document_of("late", payload), _late)
+
+
+def _late(row: dict[str, Any]) -> Late:
     return Late(
         origin=origin_of(row["position"]),
         inv_key=row["inv_key"],
@@ -139,14 +154,6 @@ def origin_of(position: dict[str, int]) -> Origin:
 def _dumps(row: dict[str, object]) -> bytes:
     # ASCII escapes keep a lone surrogate of a broken key writable.
     return json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _loads(payload: bytes) -> dict[str, Any]:
-    row: dict[str, Any] = json.loads(payload)
-    if row.get("schema") != SCHEMA:
-        problem = f"schema must be {SCHEMA}, got {row.get('schema')!r}"
-        raise ValueError(problem)
-    return row
 
 
 def _base64(content: bytes | None) -> str | None:

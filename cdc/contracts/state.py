@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from cdc.contracts.versions import built, check_version, document_of
 from inventory.model.episode import Episode, PriceEpisode
 from inventory.model.ids import InvKey, Position
 from inventory.model.outputs import PriceOutput, ReorderOutput
@@ -29,10 +30,6 @@ MOST_POLICIES: Final = 8192  # about 1.5 kB each
 Document = dict[str, Any]
 
 _POLICIES: Final[dict[int, tuple[ItemLocation, orjson.Fragment]]] = {}
-
-
-class UnknownSchema(ValueError):
-    """A record of another schema or logic revision: it belongs to another version of this code."""
 
 
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
@@ -53,10 +50,11 @@ def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
     """The state with only the carried rows, and the starts of the dropped ones.
 
     Raises:
-        UnknownSchema: written by another version.
+        UnknownVersion: written by another version of this code.
+        UnreadableRecord: not what that version writes.
     """
     document = _document(content)
-    return _state(document), tuple(document["dropped"])
+    return built("level", document, lambda found: (_state(found), tuple(found["dropped"])))
 
 
 def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
@@ -68,11 +66,10 @@ def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
     """The key, the row and its position.
 
     Raises:
-        UnknownSchema: written by another version.
+        UnknownVersion: written by another version of this code.
+        UnreadableRecord: not what that version writes.
     """
-    document = _document(content)
-    row = _decoded_row(document["row"])
-    return InvKey(document["inv_key"]), row, Position(**document["position"])
+    return built("window", _document(content), _window)
 
 
 def encode_state(state: KeyState) -> bytes:
@@ -86,9 +83,10 @@ def decode_state(content: bytes) -> KeyState:
     """The whole state.
 
     Raises:
-        UnknownSchema: written by another version.
+        UnknownVersion: written by another version of this code.
+        UnreadableRecord: not what that version writes.
     """
-    return _state(_document(content))
+    return built("state", _document(content), _state)
 
 
 def _header() -> Document:
@@ -100,14 +98,8 @@ def _bytes(document: Document) -> bytes:
 
 
 def _document(content: bytes) -> Document:
-    document: Document = orjson.loads(content)
-    found = document.get("schema"), document.get("logic_revision")
-    if found != (SCHEMA, LOGIC_REVISION):
-        problem = (
-            f"state record: schema and logic_revision must be {SCHEMA} and {LOGIC_REVISION}, "
-            f"got {found[0]!r} and {found[1]!r}"
-        )
-        raise UnknownSchema(problem)
+    document = document_of("state", content, orjson.loads)
+    check_version("state", "logic_revision", document.get("logic_revision"), (LOGIC_REVISION,))
     return document
 
 
@@ -229,6 +221,11 @@ def _state(document: Document) -> KeyState:
         episode=_decoded_episode(document["episode"]),
         price_episode=_decoded_price_episode(document["price_episode"]),
     )
+
+
+def _window(document: Document) -> tuple[InvKey, WindowRow, Position]:
+    row = _decoded_row(document["row"])
+    return InvKey(document["inv_key"]), row, Position(**document["position"])
 
 
 def _decoded_stock(document: Document) -> Stock:

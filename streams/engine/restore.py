@@ -4,12 +4,14 @@ Faust's own recovery is not used: it completes by event offsets and hangs where 
 or a compacted record stands last. Here a reader goes to the end by position.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress, progress_in
 from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
+from cdc.contracts.versions import UnreadableRecord
 from inventory.dedupe import HORIZON_US
 from inventory.errors import BrokenInvariant
 from inventory.model.arithmetic import WINDOW_US
@@ -94,6 +96,7 @@ async def restore(number: int, generation: int, log: Log) -> OwnedPartition:
 
     Raises:
         LogMismatch: the source topic doesn't reach from before to after the restored offset.
+        UnreadableRecord: a changelog holds a record of an unknown version; nothing is guessed.
     """
     assembly = Assembly(number)
     changelog_end = await _read_changelogs(number, log, assembly)
@@ -116,16 +119,32 @@ async def restore(number: int, generation: int, log: Log) -> OwnedPartition:
 
 
 async def _read_changelogs(number: int, log: Log, assembly: Assembly) -> int:
-    first, end = await log.bounds(ON_HAND_CHANGELOG, number)
-    async for batch in log.read(ON_HAND_CHANGELOG, number, first, end):
+    def add_level(record: LogRecord) -> None:
+        if record.value is not None:
+            assembly.add_level(record.value, record.headers)
+
+    def add_window(record: LogRecord) -> None:
+        if record.value is not None:
+            assembly.add_window(record.value)
+
+    end = await _read_all(ON_HAND_CHANGELOG, number, log, add_level)
+    await _read_all(SALES_WINDOWS_CHANGELOG, number, log, add_window)
+    return end
+
+
+async def _read_all(topic: str, number: int, log: Log, add: Callable[[LogRecord], None]) -> int:
+    """Hand every record of the partition to `add`; gives the offset behind the last.
+
+    Raises:
+        UnreadableRecord: names the place of a record that this code can't read.
+    """
+    first, end = await log.bounds(topic, number)
+    async for batch in log.read(topic, number, first, end):
         for record in batch:
-            if record.value is not None:
-                assembly.add_level(record.value, record.headers)
-    first, window_end = await log.bounds(SALES_WINDOWS_CHANGELOG, number)
-    async for batch in log.read(SALES_WINDOWS_CHANGELOG, number, first, window_end):
-        for record in batch:
-            if record.value is not None:
-                assembly.add_window(record.value)
+            try:
+                add(record)
+            except UnreadableRecord as unreadable:
+                raise unreadable.at(topic, number, record.offset) from unreadable
     return end
 
 

@@ -4,14 +4,9 @@ from collections.abc import Sequence
 
 import structlog
 
-from cdc.contracts.decisions import (
-    NotADecision,
-    PriceEvent,
-    ReorderEvent,
-    decode_price,
-    decode_reorder,
-)
+from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
 from cdc.contracts.topics import PRICE_EVENTS, REORDER_EVENTS
+from cdc.contracts.versions import UnknownVersion, UnreadableRecord
 from streams.settings import SinkSettings
 from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
@@ -45,7 +40,11 @@ class Actuator:
 
 
 def _event_of(record: SinkRecord) -> ReorderEvent | PriceEvent | None:
-    """The decision in `record`, None if it must not be acted on."""
+    """The decision in `record`, None if it must not be acted on.
+
+    Raises:
+        UnknownVersion: names the place of a record that another version of this code wrote.
+    """
     where = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
     if record.value is None:
         log.warning("decision refused", reason="tombstone", **where)
@@ -53,7 +52,9 @@ def _event_of(record: SinkRecord) -> ReorderEvent | PriceEvent | None:
     try:
         decode = decode_reorder if record.topic == REORDER_EVENTS else decode_price
         event = decode(record.value)
-    except NotADecision as refused:
+    except UnknownVersion as unknown:
+        raise unknown.at(record.topic, record.partition, record.offset) from unknown
+    except UnreadableRecord as refused:
         log.warning("decision refused", reason=str(refused), **where)
         return None
     if is_simulated(event):

@@ -12,6 +12,7 @@ import structlog
 from confluent_kafka import KafkaException
 from psycopg.types.json import Jsonb
 
+from cdc.contracts.versions import UnreadableRecord
 from streams.logs import configure_logging
 from streams.settings import SinkSettings
 from streams.sinks.positions import Connection, read_positions
@@ -54,7 +55,11 @@ class SecondInstance(Exception):
 
 
 def main(create: Callable[[SinkSettings], Sink]) -> None:
-    """Run a sink until SIGTERM; exits 1 on any failure, and the supervisor starts it again."""
+    """Run a sink until SIGTERM; the supervisor starts it again after any failure.
+
+    Exits 1 on a failure of the parts around it, and 65 at a record that it can't read, which no
+    restart cures: the log names the place, the version found and the versions known.
+    """
     settings = SinkSettings()
     sink = create(settings)
     configure_logging(level=settings.log_level, service=sink.name)
@@ -63,6 +68,9 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
     except (psycopg.Error, KafkaException, SourceLost, SecondInstance) as error:
         log.critical("sink failed", exc_info=error)
         sys.exit(1)
+    except UnreadableRecord as error:
+        log.critical("sink stopped at a record", problem=str(error))
+        sys.exit(os.EX_DATAERR)
 
 
 class _Process:

@@ -4,7 +4,7 @@ Rows and positions are written in one transaction, so a row is written exactly o
 the process dies. Within a batch only the last content of a key or window is written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from time import time_ns
 
@@ -24,7 +24,7 @@ from streams.settings import SinkSettings
 from streams.sinks import rows
 from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
-from streams.sinks.source import Place, SinkRecord
+from streams.sinks.source import Place, SinkRecord, reading
 from streams.sinks.upsert import Row, upsert
 
 SECOND_NS = 1_000_000_000
@@ -57,27 +57,29 @@ class Projector:
         latest = self._latest(batch)
         upsert(connection, rows.LATE_SALE, list(latest.lates.values()))
         upsert(connection, rows.REJECTED, list(latest.rejections.values()))
-        upsert(connection, rows.STOCK, [self._stock_row(r) for r in latest.levels.values()])
-        windows = (_window_row(record) for record in latest.windows.values())
-        upsert(connection, rows.SALES_WINDOW, [row for row in windows if row is not None])
-        beats = (_beat_row(record) for record in latest.beats.values())
-        upsert(connection, rows.HEARTBEAT, [row for row in beats if row is not None])
+        upsert(connection, rows.STOCK, _rows(self._stock_row, latest.levels.values()))
+        upsert(connection, rows.SALES_WINDOW, _rows(_window_row, latest.windows.values()))
+        upsert(connection, rows.HEARTBEAT, _rows(_beat_row, latest.beats.values()))
         write_positions(connection, self.name, batch, self._as_of(batch))
 
     def _latest(self, batch: Sequence[SinkRecord]) -> Latest:
         latest = Latest({}, {}, {}, {}, {})
         for index, record in enumerate(batch):
-            if record.value is None:
-                log.warning("tombstone ignored", topic=record.topic, offset=record.offset)
-            elif record.topic == ON_HAND_CHANGELOG:
-                self._take_level(record, latest)
-            elif record.topic == SALES_WINDOWS_CHANGELOG:
-                latest.windows[record.key or b""] = record
-            elif record.topic == STOCK_LATE:
-                latest.lates[index] = rows.late_row(decode_late(record.value))
-            else:
-                latest.rejections[index] = rows.rejected_row(decode_rejection(record.value))
+            with reading(record):
+                self._take(index, record, latest)
         return latest
+
+    def _take(self, index: int, record: SinkRecord, latest: Latest) -> None:
+        if record.value is None:
+            log.warning("tombstone ignored", topic=record.topic, offset=record.offset)
+        elif record.topic == ON_HAND_CHANGELOG:
+            self._take_level(record, latest)
+        elif record.topic == SALES_WINDOWS_CHANGELOG:
+            latest.windows[record.key or b""] = record
+        elif record.topic == STOCK_LATE:
+            latest.lates[index] = rows.late_row(decode_late(record.value))
+        else:
+            latest.rejections[index] = rows.rejected_row(decode_rejection(record.value))
 
     def _take_level(self, record: SinkRecord, latest: Latest) -> None:
         key = record.key or b""
@@ -101,6 +103,21 @@ class Projector:
             for record in batch
             if record.topic == ON_HAND_CHANGELOG and record.partition in self._as_of_us
         }
+
+
+def _rows(make: Callable[[SinkRecord], Row | None], records: Iterable[SinkRecord]) -> list[Row]:
+    """The row of each record that has one.
+
+    Raises:
+        UnreadableRecord: names the place of a record that this code can't read.
+    """
+    made: list[Row] = []
+    for record in records:
+        with reading(record):
+            row = make(record)
+        if row is not None:
+            made.append(row)
+    return made
 
 
 def _window_row(record: SinkRecord) -> Row | None:

@@ -4,7 +4,8 @@ No consumer group: its offsets would live in the broker, apart from the rows, an
 move together. Committed transactions only, so a fenced worker's leftovers are never seen.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import structlog
 from confluent_kafka import (
@@ -16,6 +17,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from cdc.contracts.versions import UnreadableRecord
 from inventory.model.value import value
 
 Place = tuple[str, int]  # topic and partition
@@ -33,6 +35,16 @@ class SinkRecord:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@contextmanager
+def reading(record: SinkRecord) -> Iterator[None]:
+    """Add the record's place to whatever is found unreadable in it."""
+    try:
+        yield
+    except UnreadableRecord as unreadable:
+        place = record.topic, record.partition, record.offset
+        raise unreadable.at(*place) from unreadable
 
 
 class SourceLost(Exception):

@@ -1,9 +1,12 @@
 """The headers that tell how far a partition is, and the keys that carry no item."""
 
+from collections.abc import Callable
+
 import pytest
 
 from cdc.contracts.progress import (
     Beat,
+    Headers,
     Progress,
     beat_in,
     encode_beat,
@@ -11,6 +14,7 @@ from cdc.contracts.progress import (
     is_heartbeat,
     progress_in,
 )
+from cdc.contracts.versions import UnknownVersion, UnreadableRecord
 
 
 @pytest.mark.parametrize("newest_us", [None, 7])
@@ -28,13 +32,25 @@ def test_a_record_in_the_middle_of_a_chunk_carries_nothing() -> None:
     assert beat_in((("progress", b"x"),)) is None
 
 
-def test_progress_of_another_schema_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="changelog header progress: schema must be 1"):
-        progress_in((("progress", b'{"schema":2}'),))
+@pytest.mark.parametrize(("name", "read"), [("progress", progress_in), ("beat", beat_in)])
+def test_a_header_of_another_version_is_refused_by_name(
+    name: str, read: Callable[[Headers], object]
+) -> None:
+    with pytest.raises(UnknownVersion, match=f"{name} record: schema 2 is unknown here; known: 1"):
+        read(((name, b'{"schema":2}'),))
 
 
 def test_a_beat_comes_back_from_its_header() -> None:
     assert beat_in((("x", b""), ("beat", encode_beat(Beat(5, 77))))) == Beat(5, 77)
+
+
+def test_a_beat_without_a_version_is_the_form_before_versions() -> None:
+    assert beat_in((("beat", b"5@77"),)) == Beat(5, 77)
+
+
+def test_a_beat_that_is_neither_is_unreadable() -> None:
+    with pytest.raises(UnreadableRecord, match="beat record: not JSON"):
+        beat_in((("beat", b"x@7"),))
 
 
 def test_only_heartbeat_keys_are_no_items() -> None:

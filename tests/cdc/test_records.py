@@ -1,14 +1,25 @@
 """Decision, rejection and late records survive the wire."""
 
 import json
+from collections.abc import Callable
 from importlib.resources import files
 
 import jsonschema
 import pytest
 
 from cdc.contracts import decisions, rejects
-from inventory.model.ids import ProposalId, ReorderId
+from cdc.contracts.state import (
+    decode_level,
+    decode_state,
+    decode_window,
+    encode_level,
+    encode_state,
+    encode_window,
+)
+from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from inventory.model.ids import InvKey, Position, ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
+from inventory.model.state import KeyState, WindowRow
 
 AT = decisions.Circumstances("S1|85123A", rejects.Origin(1, 3, 812), 1_795_229_285_100_000, 1)
 REORDER = decisions.ReorderEvent(
@@ -58,6 +69,8 @@ REJECTION = rejects.Rejection(
     logic_revision=1,
     commit_us=None,
 )
+STATE = KeyState(InvKey("S1|85123A"), Position(1, 812))
+ROW = WindowRow(600_000_000, sold_units=2, sale_lines=1, moves={600_000_000: -2})
 LATE = rejects.Late(rejects.Origin(1, 3, 812), "S1|85123A", -2, -1998, "window_expired", 17)
 
 
@@ -87,7 +100,7 @@ def test_records_fit_their_published_schema(name: str, payload: bytes) -> None:
     jsonschema.validate(json.loads(payload), schema(name))
 
 
-@pytest.mark.parametrize("change", [{"schema": 2}, {"kind": "price"}, {"status": "lost"}])
+@pytest.mark.parametrize("change", [{"kind": "price"}, {"status": "lost"}])
 def test_a_record_of_another_contract_is_refused(change: dict[str, object]) -> None:
     row = json.loads(decisions.encode_reorder(REORDER)) | change
 
@@ -95,30 +108,61 @@ def test_a_record_of_another_contract_is_refused(change: dict[str, object]) -> N
         decisions.decode_reorder(json.dumps(row).encode())
 
 
-@pytest.mark.parametrize("payload", [b"", b"[]", b"garbage"])
-def test_bytes_that_are_no_decision_are_refused(payload: bytes) -> None:
-    with pytest.raises(decisions.NotADecision):
-        decisions.decode_price(payload)
+READERS = {
+    "reorder event": (decisions.decode_reorder, decisions.encode_reorder(REORDER)),
+    "price event": (decisions.decode_price, decisions.encode_price(PRICE)),
+    "rejected": (rejects.decode_rejection, rejects.encode_rejection(REJECTION)),
+    "late": (rejects.decode_late, rejects.encode_late(LATE)),
+    "state": (decode_state, encode_state(STATE)),
+    "level": (decode_level, encode_level(STATE, [])),
+    "window": (decode_window, encode_window(STATE.inv_key, ROW, STATE.position)),
+}
+Reader = Callable[[bytes], object]
 
 
-def test_a_decision_with_a_missing_field_is_refused() -> None:
-    row = json.loads(decisions.encode_price(PRICE))
-    del row["new_minor"]
+@pytest.mark.parametrize(("read", "_written"), READERS.values(), ids=READERS)
+@pytest.mark.parametrize("payload", [b"", b"[]", b"garbage", b"\xff"])
+def test_bytes_that_are_no_record_are_refused(
+    read: Reader, _written: bytes, payload: bytes
+) -> None:
+    with pytest.raises(UnreadableRecord) as refused:
+        read(payload)
 
-    with pytest.raises(decisions.NotADecision, match="new_minor"):
-        decisions.decode_price(json.dumps(row).encode())
-
-
-def test_a_reorder_with_a_missing_field_is_refused() -> None:
-    row = json.loads(decisions.encode_reorder(REORDER))
-    del row["order_up_to_units"]
-
-    with pytest.raises(decisions.NotADecision, match="order_up_to_units"):
-        decisions.decode_reorder(json.dumps(row).encode())
+    assert not isinstance(refused.value, UnknownVersion)
 
 
-def test_a_rejection_of_another_contract_is_refused() -> None:
-    row = json.loads(rejects.encode_rejection(REJECTION)) | {"schema": 2}
+@pytest.mark.parametrize(("read", "written"), READERS.values(), ids=READERS)
+@pytest.mark.parametrize("version", [0, 2, True, "1", None])
+def test_a_record_of_an_unknown_version_is_refused_with_what_is_known(
+    read: Reader, written: bytes, version: object
+) -> None:
+    row = json.loads(written) | {"schema": version}
 
-    with pytest.raises(ValueError, match="schema must be 1, got 2"):
-        rejects.decode_rejection(json.dumps(row).encode())
+    with pytest.raises(UnknownVersion, match=f"schema {version!r} is unknown here; known: 1"):
+        read(json.dumps(row).encode())
+
+
+@pytest.mark.parametrize("name", ["state", "level", "window"])
+def test_state_of_another_logic_revision_is_refused(name: str) -> None:
+    read, written = READERS[name]
+
+    with pytest.raises(UnknownVersion, match="logic_revision 9 is unknown here; known: 1"):
+        read(json.dumps(json.loads(written) | {"logic_revision": 9}).encode())
+
+
+@pytest.mark.parametrize(("read", "written"), READERS.values(), ids=READERS)
+def test_a_record_without_one_of_its_fields_is_refused(read: Reader, written: bytes) -> None:
+    row = json.loads(written)
+    del row["inv_key" if "inv_key" in row else "reason"]
+
+    with pytest.raises(UnreadableRecord, match=r"inv_key|reason"):
+        read(json.dumps(row).encode())
+
+
+def test_who_reads_a_topic_adds_the_place() -> None:
+    with pytest.raises(UnknownVersion) as refused:
+        decode_state(b'{"schema":7}')
+    told = refused.value.at("some.topic", 3, 812)
+
+    assert isinstance(told, UnknownVersion)
+    assert str(told) == ("some.topic[3]@812: state record: schema 7 is unknown here; known: 1")

@@ -65,7 +65,7 @@ def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> 
         (404, {}, "the worker has no fact of this key"),
         (503, {}, "the worker is restoring this partition"),
         (421, {}, "no worker is known"),
-        (200, {"state": {"schema": 1, "logic_revision": -1}}, "schema and logic_revision must be"),
+        (200, {"state": {"schema": 1, "logic_revision": -1}}, "logic_revision -1 is unknown here"),
     ],
 )
 def test_an_answer_without_a_state_says_why(

@@ -6,7 +6,6 @@ import pytest
 
 from cdc.contracts.history import HistoryError, fold_history
 from cdc.contracts.state import (
-    UnknownSchema,
     decode_level,
     decode_state,
     decode_window,
@@ -15,6 +14,7 @@ from cdc.contracts.state import (
     encode_window,
     window_key,
 )
+from cdc.contracts.versions import UnknownVersion
 from inventory.model.state import with_windows
 from tests.inventory.builders import KEY, Log, at, count, policy, price, sale
 
@@ -152,5 +152,5 @@ def test_level_and_windows_together_are_the_state() -> None:
 
 def test_another_revision_is_refused_by_name() -> None:
     content = encode_state(written().state)
-    with pytest.raises(UnknownSchema, match="logic_revision"):
+    with pytest.raises(UnknownVersion, match="logic_revision"):
         decode_state(content.replace(b'"logic_revision":1', b'"logic_revision":9'))

@@ -1,0 +1,76 @@
+"""What becomes of a record that this code can't read: whoever meets it stops and says where.
+
+Every record of ours carries the version of its schema. A reader takes the versions that it was
+written for and no other: a guess would change stock or money, and silently.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, Self, TypeVar
+
+Built = TypeVar("Built")
+
+KNOWN: Final = (1,)
+
+
+class UnreadableRecord(ValueError):
+    """Bytes that are no record of ours; `place` is where they were read, if that is known."""
+
+    def __init__(self, problem: str, place: str = "") -> None:
+        super().__init__(f"{place}: {problem}" if place else problem)
+        self.problem = problem
+        self.place = place
+
+    def at(self, topic: str, partition: int, offset: int) -> Self:
+        """The same, with the place that only the reader of the topic knows."""
+        return type(self)(self.problem, f"{topic}[{partition}]@{offset}")
+
+
+class UnknownVersion(UnreadableRecord):
+    """A record of another schema or logic revision: it belongs to another version of this code."""
+
+
+def document_of(
+    record: str, content: bytes, parse: Callable[[bytes], Any] = json.loads
+) -> dict[str, Any]:
+    """The JSON object in `content`, of a schema that this code knows.
+
+    Raises:
+        UnreadableRecord: it is no JSON object.
+        UnknownVersion: its `schema` is not one of `KNOWN`.
+    """
+    try:
+        document = parse(content)
+    except ValueError as error:
+        problem = f"{record} record: not JSON: {error}"
+        raise UnreadableRecord(problem) from error
+    if type(document) is not dict:
+        problem = f"{record} record: a JSON object was expected, got {content!r:.80}"
+        raise UnreadableRecord(problem)
+    check_version(record, "schema", document.get("schema"), KNOWN)
+    return document
+
+
+def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]], Built]) -> Built:
+    """What `build` makes of the document.
+
+    Raises:
+        UnreadableRecord: a field is missing, or one is there that this version doesn't have.
+    """
+    try:
+        return build(document)
+    except (KeyError, TypeError, ValueError) as error:
+        problem = f"{record} record: its fields are not those of its version: {error!r}"
+        raise UnreadableRecord(problem) from error
+
+
+def check_version(record: str, counter: str, found: object, known: tuple[int, ...]) -> None:
+    """Refuse `found` unless it is one of `known`; `counter` says what is being counted.
+
+    Raises:
+        UnknownVersion: names the version found and those known.
+    """
+    if type(found) is not int or found not in known:
+        versions = ", ".join(map(str, known))
+        problem = f"{record} record: {counter} {found!r} is unknown here; known: {versions}"
+        raise UnknownVersion(problem)
