@@ -1,37 +1,43 @@
-"""A broker in memory: topics with partitions, atomic writes, and crashes wherever a test wants one.
+"""A broker in memory: topics with partitions, transactions, and a hook before every effect.
 
-It lives beside the engine because it defines what the engine may rely on. A crash is an exception
-raised between two effects; what was not committed then is gone, as with an aborted transaction.
+It lives beside the engine because it defines what the engine may rely on. The hook may raise, as a
+process that dies there; or wait, while others go on. What was not committed then is gone: records
+of an aborted transaction use up their offsets, and nobody who reads committed records sees them.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from streams.engine.records import Fenced, LogRecord, Stage
+from streams.engine.records import Fenced, LogRecord, Send, Stage
 
 READ_BATCH = 3  # small, so that tests cross batch borders
+
+Place = tuple[str, int]
+Reach = Callable[[str], Awaitable[None]]
 
 
 class Crash(Exception):
     """The process dies here."""
 
 
-def never(_effect: str) -> None:
-    """No crash."""
+async def undisturbed(_effect: str) -> None:
+    """Let every effect happen at once."""
 
 
 class MemoryBroker:
     """Implements `Broker` (through `writer`) and `Log`; all times are those that a test gave."""
 
     def __init__(self) -> None:
-        self.topics: dict[tuple[str, int], list[LogRecord]] = defaultdict(list)
-        self.times_ms: dict[tuple[str, int], list[int]] = defaultdict(list)
+        self.topics: dict[Place, list[LogRecord]] = defaultdict(list)
+        self.times_ms: dict[Place, list[int]] = defaultdict(list)
         self.epochs: dict[int, int] = defaultdict(int)
+        self._open: dict[int, Transaction] = {}
+        self._ends: dict[Place, int] = defaultdict(int)  # of transactions that are over
 
     def produce(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, at_ms: int = 0
     ) -> int:
-        """Append one committed record and return its offset."""
+        """Append one committed record, without a transaction, and return its offset."""
         place = (topic, partition)
         offset = len(self.topics[place])
         self.topics[place].append(LogRecord(offset, key, value))
@@ -50,15 +56,43 @@ class MemoryBroker:
             record for record in self.topics[place] if last[record.key] == record.offset
         ]
 
-    def writer(self, partition: int, crash: Callable[[str], None] = never) -> "MemoryWriter":
+    def writer(self, partition: int, reach: Reach = undisturbed) -> "MemoryWriter":
         """Initialise the partition's producer: fences every writer made before."""
         self.epochs[partition] += 1
-        return MemoryWriter(self, self.epochs[partition], crash)
+        left = self._open.pop(partition, None)
+        if left is not None:
+            self._finish(left)
+        return MemoryWriter(self, self.epochs[partition], reach)
+
+    def begin(self, partition: int) -> "Transaction":
+        """Open the partition's transaction; a producer can have only one."""
+        if partition in self._open:
+            problem = f"partition {partition}: a transaction is open already"
+            raise RuntimeError(problem)
+        self._open[partition] = Transaction(self, partition)
+        return self._open[partition]
+
+    def commit(self, transaction: "Transaction") -> None:
+        """Show the records of a transaction, all at once."""
+        del self._open[transaction.partition]
+        for topic, record in transaction.sent:
+            self.topics[topic, transaction.partition].append(record)
+        self._finish(transaction)
+
+    def next_offset(self, place: Place) -> int:
+        """Where the next record goes, whoever sees the ones before."""
+        records = self.topics[place]
+        behind = records[-1].offset + 1 if records else 0
+        return max(behind, self._ends[place])
+
+    def _finish(self, transaction: "Transaction") -> None:
+        """The marker behind the records of a transaction takes an offset too."""
+        for topic, record in transaction.sent:
+            self._ends[topic, transaction.partition] = record.offset + 2
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """First offset, and the offset after the last record."""
-        records = self.topics[topic, partition]
-        return (0, 0) if not records else (0, records[-1].offset + 1)
+        """First offset, and the offset after the last committed record or marker."""
+        return 0, self.next_offset((topic, partition))
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
@@ -76,28 +110,50 @@ class MemoryBroker:
         return None
 
 
+class Transaction:
+    """Records that are in the log and that nobody may see yet, in the order of sending."""
+
+    def __init__(self, broker: MemoryBroker, partition: int) -> None:
+        self._broker = broker
+        self._next: dict[str, int] = {}
+        self.partition = partition
+        self.sent: list[tuple[str, LogRecord]] = []
+
+    def append(self, send: Send) -> None:
+        """Put the record behind everything that is in the log of its topic."""
+        offset = self._next.get(send.topic)
+        if offset is None:
+            offset = self._broker.next_offset((send.topic, self.partition))
+        self._next[send.topic] = offset + 1
+        self.sent.append((send.topic, LogRecord(offset, send.key, send.value, send.headers)))
+
+
 class MemoryWriter:
     """Writes of one owner of one partition, until somebody else becomes its owner."""
 
-    def __init__(self, broker: MemoryBroker, epoch: int, crash: Callable[[str], None]) -> None:
+    def __init__(self, broker: MemoryBroker, epoch: int, reach: Reach) -> None:
         self._broker = broker
         self._epoch = epoch
-        self._crash = crash
+        self._reach = reach
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> None:
-        """Commit all stages together, with a chance to crash between any two effects."""
-        self._crash("begin")
-        for stage in stages:
-            if self._broker.epochs[partition] != self._epoch:
-                problem = f"partition {partition}: epoch {self._epoch} is not the newest"
-                raise Fenced(problem)
-            for send in stage:
-                self._crash(f"send {send.topic}")
-        self._crash("commit")
+        """Commit all stages together, with a disturbance between any two effects.
+
+        Raises:
+            Fenced: at the first effect after somebody else became the owner.
+        """
+        await self._may(partition, "begin")
+        transaction = self._broker.begin(partition)
         for stage in stages:
             for send in stage:
-                place = (send.topic, partition)
-                records = self._broker.topics[place]
-                offset = records[-1].offset + 1 if records else 0
-                records.append(LogRecord(offset, send.key, send.value, send.headers))
-        self._crash("committed")
+                await self._may(partition, f"send {send.topic}")
+                transaction.append(send)
+        await self._may(partition, "commit")
+        self._broker.commit(transaction)
+        await self._reach("committed")
+
+    async def _may(self, partition: int, effect: str) -> None:
+        await self._reach(effect)
+        if self._broker.epochs[partition] != self._epoch:
+            problem = f"partition {partition}: epoch {self._epoch} is not the newest"
+            raise Fenced(problem)

@@ -25,7 +25,7 @@ class Crashes:
     seen: int = 0
     effects: list[str] = field(default_factory=list)
 
-    def __call__(self, effect: str) -> None:
+    async def __call__(self, effect: str) -> None:
         self.seen += 1
         self.effects.append(effect)
         if self.seen in self.at:
