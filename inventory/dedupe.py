@@ -77,6 +77,10 @@ class Ring:
         self.highest_lsn: int | None = None
         self.streamed = False  # a c, u or d has been seen: the snapshot is over
 
+    def __len__(self) -> int:
+        """Members held; what is about to be forgotten may still be among them."""
+        return len(self._arrived)
+
     def fresh(self, record: Record) -> Admission:
         """Judge `record` against all earlier ones of its partition, and remember it.
 

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
@@ -37,6 +38,23 @@ class Fencing(Broker, Protocol):
         ...
 
 
+@dataclass(slots=True)
+class Restores:
+    """What taking partitions over has cost this process so far."""
+
+    partitions: int = 0
+    kept: int = 0
+    records: int = 0
+    seconds: float = 0.0
+
+    def add(self, owned: OwnedPartition, *, kept: bool, seconds: float) -> None:
+        """Count one partition that became ready; a kept one was not read again."""
+        self.partitions += 1
+        self.kept += kept
+        self.records += 0 if kept else owned.restored_records
+        self.seconds += seconds
+
+
 class Ownership:
     """All partitions of this process.
 
@@ -61,6 +79,7 @@ class Ownership:
         self.assigned: frozenset[int] = frozenset()
         self.ready: dict[int, OwnedPartition] = {}
         self.rebalances = 0
+        self.restores = Restores()
         self.restored_at = time.monotonic()
 
     @property
@@ -129,13 +148,15 @@ class Ownership:
             return
         self.ready[partition] = owned
         self.restored_at = time.monotonic()
+        seconds = self.restored_at - began
+        self.restores.add(owned, kept=kept, seconds=seconds)
         log.info(
             "partition ready",
             partition=partition,
             kept=kept,
             keys=len(owned.published),
             next_offset=owned.next_offset,
-            seconds=round(time.monotonic() - began, 3),
+            seconds=round(seconds, 3),
         )
         await self._wake()
 

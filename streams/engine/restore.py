@@ -43,17 +43,20 @@ class Assembly:
         self._levels: dict[InvKey, KeyState] = {}
         self._rows: dict[InvKey, dict[int, tuple[WindowRow, Position]]] = {}
         self.progress: Progress | None = None
+        self.records = 0
 
     def add_level(self, content: bytes, headers: tuple[tuple[str, bytes], ...]) -> None:
         """Take one record of the level changelog."""
         state, _dropped = decode_level(content)
         self._levels[state.key] = state
+        self.records += 1
         self.progress = progress_in(headers) or self.progress
 
     def add_window(self, content: bytes) -> None:
         """Take one record of the window changelog."""
         key, row, position = decode_window(content)
         self._rows.setdefault(key, {})[row.start_us] = (row, position)
+        self.records += 1
 
     def states(self) -> tuple[dict[InvKey, KeyState], dict[InvKey, tuple[int, ...]]]:
         """All states, and for each key the rows that came with its level.
@@ -115,6 +118,7 @@ async def restore(number: int, generation: int, log: Log) -> OwnedPartition:
     owned = OwnedPartition(number, partition, progress)
     owned.unsent_rows = carried
     owned.changelog_end = changelog_end
+    owned.restored_records = assembly.records
     return owned
 
 

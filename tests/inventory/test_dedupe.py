@@ -73,6 +73,18 @@ def test_an_image_that_is_no_row_with_an_integer_id_is_malformed(image: object) 
     assert (ring.newest_commit_us, ring.streamed, ring.identities()) == (None, False, ())
 
 
+def test_a_ring_says_how_many_records_it_holds() -> None:
+    ring = Ring()
+    ring.fresh(change(1, START_US, lsn=1))
+    ring.fresh(change(2, START_US + 1, lsn=2))
+
+    assert len(ring) == 2
+
+    ring.fresh(change(3, START_US + 3 * HORIZON_US, lsn=3))
+
+    assert len(ring) == 1
+
+
 def test_a_restored_ring_judges_like_the_first_one() -> None:
     ring, again = Ring(), Ring()
     for row_id in range(5):
