@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.ledger.concurrency import at_the_same_time
-from tests.ledger.rows import reorder_proposal
+from tests.ledger.rows import reorder_proposal, write
 from webui.ledger import services
 from webui.ledger.services import Approval, Conflict, Part, ServiceError
 
@@ -244,17 +244,68 @@ def test_a_batch_of_five_hundred_is_taken(ledger: psycopg.Connection) -> None:
 def test_a_need_that_another_line_answers_already_is_not_ordered_again(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
-    services.place_order_line(
-        location="L",
-        sku="S",
-        supplier="ACME",
-        ordered_units=6,
-        order_ref="X",
-        reorder_id=proposal,
-    )
+    write(ledger, "purchase_order_line", reorder_id=proposal)
 
     with pytest.raises(Conflict, match="answers this already"):
         services.approve_reorder(reorder_id=proposal, shown_revision=1)
+
+
+def answering(need: str, **changes: Any) -> int:
+    given = {"location": "L", "sku": "S", "supplier": "ACME", "order_ref": "X"}
+    return services.place_order_line(**given | {"ordered_units": 6, "reorder_id": need} | changes)
+
+
+def test_a_line_that_is_placed_for_a_need_answers_it(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    line_id = answering(proposal, actor="ann")
+
+    done = services.approve_reorder(reorder_id=proposal, shown_revision=1)
+    assert done == {"line_id": line_id, "units": 6, "order_ref": "X", "repeated": True}
+    with pytest.raises(Conflict, match="ann has already ordered 6"):
+        services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42)
+
+
+@pytest.mark.parametrize("status", ["accepted", "rejected", "cancelled", "superseded", "snoozed"])
+def test_no_line_is_placed_for_a_need_that_is_not_open(
+    ledger: psycopg.Connection, proposal: str, status: str
+) -> None:
+    ledger.execute("UPDATE app.reorder_proposal SET status = %s", [status])
+
+    with pytest.raises(Conflict, match=f"is {status} now"):
+        answering(proposal)
+
+    assert ledger.execute("SELECT FROM retail.purchase_order_line").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [({"reorder_id": "R:none"}, "no such proposal"), ({"sku": "T"}, "a need of L for T")],
+)
+def test_no_line_is_placed_for_a_need_of_something_else(
+    ledger: psycopg.Connection, proposal: str, changes: dict[str, str], rule: str
+) -> None:
+    with pytest.raises(ServiceError, match=rule):
+        answering(proposal, **changes)
+
+
+def test_of_a_line_an_approval_and_a_transfer_one_answers_the_need(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    outcomes = at_the_same_time(
+        lambda: answering(proposal),
+        lambda: services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42),
+        lambda: services.plan_transfer(
+            route=services.Route("DC", "L", "S", 12), reorder_id=proposal
+        ),
+    )
+
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 2
+    answers = ledger.execute(
+        "SELECT reorder_id FROM retail.purchase_order_line"
+        " UNION ALL SELECT reorder_id FROM retail.shipment_line WHERE leg = 'transfer_in'"
+    ).fetchall()
+    assert answers == [(proposal,)]
 
 
 def test_a_line_joins_an_order_before_it_is_sent_or_the_next_one(

@@ -139,6 +139,36 @@ def write_word(row: Row, word: Word, *, units: int | None = None) -> int:
     return decision_id
 
 
+class Answer(NamedTuple):
+    """Units that are to meet a need of a key, and who sees to it."""
+
+    reorder_id: str
+    inv_key: str
+    units: int
+    actor: str | None
+
+
+def answer_need(answer: Answer, *, is_order: bool = False) -> None:
+    """Say that a need is met, under its lock, so that nothing else answers it as well.
+
+    Raises `ServiceError` for a need of another key, `Conflict` for one that is closed, put aside
+    or answered. What an order asks for stays on the proposal; other units come from elsewhere.
+    """
+    need = locked_proposal(REORDERS, answer.reorder_id)
+    if need["inv_key"] != answer.inv_key:
+        location, _, sku = answer.inv_key.partition("|")
+        refuse("reorder_id", answer.reorder_id, f"a need of {location} for {sku}")
+    word = Word(REORDERS, answer.reorder_id, "approve", None, answer.actor)
+    refuse_if_moved(need, word, allowed=("open",))
+    write_word(need, word, units=answer.units)
+    if is_order:
+        execute(
+            "UPDATE app.reorder_proposal SET decided_units = %s WHERE reorder_id = %s",
+            answer.units,
+            answer.reorder_id,
+        )
+
+
 def say(
     word: Word,
     *,

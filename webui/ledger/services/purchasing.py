@@ -13,6 +13,7 @@ from uuid import UUID
 from webui.ledger.services import checks, orders_status
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.orders_status import STATUSES, Action
+from webui.ledger.services.proposals import Answer, answer_need
 from webui.ledger.services.purchasing_terms import terms_of
 from webui.ledger.services.transactions import (
     Row,
@@ -53,7 +54,10 @@ def place_order_line(  # noqa: PLR0913 -- one keyword per column
     due_on: date | None = None,
     actor: str | None = None,
 ) -> int:
-    """Write an order line; its id. With `reorder_id` it is the answer to that need, once only."""
+    """Write an order line; its id. With `reorder_id` it is the answer to that need, once only.
+
+    Raises `Conflict` for a need that is closed, put aside or answered.
+    """
     inv_key = checks.key(location, sku)
     values = {
         "inv_key": inv_key,
@@ -68,6 +72,8 @@ def place_order_line(  # noqa: PLR0913 -- one keyword per column
         "recorded_by": actor,
     }
     with ledger_transaction():
+        if reorder_id is not None:
+            answer_need(Answer(reorder_id, inv_key, ordered_units, actor), is_order=True)
         values["ordered_at"] = ordered_at or database_now()
         line_id = insert("purchase_order_line", values)
         detail = {"line": line_id, "units": ordered_units, "order": order_ref}

@@ -12,13 +12,7 @@ from uuid import UUID, uuid4
 from webui.ledger.services import checks
 from webui.ledger.services.arrivals import Delivered, log_receipt, write_receipt
 from webui.ledger.services.errors import Conflict, refuse
-from webui.ledger.services.proposals import (
-    REORDERS,
-    Word,
-    locked_proposal,
-    refuse_if_moved,
-    write_word,
-)
+from webui.ledger.services.proposals import Answer, answer_need
 from webui.ledger.services.transactions import (
     Row,
     database_now,
@@ -76,7 +70,8 @@ def plan_transfer(
 
     def work() -> Row:
         moved: Row = {"status": "planned", "planned_units": route.units, "recorded_by": actor}
-        _answer(reorder_id, route, keys[1], actor)
+        if reorder_id is not None:
+            answer_need(Answer(reorder_id, keys[1], route.units, actor))
         transfer = _write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("plan_transfer", keys[0], transfer, route, actor)
         return _as_row(transfer)
@@ -110,7 +105,8 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
             "shipped_at": happened_or_now("shipped_at", shipped_at),
             "recorded_by": actor,
         }
-        _answer(reorder_id, route, keys[1], actor)
+        if reorder_id is not None:
+            answer_need(Answer(reorder_id, keys[1], route.units, actor))
         transfer = _write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("ship_transfer", keys[0], transfer, route, actor)
         return _as_row(transfer)
@@ -231,18 +227,6 @@ def _receive(arriving: Row, delivered: Delivered, actor: str | None) -> int:
     write_receipt(arriving["id"], delivered, 0, actor)
     log_receipt(arriving["inv_key"], arriving["id"], delivered, actor)
     return lost
-
-
-def _answer(reorder_id: str | None, route: Route, inv_key: str, actor: str | None) -> None:
-    """Say that the need is met, under its lock: an order must not answer it as well."""
-    if reorder_id is None:
-        return
-    need = locked_proposal(REORDERS, reorder_id)
-    if need["inv_key"] != inv_key:
-        refuse("reorder_id", reorder_id, f"a need of {route.destination} for {route.sku}")
-    word = Word(REORDERS, reorder_id, "approve", None, actor)
-    refuse_if_moved(need, word, allowed=("open",))
-    write_word(need, word, units=route.units)
 
 
 def _write_pair(
