@@ -63,6 +63,7 @@ async def handle_chunk(
             f"got {chunk[0].offset}"
         )
         raise Gap(problem)
+    owned.in_work = True  # stays so if anything below fails: such a state is in no snapshot
     effects = Effects()
     for index, source in enumerate(chunk):
         if index % YIELD_EVERY == YIELD_EVERY - 1:
@@ -72,11 +73,12 @@ async def handle_chunk(
     writer = Writer(owned.partition.generation, owned.number)
     stages = writer.stages(effects, owned.partition.states, owned.progress())
     if stages:
-        await broker.acknowledged(owned.number, stages)
+        owned.positions.update(await broker.acknowledged(owned.number, stages))
     for key in effects.rows:
         owned.unsent_rows.pop(key, None)
     owned.publish(effects.rows)
     owned.handled += len(chunk)
+    owned.in_work = False
     return effects
 
 

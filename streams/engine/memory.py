@@ -8,7 +8,7 @@ of an aborted transaction use up their offsets, and nobody who reads committed r
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from streams.engine.records import Fenced, LogRecord, Send, Stage
+from streams.engine.records import Fenced, LogRecord, Positions, Send, Stage
 
 READ_BATCH = 3  # small, so that tests cross batch borders
 
@@ -119,6 +119,11 @@ class Transaction:
         self.partition = partition
         self.sent: list[tuple[str, LogRecord]] = []
 
+    @property
+    def positions(self) -> Positions:
+        """Behind the last record of each topic; the marker is not in it, as with a real broker."""
+        return dict(self._next)
+
     def append(self, send: Send) -> None:
         """Put the record behind everything that is in the log of its topic."""
         offset = self._next.get(send.topic)
@@ -136,7 +141,7 @@ class MemoryWriter:
         self._epoch = epoch
         self._reach = reach
 
-    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> None:
+    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Commit all stages together, with a disturbance between any two effects.
 
         Raises:
@@ -151,6 +156,7 @@ class MemoryWriter:
         await self._may(partition, "commit")
         self._broker.commit(transaction)
         await self._reach("committed")
+        return transaction.positions
 
     async def _may(self, partition: int, effect: str) -> None:
         await self._reach(effect)

@@ -4,7 +4,7 @@ The broker is a protocol, so that the engine runs in tests against `streams.engi
 worker against transactional producers, with the same code in between.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from inventory.model.value import value
@@ -30,6 +30,7 @@ class Send:
 
 
 Stage = Sequence[Send]
+Positions = Mapping[str, int]  # topic -> offset after the last record, in one partition
 
 
 class Fenced(Exception):
@@ -39,8 +40,11 @@ class Fenced(Exception):
 class Broker(Protocol):
     """Writes to one partition, atomically and in stages."""
 
-    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> None:
+    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Return once all stages are committed, each acknowledged before the next is sent.
+
+        The positions behind the last record of each topic are the broker's answer, never a guess
+        from the end of the log: what stands there may be another owner's.
 
         Raises:
             Fenced: another worker initialised the partition's producer after us.

@@ -1,7 +1,8 @@
 """State of one owned partition: what the fold works on, and what queries may see.
 
 The fold's states change while a chunk is in work; queries read `published`, which only moves after
-the broker has acknowledged the chunk. States are values, so both dictionaries share them.
+the broker has acknowledged the chunk. States are values, so both dictionaries share them, and what
+rests below both (`streams.engine.cold`).
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from cdc.contracts.progress import Progress
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from inventory.partition import Partition
+from streams.engine.cold import ColdStates, States
 
 
 class OwnedPartition:
@@ -20,20 +22,37 @@ class OwnedPartition:
     had their effect in an earlier process: seen again, their keys are written again.
     `unsent_rows` names, for a restored key, the window rows of its last changelog record, because
     those may have to be written again with it.
+    `positions` are the offsets up to which both changelogs are in the state: read at restore, then
+    as the broker acknowledged them.
     """
 
-    def __init__(self, number: int, partition: Partition, progress: Progress) -> None:
+    def __init__(
+        self,
+        number: int,
+        partition: Partition,
+        progress: Progress,
+        cold: ColdStates | None = None,
+        open_at_rest: Iterable[InvKey] = (),
+    ) -> None:
         self.number = number
         self.partition = partition
+        self.cold = ColdStates() if cold is None else cold
+        in_use = dict(partition.states)
+        partition.states = States(self.cold, in_use, keep=True)
         self.next_offset = progress.next_offset
         self.restored_offset = progress.next_offset
-        self.published: dict[InvKey, KeyState] = dict(partition.states)
+        self.published = States(self.cold, in_use, keep=False)
         self.published_offset = progress.next_offset
         self.as_of_us = progress.newest_commit_us
         self.changelog_end: int | None = None  # None until somebody reads it
         self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
-        self.open_keys = {key for key, state in partition.states.items() if has_open(state)}
+        self.positions: dict[str, int] = {}
+        self.unfrozen = set(in_use)  # changed since they were laid to rest, or never were
+        self.open_keys = {key for key in open_at_rest if key not in in_use}
+        self.open_keys.update(key for key, state in in_use.items() if has_open(state))
+        self.in_work = False  # a chunk has changed the state and is not acknowledged
         self.refused_in_a_row = 0
+        self.restored_records = 0  # of the changelogs, read for this life
         self.handled = 0  # records seen in this life, replays included
         self.lock = asyncio.Lock()  # one chunk or republication at a time
 
@@ -50,6 +69,7 @@ class OwnedPartition:
         for key in keys:
             state = states[key]
             self.published[key] = state
+            self.unfrozen.add(key)
             if has_open(state):
                 self.open_keys.add(key)
             else:

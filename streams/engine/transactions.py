@@ -6,14 +6,14 @@ can't do that: a process that slept through its session writes before it hears o
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import ProducerFenced
 
 from cdc.contracts.topics import LARGEST_RECORD_BYTES
-from streams.engine.records import Fenced, Send, Stage
+from streams.engine.records import Fenced, Positions, Send, Stage
 
 BATCH_BYTES = 262_144
 # The producer weighs a batch before compression, the broker after it.
@@ -29,6 +29,7 @@ class PartitionProducers:
         self._bootstrap = bootstrap
         self._app_id = app_id
         self._producers: dict[int, AIOKafkaProducer] = {}
+        self.committed = 0  # transactions, of all partitions
 
     async def own(self, partitions: Iterable[int]) -> None:
         """Fence former owners of `partitions` out; returns when all producers are initialised."""
@@ -60,7 +61,7 @@ class PartitionProducers:
         """Close all producers."""
         await self.disown(list(self._producers))
 
-    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> None:
+    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Commit all stages in one transaction, each acknowledged before the next is sent.
 
         Raises:
@@ -68,30 +69,49 @@ class PartitionProducers:
             KafkaError: the broker could not take it; the caller ends the process.
         """
         producer = self._producers[partition]
+        positions: dict[str, int] = {}
         try:
             await producer.begin_transaction()
             for stage in stages:
-                await _acknowledge(producer, partition, stage)
+                positions.update(await _acknowledge(producer, partition, stage))
             await producer.commit_transaction()
+            self.committed += 1
         except ProducerFenced as error:
             problem = f"partition {partition}: another worker owns {self._app_id}-{partition}"
             raise Fenced(problem) from error
+        return positions
 
 
-async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage) -> None:
+async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage) -> dict[str, int]:
     by_topic: dict[str, list[Send]] = {}
     for send in stage:
         by_topic.setdefault(send.topic, []).append(send)
-    pending = []
+    pending: list[tuple[str, int, Any]] = []
     for topic, sends in by_topic.items():
-        batch = producer.create_batch()
-        for send in sends:
-            if _append(batch, send) is None:
-                pending.append(await producer.send_batch(batch, topic, partition=partition))
-                batch = producer.create_batch()
-                _append(batch, send)
-        pending.append(await producer.send_batch(batch, topic, partition=partition))
-    await asyncio.gather(*pending)
+        for batch in _batches(producer, sends):
+            future = await producer.send_batch(batch, topic, partition=partition)
+            pending.append((topic, batch.record_count(), future))
+    await asyncio.gather(*(future for _, _, future in pending))
+    return _positions((topic, records, future.result()) for topic, records, future in pending)
+
+
+def _positions(answers: Iterable[tuple[str, int, Any]]) -> dict[str, int]:
+    """The answer to a batch holds the offset of its first record, or none after a retry."""
+    return {
+        topic: answer.offset + records
+        for topic, records, answer in answers
+        if answer is not None and answer.offset >= 0
+    }
+
+
+def _batches(producer: AIOKafkaProducer, sends: Sequence[Send]) -> Iterator[Any]:
+    batch = producer.create_batch()
+    for send in sends:
+        if _append(batch, send) is None:
+            yield batch
+            batch = producer.create_batch()
+            _append(batch, send)
+    yield batch
 
 
 def _append(batch: Any, send: Send) -> object:  # noqa: ANN401 -- aiokafka has no types

@@ -9,7 +9,7 @@ from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, MemoryWriter
 from streams.engine.ownership import Ownership
-from streams.engine.records import Stage
+from streams.engine.records import Positions, Stage
 from tests.streams import lives
 from tests.streams.test_engine import sold_history
 
@@ -29,8 +29,8 @@ class Producers:
         for partition in partitions:
             self.writers.pop(partition, None)
 
-    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> None:
-        await self.writers[partition].acknowledged(partition, stages)
+    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
+        return await self.writers[partition].acknowledged(partition, stages)
 
 
 class Worker:

@@ -1,0 +1,215 @@
+"""States that rest: compressed documents in blocks, decoded one by one when a record touches them.
+
+A key at rest takes 150 bytes instead of 5,000 as an object, and a snapshot file is nothing but
+these blocks, so a restart reads a file instead of decoding a million documents. Rejected: a store
+on disk (RocksDB writes a value before the broker has acknowledged it, and no value may be ahead of
+the changelog), and `mmap` (a touch would wait for the disk in the middle of a chunk).
+"""
+
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from cramjam import zstd
+from typing_extensions import override
+
+from cdc.contracts.state import decode_state, encode_state
+from inventory.model.ids import InvKey
+from inventory.model.state import KeyState
+
+SLOTS: Final = 32  # policies repeat from key to key: 16 take a third more bytes, 64 twice the time
+BLOCK_BYTES: Final = 256 << 10  # of documents; a key with all its windows takes half of this
+_SMALL: Final = 8 << 10  # compressed; few large documents fill a block too
+_LEVEL: Final = 1
+_SEPARATOR: Final = b"\n"  # JSON escapes it
+
+Document = tuple[InvKey, bytes]
+
+
+@dataclass(slots=True)
+class Block:
+    """Documents of up to `SLOTS` keys; None stands where a newer block has the key."""
+
+    payload: bytes
+    keys: list[InvKey | None]
+
+    @property
+    def live(self) -> int:
+        """How many of its documents still count."""
+        return len(self.keys) - self.keys.count(None)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether half of it is superseded, or was never filled with more than a few bytes."""
+        live = self.live
+        return live * 2 <= (SLOTS if len(self.payload) < _SMALL else len(self.keys))
+
+    def documents(self) -> list[bytes]:
+        """All documents, the superseded ones too."""
+        return bytes(zstd.decompress(self.payload)).split(_SEPARATOR)
+
+
+@dataclass(slots=True)
+class ColdStates:
+    """One document per key. Never changed but by `add`, so a written block can be shared."""
+
+    blocks: dict[int, Block] = field(default_factory=dict)
+    _places: dict[InvKey, int] = field(default_factory=dict)
+    _next: int = 0
+    _opened: tuple[int, list[bytes]] = (-1, [])
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def __iter__(self) -> Iterator[InvKey]:
+        return iter(self._places)
+
+    def find(self, key: InvKey) -> KeyState | None:
+        """The state of `key`, decoded anew each time, or None."""
+        place = self._places.get(key)
+        if place is None:
+            return None
+        number, slot = divmod(place, SLOTS)
+        if self._opened[0] != number:
+            self._opened = number, self.blocks[number].documents()
+        return decode_state(self._opened[1][slot])
+
+    def add(self, states: Iterable[KeyState]) -> Iterator[int]:
+        """Lay `states` to rest; yields the number of keys after each block, for a pause."""
+        return self.add_documents((state.key, encode_state(state)) for state in states)
+
+    def add_documents(self, documents: Iterable[Document]) -> Iterator[int]:
+        """The same for states that are encoded already."""
+        gathered: list[Document] = []
+        size = 0
+        for document in documents:
+            gathered.append(document)
+            size += len(document[1])
+            if len(gathered) == SLOTS or size >= BLOCK_BYTES:
+                yield self._close(gathered)
+                gathered, size = [], 0
+        if gathered:
+            yield self._close(gathered)
+
+    def add_block(self, payload: bytes, keys: list[InvKey | None]) -> None:
+        """Take a whole block, as a snapshot file has it."""
+        number = self._next
+        self._next += 1
+        block = Block(payload, keys)
+        for slot, key in enumerate(keys):
+            if key is not None:
+                self._supersede(key)
+                self._places[key] = number * SLOTS + slot
+        self.blocks[number] = block
+
+    def sparse(self) -> Iterator[Document]:
+        """The documents that count in blocks that are worth writing anew."""
+        for block in [b for b in self.blocks.values() if b.sparse]:
+            documents = block.documents()
+            for slot, key in enumerate(list(block.keys)):
+                if key is not None:
+                    yield key, documents[slot]
+
+    def _close(self, gathered: Sequence[Document]) -> int:
+        content = _SEPARATOR.join(document for _, document in gathered)
+        payload = bytes(zstd.compress(content, level=_LEVEL))
+        self.add_block(payload, [key for key, _ in gathered])
+        return len(gathered)
+
+    def _supersede(self, key: InvKey) -> None:
+        place = self._places.get(key)
+        if place is None:
+            return
+        number, slot = divmod(place, SLOTS)
+        block = self.blocks[number]
+        block.keys[slot] = None
+        if block.live == 0:
+            del self.blocks[number]
+
+
+class States(dict[InvKey, KeyState]):
+    """States in use, over those at rest: what is in the dictionary itself comes first.
+
+    A dictionary by inheritance, because the rules know states as one. `keep` says whether a
+    state that was looked up stays decoded: for the fold, which will change it, not for queries.
+    """
+
+    __slots__ = ("_cold", "_keep", "_new")
+
+    def __init__(self, cold: ColdStates, states: Mapping[InvKey, KeyState], *, keep: bool) -> None:
+        super().__init__(states)
+        self._cold = cold
+        self._keep = keep
+        self._new = {key for key in states if key not in cold}
+
+    def __missing__(self, key: InvKey) -> KeyState:
+        state = self._cold.find(key)
+        if state is None:
+            raise KeyError(key)
+        if self._keep:
+            super().__setitem__(key, state)
+        return state
+
+    @override
+    def __setitem__(self, key: InvKey, state: KeyState) -> None:
+        if key not in self:
+            self._new.add(key)
+        super().__setitem__(key, state)
+
+    @override
+    def get(self, key: InvKey, default: Any = None) -> Any:
+        """The state, or `default`."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    @override
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self._cold
+
+    @override
+    def __len__(self) -> int:
+        return len(self._cold) + len(self._new)
+
+    @override
+    def __iter__(self) -> Iterator[InvKey]:
+        yield from self._cold
+        yield from self._new
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and dict(self.items()) == dict(other.items())
+
+    __hash__ = None  # as in dict, whose __eq__ is replaced
+
+    @override
+    def keys(self) -> Any:
+        """All keys, those at rest first."""
+        return KeysView(self)
+
+    @override
+    def values(self) -> Any:
+        """All states."""
+        return ValuesView(self)
+
+    @override
+    def items(self) -> Any:
+        """All keys and states."""
+        return ItemsView(self)
+
+    def in_use(self) -> list[InvKey]:
+        """The keys whose states are decoded."""
+        return list(super().keys())
+
+    def rest(self, keys: Iterable[InvKey]) -> None:
+        """Drop the decoded states of `keys`; those at rest are equal, says the caller."""
+        for key in keys:
+            super().pop(key, None)
+
+    def frozen(self, keys: Iterable[InvKey]) -> None:
+        """These keys are at rest now, whether or not they are in use too."""
+        self._new.difference_update(keys)
