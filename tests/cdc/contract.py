@@ -1,0 +1,62 @@
+"""The published schemas, and which of them describes a record that workers wrote."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from cdc.contracts import topics
+from cdc.contracts.progress import BEAT_HEADER, HEADER
+
+SCHEMAS = Path(str(files("cdc.contracts"))) / "schemas"
+OF_TOPIC = {
+    topics.ON_HAND_CHANGELOG: "level",
+    topics.SALES_WINDOWS_CHANGELOG: "window",
+    topics.REORDER_EVENTS: "reorder_event",
+    topics.PRICE_EVENTS: "price_event",
+    topics.STOCK_LATE: "stock_late",
+    topics.STOCK_REJECTED: "stock_rejected",
+}
+OF_HEADER = {HEADER: "progress", BEAT_HEADER: "beat"}
+KINDS = (*OF_TOPIC.values(), *OF_HEADER.values(), "state")
+
+
+def names() -> list[str]:
+    """`level.v1` and so on, without the ending."""
+    return sorted(file.stem for file in SCHEMAS.glob("*.json"))
+
+
+def schema(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+    return loaded
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(schema(name))
+
+
+def kind_and_version(name: str) -> tuple[str, int]:
+    """`("level", 1)` of `level.v1`."""
+    kind, _, version = name.rpartition(".v")
+    return kind, int(version)
+
+
+def complaints(kind: str, content: bytes) -> list[str]:
+    """What the schema of the record's own version has against it."""
+    row = json.loads(content)
+    name = f"{kind}.v{row['schema']}"
+    return [f"{name} {e.json_path}: {e.message}" for e in validator(name).iter_errors(row)]
+
+
+def written_parts(
+    topic: str, content: bytes, headers: tuple[tuple[str, bytes], ...]
+) -> Iterator[tuple[str, bytes]]:
+    """Kind and bytes of everything in one record that has a schema of its own."""
+    yield OF_TOPIC[topic], content
+    for name, payload in headers:
+        yield OF_HEADER[name], payload

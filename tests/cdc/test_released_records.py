@@ -1,0 +1,74 @@
+"""Released records are read by today's code, and today's records by the rules of their release."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cdc.contracts import decisions, progress, rejects, state, versions
+from tests.cdc.contract import KINDS, complaints, schema
+from tests.golden.workers import kept, written
+
+Reader = Callable[[bytes], Any]
+Writer = Callable[[Any], bytes]
+
+
+def level_again(found: Any) -> bytes:
+    level, dropped = found
+    return state.encode_level(level, (*level.windows, *dropped))
+
+
+def beat(content: bytes) -> Any:
+    return progress.beat_in(((progress.BEAT_HEADER, content),))
+
+
+CODECS: dict[str, tuple[Reader, Writer]] = {
+    "level": (state.decode_level, level_again),
+    "window": (state.decode_window, lambda found: state.encode_window(*found)),
+    "state": (state.decode_state, state.encode_state),
+    "reorder_event": (decisions.decode_reorder, decisions.encode_reorder),
+    "price_event": (decisions.decode_price, decisions.encode_price),
+    "stock_late": (rejects.decode_late, rejects.encode_late),
+    "stock_rejected": (rejects.decode_rejection, rejects.encode_rejection),
+    "progress": (progress.decode_progress, progress.encode_progress),
+    "beat": (beat, progress.encode_beat),
+}
+RELEASES = [(kind, version) for version in versions.KNOWN for kind in KINDS]
+
+
+def test_every_kind_has_a_codec() -> None:
+    assert CODECS.keys() == set(KINDS)
+
+
+@pytest.mark.parametrize(("kind", "version"), RELEASES)
+def test_a_released_record_is_read_and_fits_the_schema_of_its_version(
+    kind: str, version: int
+) -> None:
+    read, _ = CODECS[kind]
+
+    for content in kept(kind, version):
+        assert json.loads(content)["schema"] == version
+        assert complaints(kind, content) == []
+        assert read(content) is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_of_this_version_comes_back_byte_for_byte(kind: str) -> None:
+    read, write = CODECS[kind]
+
+    for content in kept(kind, max(versions.KNOWN)):
+        assert write(read(content)) == content
+
+
+def test_what_is_written_today_is_a_released_record_without_the_newer_fields() -> None:
+    for kind, content in written(seed=7):
+        for version in versions.KNOWN:
+            row = without_newer_fields(json.loads(content), schema(f"{kind}.v{version}"))
+            row["schema"] = version
+            assert complaints(kind, json.dumps(row).encode()) == []
+
+
+def without_newer_fields(row: dict[str, Any], released: dict[str, Any]) -> dict[str, Any]:
+    """The record as a consumer of the released version sees it: it passes over unknown fields."""
+    return {name: found for name, found in row.items() if name in released["properties"]}

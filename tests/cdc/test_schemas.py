@@ -1,0 +1,191 @@
+"""Every record that workers write fits the published, strict schema of its version."""
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cdc.contracts import versions
+from cdc.contracts.topics import APP_ID, TOPICS
+from tests.cdc.compatibility import breaks
+from tests.cdc.contract import (
+    KINDS,
+    OF_TOPIC,
+    SCHEMAS,
+    complaints,
+    kind_and_version,
+    names,
+    schema,
+    validator,
+)
+from tests.golden.workers import kept, written
+
+PAGE = Path(__file__).parents[2] / "docs" / "contracts.md"
+RELEASED = SCHEMAS / "released.sha256"
+SIMULATED = range(100, 130)
+
+
+def objects(node: Any) -> Iterator[dict[str, Any]]:
+    """Every schema of an object within a schema."""
+    if isinstance(node, dict):
+        if "properties" in node:
+            yield node
+        for inner in node.values():
+            yield from objects(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from objects(inner)
+
+
+def objects_in(node: Any) -> Iterator[dict[str, Any]]:
+    """Every JSON object within a record."""
+    if isinstance(node, dict):
+        yield node
+        for inner in node.values():
+            yield from objects_in(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from objects_in(inner)
+
+
+def test_every_kind_of_record_has_a_schema_for_every_version_that_is_read() -> None:
+    expected = {f"{kind}.v{version}" for kind in KINDS for version in versions.KNOWN}
+
+    assert set(names()) == expected
+
+
+def test_every_topic_that_workers_write_has_a_kind() -> None:
+    from_others = ("stock.events", "reference.")
+
+    ours = {topic.name for topic in TOPICS if not topic.name.startswith(from_others)}
+
+    assert OF_TOPIC.keys() == ours
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_schema_is_strict_and_carries_its_version(name: str) -> None:
+    _, version = kind_and_version(name)
+    found = schema(name)
+
+    Draft202012Validator.check_schema(found)
+    assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert found["properties"]["schema"] == {"const": version}
+    assert "schema" in found["required"]
+    for described in objects(found):
+        assert described["additionalProperties"] is False
+        assert set(described["required"]) <= described["properties"].keys()
+
+
+def test_a_released_schema_is_never_edited() -> None:
+    hashes = {
+        file.name: sha256(file.read_bytes()).hexdigest() for file in sorted(SCHEMAS.glob("*.json"))
+    }
+
+    listed = dict(reversed(line.split("  ")) for line in RELEASED.read_text().splitlines())
+
+    assert listed == hashes, f"a change of a record is a new version; {RELEASED.name} lists it then"
+
+
+def test_whatever_simulated_workers_write_fits_its_schema() -> None:
+    seen: set[str] = set()
+    for seed in SIMULATED:
+        for kind, content in written(seed):
+            seen.add(kind)
+            assert complaints(kind, content) == [], f"seed {seed}"
+
+    assert seen == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unknown_field_anywhere_in_a_record_is_a_violation(kind: str) -> None:
+    for content in kept(kind, 1):
+        assert complaints(kind, content) == []
+        for number, _ in enumerate(objects_in(json.loads(content))):
+            row = json.loads(content)
+            list(objects_in(row))[number]["surprise"] = 1
+            assert not validator(f"{kind}.v1").is_valid(row)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_newer_schema_only_adds_optional_fields(name: str) -> None:
+    kind, version = kind_and_version(name)
+    if version > min(versions.KNOWN):
+        assert list(breaks(schema(f"{kind}.v{version - 1}"), schema(name))) == []
+
+
+OLDER = {
+    "title": "A thing",
+    "type": "object",
+    "properties": {
+        "schema": {"const": 1},
+        "kind": {"enum": ["a", "b"]},
+        "place": {"$ref": "#/$defs/place"},
+        "marks": {"type": "array", "items": {"type": "integer"}},
+    },
+    "required": ["kind", "schema"],
+    "additionalProperties": False,
+    "$defs": {"place": {"type": "object", "properties": {"x": {"type": "integer"}}}},
+}
+
+
+def edited(path: str, value: Any) -> dict[str, Any]:
+    """`OLDER` as version 2 with one edit; a value of None takes the entry out."""
+    newer: dict[str, Any] = json.loads(json.dumps(OLDER))
+    newer["properties"]["schema"] = {"const": 2}
+    *way, last = path.split("/")
+    node = newer
+    for step in way:
+        node = node[step]
+    node[last] = value
+    if value is None:
+        del node[last]
+    return newer
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("title", "A thing, said better"),
+        ("properties/note", {"type": "string"}),
+        ("$defs/place/properties/y", {"type": "integer"}),
+        ("$defs/shelf", {"type": "integer"}),
+    ],
+)
+def test_an_optional_field_more_is_compatible(path: str, value: Any) -> None:
+    assert list(breaks(OLDER, edited(path, value))) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("properties/kind", None),
+        ("properties/kind/enum", ["a", "b", "c"]),
+        ("properties/kind/enum", ["a"]),
+        ("properties/kind", {"type": "string"}),
+        ("properties/marks/items/type", "number"),
+        ("properties/marks/minItems", 1),
+        ("required", ["kind", "marks", "schema"]),
+        ("required", ["schema"]),
+        ("additionalProperties", True),
+        ("$defs/place/properties/x", None),
+        ("$defs/place/properties/x/type", "string"),
+        ("$defs/place/required", ["x"]),
+        ("$defs/place", None),
+    ],
+)
+def test_any_other_change_is_found(path: str, value: Any) -> None:
+    assert list(breaks(OLDER, edited(path, value)))
+
+
+def test_the_page_of_contracts_names_every_topic_and_every_schema() -> None:
+    page = PAGE.read_text("utf-8")
+
+    for topic in TOPICS:
+        name = topic.name.replace(APP_ID, "inventory-vN")
+        assert f"`{name}`" in page or f"`.{name.rpartition('.')[2]}`" in page, name
+    for kind in KINDS:
+        assert f"| `{kind}` | {', '.join(map(str, versions.KNOWN))} |" in page, kind

@@ -1,0 +1,135 @@
+"""What workers write, folded from seeded histories: `python -m tests.golden.workers` keeps some.
+
+The kept lines are released records: whatever this code becomes, it has to read them. A version of
+a record gets its lines once, when it is released; after that they are never written again.
+"""
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from cdc.contracts.decode import TIMESTAMP_COLUMNS
+from cdc.contracts.progress import Progress
+from cdc.contracts.state import encode_state
+from inventory.partition import Partition
+from streams.engine.loop import handle_chunk
+from streams.engine.memory import MemoryBroker
+from streams.engine.records import SourceRecord
+from streams.engine.store import OwnedPartition
+from tests.cdc.contract import KINDS, written_parts
+from tests.oracle.generate import history
+from tests.streams import facts
+
+RECORDS = Path(__file__).parent / "records"
+PARTITION, GENERATION = 3, 1
+CHUNK = 5
+SEEDS = range(60)
+KEPT_EACH = 12
+LAST_US = (datetime(9999, 12, 31, tzinfo=UTC) - facts.EPOCH) // timedelta(microseconds=1)
+
+
+def sources(seed: int) -> list[SourceRecord]:
+    """A seeded history as the connector would have written it, with a heartbeat and poison."""
+    records = [_source(record) for record in history(seed)]
+    last = records[-1].offset
+    at_us = facts.DAY_0_US + seed
+    beat = facts.heartbeat(number=PARTITION, beat=seed, at_us=at_us)
+    change = facts.change("pipeline_heartbeat", after=beat, lsn=1_000_000_000, commit_us=at_us)
+    return [
+        *records,
+        SourceRecord(last + 1, b"L|A", b"\x00poison"),
+        SourceRecord(last + 2, f"~heartbeat|{PARTITION}".encode(), change),
+    ]
+
+
+def written(seed: int) -> Iterator[tuple[str, bytes]]:
+    """Kind and bytes of everything that a worker writes for the history of `seed`."""
+    broker = MemoryBroker()
+    owned = OwnedPartition(
+        PARTITION, Partition(GENERATION), Progress(0, None, None, streamed=False)
+    )
+    asyncio.run(_fold(sources(seed), owned, broker))
+    for (topic, _), records in broker.topics.items():
+        for record in records:
+            yield from written_parts(topic, record.value or b"", record.headers)
+    for state in owned.published.values():
+        yield "state", encode_state(state)
+
+
+async def _fold(records: list[SourceRecord], owned: OwnedPartition, broker: MemoryBroker) -> None:
+    writer = broker.writer(PARTITION)
+    for start in range(0, len(records), CHUNK):
+        chunk = records[start : start + CHUNK]
+        owned.next_offset = chunk[0].offset  # histories leave holes in the offsets
+        await handle_chunk(chunk, owned, writer)
+
+
+def _source(record: dict[str, Any]) -> SourceRecord:
+    table = record["table"]
+    source = {
+        "schema": "retail",
+        "table": table,
+        "lsn": record["lsn"],
+        "ts_us": record["commit_us"],
+    }
+    images = {side: _image(table, record[side]) for side in ("before", "after")}
+    envelope = {**images, "source": source, "op": record["op"]}
+    return SourceRecord(record["offset"], record["key"].encode(), json.dumps(envelope).encode())
+
+
+def _image(table: str, image: Any) -> Any:
+    if not isinstance(image, dict):
+        return image
+    times = TIMESTAMP_COLUMNS.get(table, ())
+    return {name: _time(found) if name in times else found for name, found in image.items()}
+
+
+def _time(found: Any) -> Any:
+    return facts.iso(found) if type(found) is int and 0 <= found <= LAST_US else found
+
+
+def kept(kind: str, version: int) -> list[bytes]:
+    """The released records of a kind and version."""
+    text = (RECORDS / f"v{version}" / f"{kind}.jsonl").read_text("utf-8")
+    return [line.encode() for line in text.splitlines()]
+
+
+def main() -> None:
+    """Write the files of a version that has none yet."""
+    found: dict[str, list[bytes]] = defaultdict(list)
+    for seed in SEEDS:
+        for kind, content in written(seed):
+            found[kind].append(content)
+    for kind in KINDS:
+        chosen = _diverse(found[kind])
+        version = json.loads(chosen[0])["schema"]
+        file = RECORDS / f"v{version}" / f"{kind}.jsonl"
+        if not file.exists():
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(b"".join(line + b"\n" for line in chosen))
+
+
+def _diverse(records: Iterable[bytes]) -> list[bytes]:
+    """A few records that differ in which fields say something, the shortest of each sort."""
+    first: dict[str, bytes] = {}
+    for content in sorted(set(records), key=lambda content: (len(content), content)):
+        first.setdefault(_sort_of(json.loads(content)), content)
+    by_size = sorted(first.values(), key=len)
+    step = max(1, len(by_size) // KEPT_EACH)
+    return by_size[::step][:KEPT_EACH]
+
+
+def _sort_of(row: Any) -> str:
+    if isinstance(row, dict):
+        return "{" + ",".join(_sort_of(row[name]) for name in sorted(row)) + "}"
+    if isinstance(row, str) and row.isalpha():
+        return row
+    return str(bool(row))
+
+
+if __name__ == "__main__":
+    main()

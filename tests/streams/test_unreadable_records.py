@@ -1,0 +1,121 @@
+"""A record of an unknown version stops whoever reads it, with the place and both versions."""
+
+import asyncio
+import json
+
+import pytest
+
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    PRICE_EVENTS,
+    REORDER_EVENTS,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_LATE,
+    STOCK_REJECTED,
+)
+from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from streams.engine.memory import MemoryBroker
+from streams.engine.records import LogRecord
+from streams.engine.restore import restore
+from streams.sinks.actuator import Actuator
+from streams.sinks.projector import Projector
+from streams.sinks.source import SinkRecord
+from tests.golden.workers import kept
+
+PARTITION, OFFSET = 3, 812
+NO_DATABASE = None  # nothing of a batch is written before all of it was read
+
+
+def of_version(kind: str, **changes: object) -> bytes:
+    return json.dumps(json.loads(kept(kind, 1)[0]) | changes).encode()
+
+
+def found(topic: str, value: bytes, **headers: bytes) -> SinkRecord:
+    return SinkRecord(topic, PARTITION, OFFSET, b"S1|A", value, tuple(headers.items()))
+
+
+@pytest.mark.parametrize(
+    ("topic", "kind"), [(ON_HAND_CHANGELOG, "level"), (SALES_WINDOWS_CHANGELOG, "window")]
+)
+@pytest.mark.parametrize("counter", ["schema", "logic_revision"])
+def test_a_worker_restores_no_state_of_an_unknown_version(
+    topic: str, kind: str, counter: str
+) -> None:
+    broker = MemoryBroker()
+    broker.produce(topic, PARTITION, b"k", of_version(kind))
+    broker.produce(topic, PARTITION, b"k", of_version(kind, **{counter: 9}))
+
+    with pytest.raises(UnknownVersion) as stopped:
+        asyncio.run(restore(PARTITION, 1, broker))
+
+    assert str(stopped.value) == (
+        f"{topic}[{PARTITION}]@1: state record: {counter} 9 is unknown here; known: 1"
+    )
+
+
+def test_a_worker_restores_no_progress_of_an_unknown_version() -> None:
+    broker = MemoryBroker()
+    header = (("progress", b'{"schema":4}'),)
+    broker.topics[ON_HAND_CHANGELOG, PARTITION] = [LogRecord(7, b"k", of_version("level"), header)]
+
+    with pytest.raises(UnknownVersion, match="progress record: schema 4") as stopped:
+        asyncio.run(restore(PARTITION, 1, broker))
+
+    assert stopped.value.place == f"{ON_HAND_CHANGELOG}[{PARTITION}]@7"
+
+
+def test_a_worker_restores_no_corrupt_record() -> None:
+    broker = MemoryBroker()
+    broker.produce(ON_HAND_CHANGELOG, PARTITION, b"k", b"\x00")
+
+    with pytest.raises(UnreadableRecord, match="record: not JSON") as stopped:
+        asyncio.run(restore(PARTITION, 1, broker))
+
+    assert stopped.value.place == f"{ON_HAND_CHANGELOG}[{PARTITION}]@0"
+
+
+@pytest.mark.parametrize(
+    ("topic", "kind"),
+    [
+        (ON_HAND_CHANGELOG, "level"),
+        (SALES_WINDOWS_CHANGELOG, "window"),
+        (STOCK_LATE, "stock_late"),
+        (STOCK_REJECTED, "stock_rejected"),
+    ],
+)
+def test_the_projector_shows_no_record_of_an_unknown_version(topic: str, kind: str) -> None:
+    record = found(topic, of_version(kind, schema=2))
+
+    with pytest.raises(UnknownVersion, match="schema 2 is unknown here; known: 1") as stopped:
+        Projector().write(NO_DATABASE, [record])
+
+    assert stopped.value.place == f"{topic}[{PARTITION}]@{OFFSET}"
+
+
+@pytest.mark.parametrize("header", ["progress", "beat"])
+def test_the_projector_believes_no_header_of_an_unknown_version(header: str) -> None:
+    record = SinkRecord(
+        ON_HAND_CHANGELOG,
+        PARTITION,
+        OFFSET,
+        b"~heartbeat|3",
+        kept("level", 1)[0],
+        ((header, b'{"schema":2}'),),
+    )
+
+    with pytest.raises(UnknownVersion, match=f"{header} record: schema 2") as stopped:
+        Projector().write(NO_DATABASE, [record])
+
+    assert stopped.value.place == f"{ON_HAND_CHANGELOG}[{PARTITION}]@{OFFSET}"
+
+
+@pytest.mark.parametrize(
+    ("topic", "kind"), [(REORDER_EVENTS, "reorder_event"), (PRICE_EVENTS, "price_event")]
+)
+def test_the_actuator_proposes_nothing_of_an_unknown_version(topic: str, kind: str) -> None:
+    record = found(topic, of_version(kind, schema=2))
+
+    with pytest.raises(UnknownVersion, match="schema 2 is unknown here; known: 1") as stopped:
+        Actuator().write(NO_DATABASE, [record])
+
+    assert stopped.value.place == f"{topic}[{PARTITION}]@{OFFSET}"
