@@ -77,11 +77,11 @@ class ColdStates:
             self._opened = number, self.blocks[number].documents()
         return decode_state(self._opened[1][slot])
 
-    def add(self, states: Iterable[KeyState]) -> Iterator[int]:
-        """Lay `states` to rest; yields the number of keys after each block, for a pause."""
+    def add(self, states: Iterable[KeyState]) -> Iterator[list[InvKey]]:
+        """Lay `states` to rest; yields the keys of each block, for a pause."""
         return self.add_documents((state.key, encode_state(state)) for state in states)
 
-    def add_documents(self, documents: Iterable[Document]) -> Iterator[int]:
+    def add_documents(self, documents: Iterable[Document]) -> Iterator[list[InvKey]]:
         """The same for states that are encoded already."""
         gathered: list[Document] = []
         size = 0
@@ -113,11 +113,12 @@ class ColdStates:
                 if key is not None:
                     yield key, documents[slot]
 
-    def _close(self, gathered: Sequence[Document]) -> int:
+    def _close(self, gathered: Sequence[Document]) -> list[InvKey]:
         content = _SEPARATOR.join(document for _, document in gathered)
         payload = bytes(zstd.compress(content, level=_LEVEL))
-        self.add_block(payload, [key for key, _ in gathered])
-        return len(gathered)
+        keys = [key for key, _ in gathered]
+        self.add_block(payload, list(keys))
+        return keys
 
     def _supersede(self, key: InvKey) -> None:
         place = self._places.get(key)

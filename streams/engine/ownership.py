@@ -7,21 +7,20 @@ overlooked would fence our next transaction and end this process.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
 
-from cdc.contracts.progress import progress_in
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from streams.engine.records import Broker, Log
-from streams.engine.restore import restore
+from streams.engine.restore import TAIL, newest_progress, restore
+from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
 
 RESTORES_AT_ONCE = 4
-TAIL = 64  # offsets; every chunk ends its records with the progress, then comes a marker
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +54,11 @@ class Restores:
         self.seconds += seconds
 
 
+async def no_snapshot(_partition: int) -> Snapshot | None:
+    """Restore from the changelogs alone."""
+    return None
+
+
 class Ownership:
     """All partitions of this process.
 
@@ -68,11 +72,13 @@ class Ownership:
         broker: Fencing,
         open_log: Callable[[], AbstractAsyncContextManager[Log]],
         on_failure: Callable[[BaseException], None],
+        load_snapshot: Callable[[int], Awaitable[Snapshot | None]] = no_snapshot,
     ) -> None:
         self._generation = generation
         self._broker = broker
         self._open_log = open_log
         self._on_failure = on_failure
+        self._load_snapshot = load_snapshot
         self._lost: dict[int, OwnedPartition] = {}
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
@@ -143,7 +149,8 @@ class Ownership:
             if former is not None and kept:
                 owned = former
             else:
-                owned = await restore(partition, self._generation, reader)
+                snapshot = await self._load_snapshot(partition)
+                owned = await restore(partition, self._generation, reader, snapshot)
         if number != self.rebalances or partition not in self.assigned:
             return
         self.ready[partition] = owned
@@ -155,6 +162,7 @@ class Ownership:
             partition=partition,
             kept=kept,
             keys=len(owned.published),
+            records=owned.restored_records,
             next_offset=owned.next_offset,
             seconds=round(seconds, 3),
         )
@@ -168,9 +176,5 @@ class Ownership:
 async def _is_current(former: OwnedPartition, reader: Log) -> bool:
     """Whether nobody has taken the partition further than `former` did."""
     first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
-    newest = None
-    start = max(first, end - TAIL)
-    async for batch in reader.read(ON_HAND_CHANGELOG, former.number, start, end):
-        for record in batch:
-            newest = progress_in(record.headers) or newest
+    newest = await newest_progress(former.number, max(first, end - TAIL), end, reader)
     return newest is not None and newest.next_offset <= former.next_offset

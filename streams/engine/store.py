@@ -38,7 +38,7 @@ class OwnedPartition:
         self.partition = partition
         self.cold = ColdStates() if cold is None else cold
         in_use = dict(partition.states)
-        partition.states = States(self.cold, in_use, keep=True)
+        self.states = partition.states = States(self.cold, in_use, keep=True)
         self.next_offset = progress.next_offset
         self.restored_offset = progress.next_offset
         self.published = States(self.cold, in_use, keep=False)
@@ -47,7 +47,8 @@ class OwnedPartition:
         self.changelog_end: int | None = None  # None until somebody reads it
         self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
         self.positions: dict[str, int] = {}
-        self.unfrozen = set(in_use)  # changed since they were laid to rest, or never were
+        self.unfrozen = set(in_use)  # changed since they were last laid to rest
+        self.freezing: set[InvKey] = set()  # on their way there, see `streams.engine.snapshot`
         self.open_keys = {key for key in open_at_rest if key not in in_use}
         self.open_keys.update(key for key, state in in_use.items() if has_open(state))
         self.in_work = False  # a chunk has changed the state and is not acknowledged

@@ -1,0 +1,270 @@
+"""A partition's state in a file, so that a restart reads the end of the changelogs only.
+
+A snapshot is a copy of acknowledged state at one moment: all states, progress, dedupe ring and the
+positions in both changelogs up to which they are in it. Whatever is wrong with a file, it costs the
+time of a full restore: `load` refuses what can't be trusted, `restore` what the log contradicts.
+
+The file: a line of magic, then frames of length, CRC-32 and content. The first frame is the head
+and counts the others: the ring, then keys and documents of every block (`streams.engine.cold`).
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import orjson
+from cramjam import zstd
+
+from cdc.contracts import state as state_contract
+from cdc.contracts.progress import Progress
+from inventory.dedupe import Member
+from inventory.model.ids import InvKey
+from inventory.model.state import KeyState
+from inventory.revision import LOGIC_REVISION
+from streams.engine.cold import ColdStates
+from streams.engine.records import Positions
+from streams.engine.store import OwnedPartition
+
+FORMAT: Final = 1
+MOST_BYTES: Final = 1 << 30  # a partition that needs more is no partition of this system
+_MAGIC: Final = b"inventory partition snapshot\n"
+_FRAME: Final = struct.Struct(">QI")
+
+
+class SnapshotRefused(Exception):
+    """The file can't be used; the message says why. A full restore takes its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a file gives back: the state of one partition at one moment."""
+
+    number: int
+    generation: int
+    positions: Positions
+    progress: Progress
+    open_keys: tuple[InvKey, ...]
+    ring: tuple[Member, ...]
+    cold: ColdStates
+
+
+def file_of(directory: Path, number: int, generation: int) -> Path:
+    """Where the snapshot of a partition lies; another revision or generation has another name."""
+    return directory / f"r{LOGIC_REVISION}-g{generation}-p{number}.snapshot"
+
+
+def image(owned: OwnedPartition) -> Snapshot:
+    """The partition as it is acknowledged now; its changed states go to rest below (`freeze`).
+
+    Raises:
+        RuntimeError: a chunk is in work, or failed.
+    """
+    if owned.in_work:
+        problem = f"partition {owned.number}: no snapshot of what is not acknowledged"
+        raise RuntimeError(problem)
+    return Snapshot(
+        number=owned.number,
+        generation=owned.partition.generation,
+        positions=dict(owned.positions),
+        progress=owned.progress(),
+        open_keys=tuple(sorted(owned.open_keys)),
+        ring=owned.partition.ring.identities(),
+        cold=owned.cold,
+    )
+
+
+def freeze(owned: OwnedPartition) -> Iterator[int]:
+    """Lay to rest what has changed; gives the number of keys after each block, for a pause.
+
+    Take the image first and call this before anything else happens. While the blocks are made
+    chunks may be folded: what they change stays in use, above what is laid to rest here. States
+    that did not change since the last time are no longer held in use.
+    """
+    # What an earlier freeze did not finish has changed too.
+    owned.freezing |= owned.unfrozen
+    owned.unfrozen = set()
+    states = [owned.published[key] for key in owned.freezing]
+    idle = [key for key in owned.states.in_use() if key not in owned.freezing]
+    for view in (owned.states, owned.published):
+        view.rest(idle)
+    return _freeze(owned, states)
+
+
+def _freeze(owned: OwnedPartition, states: Iterable[KeyState]) -> Iterator[int]:
+    for keys in owned.cold.add(states):
+        for view in (owned.states, owned.published):
+            view.frozen(keys)
+        owned.freezing.difference_update(keys)
+        yield len(keys)
+    for keys in owned.cold.add_documents(owned.cold.sparse()):
+        yield len(keys)
+
+
+def save(owned: OwnedPartition, directory: Path) -> Path:
+    """Write the partition's snapshot at once: for tests, and for a stop.
+
+    Raises:
+        RuntimeError: a chunk is in work.
+        OSError: the disk doesn't take it; an earlier snapshot is left as it was.
+        SnapshotRefused: it is larger than `MOST_BYTES`.
+    """
+    taken = image(owned)
+    for _keys in freeze(owned):
+        pass
+    return write(taken, directory)
+
+
+def write(snapshot: Snapshot, directory: Path) -> Path:
+    """Write all frames under another name, reach the disk, then take the place of the last one.
+
+    Raises:
+        OSError: the disk doesn't take it.
+        SnapshotRefused: it is larger than `MOST_BYTES`.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    path = file_of(directory, snapshot.number, snapshot.generation)
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            _write_frames(snapshot, file)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    _sync_directory(directory)
+    return path
+
+
+def load(directory: Path, number: int, generation: int) -> Snapshot | None:
+    """The partition's snapshot, None if there is no file.
+
+    Every byte is checked here, so nothing of it can fail later.
+
+    Raises:
+        SnapshotRefused: not whole, or of another partition, generation, revision or format.
+    """
+    path = file_of(directory, number, generation)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            problem = f"larger than {MOST_BYTES} bytes"
+            raise SnapshotRefused(problem)
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SnapshotRefused(str(error)) from error
+    try:
+        return _decoded(content, number, generation)
+    except (ValueError, KeyError, TypeError, IndexError, StopIteration, struct.error) as error:
+        problem = f"not readable: {error}"
+        raise SnapshotRefused(problem) from error
+
+
+def _write_frames(snapshot: Snapshot, file: BinaryIO) -> None:
+    blocks = list(snapshot.cold.blocks.values())
+    size = file.write(_MAGIC)
+    for content in (
+        _head(snapshot, len(blocks)),
+        bytes(zstd.compress(orjson.dumps(snapshot.ring))),
+    ):
+        size += _write_frame(file, content)
+    for block in blocks:
+        size += _write_frame(file, orjson.dumps(block.keys))
+        size += _write_frame(file, block.payload)
+        if size > MOST_BYTES:
+            problem = f"partition {snapshot.number}: snapshot larger than {MOST_BYTES} bytes"
+            raise SnapshotRefused(problem)
+
+
+def _write_frame(file: BinaryIO, content: bytes) -> int:
+    head = _FRAME.pack(len(content), zlib.crc32(content))
+    return file.write(head) + file.write(content)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Until then the new name may be lost with the power."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _identity(number: int, generation: int) -> dict[str, int]:
+    """What a file must agree with to be read at all."""
+    return {
+        "format": FORMAT,
+        "schema": state_contract.SCHEMA,
+        "logic_revision": LOGIC_REVISION,
+        "generation": generation,
+        "partition": number,
+    }
+
+
+def _head(snapshot: Snapshot, blocks: int) -> bytes:
+    progress = snapshot.progress
+    return orjson.dumps(
+        {
+            **_identity(snapshot.number, snapshot.generation),
+            "positions": dict(snapshot.positions),
+            "next_offset": progress.next_offset,
+            "newest_commit_us": progress.newest_commit_us,
+            "highest_lsn": progress.highest_lsn,
+            "streamed": progress.streamed,
+            "open_keys": snapshot.open_keys,
+            "blocks": blocks,
+        }
+    )
+
+
+def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
+    frames = _frames(content)
+    head = orjson.loads(next(frames))
+    for name, expected in _identity(number, generation).items():
+        if head[name] != expected:
+            problem = f"{name} is {head[name]!r}, expected {expected!r}"
+            raise SnapshotRefused(problem)
+    members = orjson.loads(bytes(zstd.decompress(next(frames))))
+    rest = list(frames)
+    if len(rest) != 2 * head["blocks"]:
+        problem = f"{len(rest)} frames of blocks, expected {2 * head['blocks']}"
+        raise SnapshotRefused(problem)
+    cold = ColdStates()
+    for index in range(0, len(rest), 2):
+        cold.add_block(rest[index + 1], orjson.loads(rest[index]))
+    return Snapshot(
+        number=number,
+        generation=generation,
+        positions=head["positions"],
+        progress=Progress(
+            head["next_offset"],
+            head["newest_commit_us"],
+            head["highest_lsn"],
+            streamed=head["streamed"],
+        ),
+        open_keys=tuple(InvKey(key) for key in head["open_keys"]),
+        ring=tuple((commit_us, tuple(identity)) for commit_us, identity in members),
+        cold=cold,
+    )
+
+
+def _frames(content: bytes) -> Iterator[bytes]:
+    if not content.startswith(_MAGIC):
+        problem = "no snapshot of this system"
+        raise SnapshotRefused(problem)
+    at = len(_MAGIC)
+    while at < len(content):
+        length, checksum = _FRAME.unpack_from(content, at)
+        at += _FRAME.size
+        frame = content[at : at + length]
+        at += length
+        if len(frame) != length or zlib.crc32(frame) != checksum:
+            problem = f"byte {at - length}: {len(frame)} of {length} bytes, or a wrong checksum"
+            raise SnapshotRefused(problem)
+        yield frame

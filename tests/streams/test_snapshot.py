@@ -1,0 +1,347 @@
+"""A snapshot shortens a restore; whatever is wrong with it costs time and never a result."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from cdc.contracts.state import encode_state
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
+from streams.engine.loop import handle_chunk
+from streams.engine.memory import MemoryBroker
+from streams.engine.restore import restore
+from streams.engine.snapshot import (
+    Snapshot,
+    SnapshotRefused,
+    file_of,
+    freeze,
+    image,
+    load,
+    save,
+    write,
+)
+from streams.engine.store import OwnedPartition
+from tests.streams.lives import GENERATION, PARTITION, Crashes, expected, live, source_of
+from tests.streams.test_engine import Step, history, sold_history, steps
+
+
+def lived(broker: MemoryBroker, size: int = 9) -> OwnedPartition:
+    return asyncio.run(live(broker, Crashes(), itertools.repeat(size), iter(())))
+
+
+def restored(broker: MemoryBroker, snapshot: Snapshot | None = None) -> OwnedPartition:
+    return asyncio.run(restore(PARTITION, GENERATION, broker, snapshot))
+
+
+def documents(owned: OwnedPartition) -> dict[str, bytes]:
+    return {key: encode_state(state) for key, state in owned.published.items()}
+
+
+def everything(owned: OwnedPartition) -> tuple[object, ...]:
+    """All that two restores of one partition must agree in."""
+    ring = owned.partition.ring
+    return (
+        documents(owned),
+        {key: encode_state(state) for key, state in owned.partition.states.items()},
+        owned.progress(),
+        owned.open_keys,
+        set(ring.identities()),
+        owned.next_offset,
+        len(owned.published),
+    )
+
+
+async def chunk_after_chunk(
+    broker: MemoryBroker, sizes: list[int], snapshots: list[int], directory: Path
+) -> None:
+    """A life that writes a snapshot after some of its chunks."""
+    owned = await restore(PARTITION, GENERATION, broker, load(directory, PARTITION, GENERATION))
+    writer = broker.writer(PARTITION)
+    source, size = source_of(broker), itertools.cycle(sizes)
+    for number in itertools.count():
+        chunk = source[owned.next_offset :][: next(size)]
+        if not chunk:
+            return
+        await handle_chunk(chunk, owned, writer)
+        if number in snapshots:
+            save(owned, directory)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    plan=steps,
+    more=steps,
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    snapshots=st.lists(st.integers(0, 12), max_size=6),
+)
+def test_a_restore_from_a_snapshot_is_a_restore_from_the_changelogs(
+    tmp_path_factory: pytest.TempPathFactory,
+    plan: list[Step],
+    more: list[Step],
+    sizes: list[int],
+    snapshots: list[int],
+) -> None:
+    directory = tmp_path_factory.mktemp("snapshots")
+    broker = history([*plan, *more])
+    whole = broker.topics[STOCK_EVENTS, PARTITION]
+
+    broker.topics[STOCK_EVENTS, PARTITION] = whole[: len(plan)]
+    asyncio.run(chunk_after_chunk(broker, sizes, snapshots, directory))
+    broker.topics[STOCK_EVENTS, PARTITION] = whole
+    asyncio.run(chunk_after_chunk(broker, sizes, snapshots, directory))
+
+    warm = restored(broker, load(directory, PARTITION, GENERATION))
+    cold = restored(broker)
+    assert everything(warm)[0] == everything(cold)[0]
+    if warm.next_offset == cold.next_offset:
+        assert everything(warm) == everything(cold)
+    assert documents(warm) == expected(source_of(broker)).states
+
+
+def test_a_snapshot_leaves_nothing_of_the_changelogs_to_be_read(tmp_path: Path) -> None:
+    broker = sold_history(40)
+    owned = lived(broker)
+    save(owned, tmp_path)
+
+    warm = restored(broker, load(tmp_path, PARTITION, GENERATION))
+
+    assert warm.restored_records == 0
+    assert everything(warm) == everything(restored(broker))
+    assert restored(broker).restored_records > 0
+
+
+def test_an_older_snapshot_is_followed_by_the_rest_of_the_changelogs(tmp_path: Path) -> None:
+    broker = sold_history(40)
+    source = broker.topics[STOCK_EVENTS, PARTITION]
+    broker.topics[STOCK_EVENTS, PARTITION] = source[:20]
+    save(lived(broker), tmp_path)
+    broker.topics[STOCK_EVENTS, PARTITION] = source
+    lived(broker)
+
+    warm = restored(broker, load(tmp_path, PARTITION, GENERATION))
+
+    assert 0 < warm.restored_records < restored(broker).restored_records
+    assert everything(warm) == everything(restored(broker))
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def last_frame_gone(content: bytes) -> bytes:
+    return content[: content.rindex(b"\x28\xb5\x2f\xfd") - 12]
+
+
+def flipped(content: bytes) -> bytes:
+    middle = len(content) - 20
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (cut, "bytes"),
+        (last_frame_gone, "frames of blocks"),
+        (flipped, "checksum"),
+        (lambda _: b"", "no snapshot"),
+        (lambda _: b"something else\n" * 9, "no snapshot"),
+        (lambda content: content[:35], "not readable"),
+        (lambda content: content[:29], "not readable"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_its_reason(
+    tmp_path: Path, damage: Callable[[bytes], bytes], reason: str
+) -> None:
+    save(lived(sold_history(9)), tmp_path)
+    path = file_of(tmp_path, PARTITION, GENERATION)
+    path.write_bytes(damage(path.read_bytes()))
+
+    with pytest.raises(SnapshotRefused, match=reason):
+        load(tmp_path, PARTITION, GENERATION)
+
+
+def test_a_foreign_file_is_refused_even_under_the_right_name(tmp_path: Path) -> None:
+    path = save(lived(sold_history(9)), tmp_path)
+
+    assert load(tmp_path, PARTITION + 1, GENERATION) is None
+    assert load(tmp_path, PARTITION, GENERATION + 1) is None
+    path.rename(file_of(tmp_path, PARTITION + 1, GENERATION))
+    with pytest.raises(SnapshotRefused, match="partition is 0, expected 1"):
+        load(tmp_path, PARTITION + 1, GENERATION)
+
+
+def contradicted(broker: MemoryBroker, snapshot: Snapshot) -> str:
+    """Why a restore left the snapshot aside; it must have ended like one without."""
+    with capture_logs() as logs:
+        warm = restored(broker, snapshot)
+    assert everything(warm) == everything(restored(broker))
+    found = [entry for entry in logs if entry["event"] == "snapshot discarded"]
+    assert len(found) == 1, json.dumps(logs, default=str)
+    return str(found[0]["reason"])
+
+
+def taken(broker: MemoryBroker, directory: Path) -> Snapshot:
+    save(lived(broker), directory)
+    snapshot = load(directory, PARTITION, GENERATION)
+    assert snapshot is not None
+    return snapshot
+
+
+def test_a_snapshot_ahead_of_the_changelog_is_left_aside(tmp_path: Path) -> None:
+    broker = sold_history(12)
+    snapshot = taken(broker, tmp_path)
+    ahead = {topic: offset + 50 for topic, offset in snapshot.positions.items()}
+
+    assert "the snapshot was taken at" in contradicted(broker, replace(snapshot, positions=ahead))
+
+
+def test_a_snapshot_of_a_deleted_changelog_is_left_aside(tmp_path: Path) -> None:
+    snapshot = taken(sold_history(12), tmp_path)
+
+    assert "has offsets 0..0" in contradicted(sold_history(12), snapshot)
+
+
+def test_a_snapshot_that_claims_a_later_place_than_its_content_is_left_aside(
+    tmp_path: Path,
+) -> None:
+    broker = sold_history(30)
+    source = broker.topics[STOCK_EVENTS, PARTITION]
+    broker.topics[STOCK_EVENTS, PARTITION] = source[:9]
+    snapshot = taken(broker, tmp_path)
+    broker.topics[STOCK_EVENTS, PARTITION] = source
+    claimed = lived(broker).positions
+
+    assert "had reached" in contradicted(broker, replace(snapshot, positions=claimed))
+
+
+def test_a_snapshot_whose_neighbourhood_is_gone_is_left_aside(tmp_path: Path) -> None:
+    broker = sold_history(12)
+    snapshot = taken(broker, tmp_path)
+    at = snapshot.positions[ON_HAND_CHANGELOG]
+    records = broker.topics[ON_HAND_CHANGELOG, PARTITION]
+    broker.topics[ON_HAND_CHANGELOG, PARTITION] = [
+        replace(record, offset=record.offset + 1_000) for record in records
+    ]
+    there = {**snapshot.positions, ON_HAND_CHANGELOG: at + 500}
+
+    assert "says nothing" in contradicted(broker, replace(snapshot, positions=there))
+
+
+def test_a_snapshot_that_makes_the_changelogs_contradict_themselves_is_left_aside(
+    tmp_path: Path,
+) -> None:
+    broker = sold_history(12)
+    ahead = taken(broker, tmp_path)
+    old = sold_history(12)
+    source = old.topics[STOCK_EVENTS, PARTITION]
+    old.topics[STOCK_EVENTS, PARTITION] = source[:6]
+    lived(old)
+    back = {topic: min(2, offset) for topic, offset in ahead.positions.items()}
+
+    assert contradicted(old, replace(ahead, positions=back))
+
+
+def test_an_unacknowledged_chunk_is_in_no_snapshot(tmp_path: Path) -> None:
+    broker = sold_history(3)
+
+    async def fail() -> OwnedPartition:
+        owned = await restore(PARTITION, GENERATION, broker)
+        broker.writer(PARTITION)
+        with pytest.raises(KeyError):
+            await handle_chunk(source_of(broker), owned, Unreachable())
+        return owned
+
+    owned = asyncio.run(fail())
+
+    with pytest.raises(RuntimeError, match="not acknowledged"):
+        save(owned, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Unreachable:
+    """A broker that takes nothing."""
+
+    async def acknowledged(self, partition: int, stages: object) -> dict[str, int]:
+        raise KeyError(partition, stages)
+
+
+def test_chunks_go_on_while_a_snapshot_is_made_and_are_not_in_it(tmp_path: Path) -> None:
+    broker = sold_history(120)
+    source = source_of(broker)
+
+    async def both() -> tuple[OwnedPartition, dict[str, bytes]]:
+        owned = await restore(PARTITION, GENERATION, broker)
+        writer = broker.writer(PARTITION)
+        await handle_chunk(source[:60], owned, writer)
+        then = documents(owned)
+        snapshot, blocks = image(owned), freeze(owned)
+        await handle_chunk(source[60:90], owned, writer)
+        for _keys in blocks:
+            pass
+        await handle_chunk(source[90:], owned, writer)
+        write(snapshot, tmp_path)
+        return owned, then
+
+    owned, then = asyncio.run(both())
+    snapshot = load(tmp_path, PARTITION, GENERATION)
+    assert snapshot is not None
+
+    assert {key: encode_state(snapshot.cold.find(key)) for key in snapshot.cold} == then
+    assert documents(owned) == expected(source).states
+    assert everything(restored(broker, snapshot)) == everything(restored(broker))
+
+
+def test_a_freeze_that_was_broken_off_loses_nothing(tmp_path: Path) -> None:
+    broker = history([("sale", n % 3, 1, 1_000_000) for n in range(9)])
+    owned = lived(broker)
+    wanted = documents(owned)
+
+    freeze(owned).close()
+    assert documents(owned) == wanted
+    save(owned, tmp_path)
+
+    assert documents(owned) == wanted
+    assert documents(restored(broker, load(tmp_path, PARTITION, GENERATION))) == wanted
+
+
+def test_states_that_rest_leave_memory_and_come_back(tmp_path: Path) -> None:
+    owned = lived(history([("sale", n % 3, 1, 1_000_000) for n in range(9)]))
+    wanted = documents(owned)
+
+    save(owned, tmp_path)
+    save(owned, tmp_path)
+
+    assert owned.published.in_use() == owned.states.in_use() == []
+    assert documents(owned) == wanted
+    assert len(owned.published) == len(wanted)
+
+
+def test_a_full_disk_leaves_the_last_snapshot_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owned = lived(sold_history(9))
+    path = save(owned, tmp_path)
+    before = path.read_bytes()
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        save(owned, tmp_path)
+
+    assert path.read_bytes() == before
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+
+
+def test_both_changelogs_have_a_place_in_every_snapshot(tmp_path: Path) -> None:
+    snapshot = taken(sold_history(9), tmp_path)
+
+    assert snapshot.positions.keys() == {ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG}
