@@ -8,6 +8,8 @@ from pathlib import Path
 from pydantic import SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from cdc.contracts.topics import APP_ID
+
 
 class Connections(BaseSettings):
     """Addresses every process may need. Environment variables carry the prefix `INVENTORY_`."""
@@ -31,5 +33,5 @@ class Connections(BaseSettings):
 
     @property
     def worker_dir(self) -> Path:
-        """Snapshots of the stream workers."""
-        return self.home / "workers"
+        """What the stream workers of this logic revision keep on disk; another has its own."""
+        return self.home / "workers" / APP_ID

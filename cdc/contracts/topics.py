@@ -66,23 +66,62 @@ def application_id(revision: int = LOGIC_REVISION) -> str:
     return f"inventory-v{revision}"
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Names of the topics that workers of one logic revision write, and nobody else.
+
+    The outputs of the first revision have the names that consumers outside know. Those of later
+    ones carry their number: a consumer never gets the decisions of other rules without asking.
+    """
+
+    on_hand_changelog: str
+    sales_windows_changelog: str
+    reorder_events: str
+    price_events: str
+    stock_late: str
+    stock_rejected: str
+
+
+def written_by(revision: int) -> Written:
+    """The topics of one logic revision."""
+    app_id = application_id(revision)
+    outputs = "" if revision == 1 else f"{app_id}-"
+    return Written(
+        on_hand_changelog=f"{app_id}-on_hand-changelog",
+        sales_windows_changelog=f"{app_id}-sales_windows-changelog",
+        reorder_events=f"{outputs}reorder.events",
+        price_events=f"{outputs}price.events",
+        stock_late=f"{outputs}stock.late",
+        stock_rejected=f"{outputs}stock.rejected",
+    )
+
+
+def topics_of(revision: int) -> tuple[Topic, ...]:
+    """The topics of one logic revision with their settings."""
+    names = written_by(revision)
+    return (
+        Topic(names.on_hand_changelog, config=_COMPACT | _LARGE),
+        Topic(names.sales_windows_changelog, config=_COMPACT_DELETE),
+        Topic(names.reorder_events, config=_COMPACT_DELETE),
+        Topic(names.price_events, config=_COMPACT_DELETE),
+        Topic(names.stock_late, config=_KEPT),
+        Topic(names.stock_rejected, config=_KEPT | _LARGE),
+    )
+
+
 APP_ID: Final = application_id()
 STOCK_EVENTS: Final = "stock.events"
 REFERENCE: Final = tuple(f"reference.{table}" for table in REFERENCE_TABLES)
-ON_HAND_CHANGELOG: Final = f"{APP_ID}-on_hand-changelog"
-SALES_WINDOWS_CHANGELOG: Final = f"{APP_ID}-sales_windows-changelog"
-REORDER_EVENTS: Final = "reorder.events"
-PRICE_EVENTS: Final = "price.events"
-STOCK_LATE: Final = "stock.late"
-STOCK_REJECTED: Final = "stock.rejected"
+_OURS: Final = written_by(LOGIC_REVISION)
+ON_HAND_CHANGELOG: Final = _OURS.on_hand_changelog
+SALES_WINDOWS_CHANGELOG: Final = _OURS.sales_windows_changelog
+REORDER_EVENTS: Final = _OURS.reorder_events
+PRICE_EVENTS: Final = _OURS.price_events
+STOCK_LATE: Final = _OURS.stock_late
+STOCK_REJECTED: Final = _OURS.stock_rejected
 
 TOPICS: Final = (
     Topic(STOCK_EVENTS, config=_KEPT),
     *(Topic(name, partitions=1, config=_KEPT) for name in REFERENCE),
-    Topic(ON_HAND_CHANGELOG, config=_COMPACT | _LARGE),
-    Topic(SALES_WINDOWS_CHANGELOG, config=_COMPACT_DELETE),
-    Topic(REORDER_EVENTS, config=_COMPACT_DELETE),
-    Topic(PRICE_EVENTS, config=_COMPACT_DELETE),
-    Topic(STOCK_LATE, config=_KEPT),
-    Topic(STOCK_REJECTED, config=_KEPT | _LARGE),
+    *topics_of(LOGIC_REVISION),
 )

@@ -1,0 +1,33 @@
+"""Names of topics: the first revision's are known outside, no two revisions share any."""
+
+from dataclasses import astuple
+
+from cdc.contracts import topics
+from cdc.settings import Connections
+
+
+def test_the_first_revision_keeps_the_names_that_consumers_know() -> None:
+    assert topics.written_by(1) == topics.Written(
+        on_hand_changelog="inventory-v1-on_hand-changelog",
+        sales_windows_changelog="inventory-v1-sales_windows-changelog",
+        reorder_events="reorder.events",
+        price_events="price.events",
+        stock_late="stock.late",
+        stock_rejected="stock.rejected",
+    )
+
+
+def test_no_two_revisions_write_into_one_topic() -> None:
+    names = [name for revision in (1, 2, 3) for name in astuple(topics.written_by(revision))]
+
+    assert len(set(names)) == len(names)
+    assert all("inventory-v3-" in name for name in astuple(topics.written_by(3)))
+
+
+def test_every_revision_has_the_same_settings() -> None:
+    for first, later in zip(topics.topics_of(1), topics.topics_of(2), strict=True):
+        assert (first.partitions, first.config) == (later.partitions, later.config)
+
+
+def test_state_on_disk_belongs_to_one_revision() -> None:
+    assert Connections().worker_dir.name == topics.APP_ID
