@@ -14,6 +14,7 @@ def main() -> None:
     """Run the worker; exits 0 after SIGTERM and 1 after any failure."""
     settings = WorkerSettings()
     configure_logging(level=settings.log_level, service=settings.worker_id)
+    settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust makes only the last part
     uvloop.install()
     app = build_worker(settings)
     sys.argv = sys.argv[:1]  # everything comes from the environment; Faust would read arguments
