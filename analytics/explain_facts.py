@@ -24,6 +24,8 @@ from inventory.model.state import KeyState
 Places = dict[tuple[str, int], list[int]]
 Actors = dict[tuple[str, int], str | None]
 
+PATIENCE_S: Final = 2.0  # a command waits longer for a worker than a page
+
 _FACTS: Final = """
 SELECT f.table_name, f.row_id, f.business_at, f.recorded_at, f.heard_at, f.kind, f.document,
     f.actor, f.counted_units, f.delta_units, f.running_units, w.late_lines
@@ -162,7 +164,7 @@ def read_state(
 ) -> Known | None:
     """The state in the worker that holds the key; in the read model while no worker answers."""
     shown = connection.execute(_STATE, {"key": key, "topic": topic}).fetchone()
-    live = workers.ask(settings, key)
+    live = workers.ask(settings, key, within_s=PATIENCE_S)
     if live.state is not None:
         return Known(live.state, is_whole=True, as_of_us=live.as_of_us, came_from="worker")
     if shown is None:

@@ -1,34 +1,29 @@
-"""Ask the worker that holds a key for it, right now.
+"""Ask the workers for a key, right now, and never wait long.
 
-Workers answer 421 for a partition of another one and 503 while they restore: never an older number.
+Any worker answers for any key. Whoever asks has something to show instead, the read model with its
+age, so a late answer is worth nothing.
 """
 
 import json
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cdc.contracts.state import decode_state
 from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
+from cdc.worker_addresses import worker_urls
 from inventory.model.state import KeyState
 
-TIMEOUT_S: Final = 0.5
-OK: Final = 200
-NOT_FOUND: Final = 404
-RESTORING: Final = 503
+__all__ = ["PATIENCE_S", "LiveKey", "ask", "worker_urls"]
 
-
-class WorkerAddresses(BaseSettings):
-    """Where workers listen; without the variable, where the local stack wrote them down."""
-
-    model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True)
-
-    worker_urls: str = ""
+PATIENCE_S: Final = 0.15  # of a page
+_LAST: Final[list[str]] = []  # the worker that answered last
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +33,7 @@ class LiveKey:
     state: KeyState | None
     as_of_us: int | None = None
     problem: str = ""
+    worker: str = ""
 
     @property
     def on_hand_units(self) -> int | None:
@@ -50,54 +46,64 @@ class LiveKey:
         return None if self.state is None else self.state.position.offset
 
 
-def worker_urls(settings: Connections) -> dict[str, str]:
-    """Name and address of all workers that may be running."""
-    given = WorkerAddresses().worker_urls
-    if given:
-        urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]
-        return {url.rpartition("/")[2]: url for url in urls}
-    return _urls_of_runtime(settings.home / "runtime.json")
+def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> LiveKey:
+    """The key's state in the worker that holds it, in about `within_s` seconds or not at all.
 
-
-def _urls_of_runtime(path: Path) -> dict[str, str]:
-    try:
-        services = json.loads(path.read_text("utf-8")).get("services", {})
-    except (OSError, ValueError):
-        return {}
-    ports = {name: about.get("port") for name, about in sorted(services.items())}
-    return {
-        name: f"http://127.0.0.1:{port}"
-        for name, port in ports.items()
-        if name.startswith("worker-") and port
-    }
-
-
-def ask(settings: Connections, inv_key: str) -> LiveKey:
-    """The key's state in the worker that holds it."""
-    token = settings.query_token.get_secret_value()
+    The worker that answered last is asked first. Each may use two thirds of the time that is left,
+    so one that hangs leaves some for another.
+    """
+    _client()  # building the first one takes as long as a page may wait
+    until_s = time.monotonic() + within_s
     problem = "no worker is known"
-    for url in worker_urls(settings).values():
-        try:
-            answer = httpx.get(
-                f"{url}/iq/v1/keys/{quote(inv_key, safe='')}",
-                headers={"Authorization": f"Bearer {token}"},
-                timeout=TIMEOUT_S,
-            )
-        except httpx.HTTPError as failure:
-            problem = f"a worker does not answer ({type(failure).__name__})"
-            continue
-        if answer.status_code == OK:
-            return _of_answer(answer.json())
-        if answer.status_code == NOT_FOUND:
-            return LiveKey(None, problem="the worker has no fact of this key")
-        if answer.status_code == RESTORING:
-            problem = "the worker is restoring this partition"
+    for url in _in_order(worker_urls(settings).values()):
+        left_s = until_s - time.monotonic()
+        if left_s <= 0:
+            break
+        found = _ask_one(settings, url, inv_key, left_s * 2 / 3)
+        if isinstance(found, LiveKey):
+            _LAST[:] = [url]
+            return found
+        problem = found
     return LiveKey(None, problem=problem)
+
+
+def _in_order(urls: Iterable[str]) -> list[str]:
+    return sorted(urls, key=lambda url: url not in _LAST)
+
+
+def _ask_one(settings: Connections, url: str, inv_key: str, within_s: float) -> LiveKey | str:
+    """What this worker says, or why another one should be asked."""
+    token = settings.query_token.get_secret_value()
+    try:
+        answer = _client().get(
+            f"{url}/iq/v1/keys/{quote(inv_key, safe='')}",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=within_s,
+        )
+    except httpx.HTTPError as failure:
+        return f"a worker does not answer ({type(failure).__name__})"
+    match answer.status_code:
+        case httpx.codes.OK:
+            return _of_answer(answer.json())
+        case httpx.codes.NOT_FOUND:
+            return LiveKey(None, problem="the worker has no fact of this key")
+        case httpx.codes.SERVICE_UNAVAILABLE:
+            restoring = answer.json().get("state") == "RESTORING"
+            who = "the worker is restoring" if restoring else "no worker holds"
+            return f"{who} this partition"
+        case status:
+            return f"a worker answers {status}"
+
+
+@cache
+def _client() -> httpx.Client:
+    """One for the process, with connections that stay open."""
+    return httpx.Client(trust_env=False)
 
 
 def _of_answer(body: dict[str, Any]) -> LiveKey:
     try:
-        state = decode_state(json.dumps(body["state"]).encode())
+        state = decode_state(json.dumps(body["value"]).encode())
     except UnreadableRecord as problem:
         return LiveKey(None, problem=str(problem))
-    return LiveKey(state, body.get("as_of_us"))
+    return LiveKey(state, body.get("as_of_us"), worker=body.get("worker", ""))

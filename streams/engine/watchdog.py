@@ -20,6 +20,11 @@ class Watchdog:
     restore_stall_s: float
     _seen: dict[int, tuple[int, float]] = field(default_factory=dict)
 
+    def silent_s(self, now_s: float, lags: Mapping[int, int]) -> float:
+        """For how long the most patient partition with waiting records has handled none."""
+        waits = (now_s - self._seen[p][1] for p, lag in lags.items() if lag > 0 and p in self._seen)
+        return max(waits, default=0.0)
+
     def problem(
         self,
         now_s: float,

@@ -1,14 +1,31 @@
-"""Counters and gauges of one worker, for `/metrics`."""
+"""Counters and gauges of one worker, for `/metrics` in the text form of Prometheus.
+
+Counters are raised where the work is done; gauges are read off the worker when somebody asks, so
+they cost nothing in between and are never older than the answer. Labels come from fixed sets:
+partitions, verdicts, reasons and routes, never keys.
+"""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from typing_extensions import override
 
+from cdc.contracts.partition import partition_of
 from streams.engine.effects import Effects
-from streams.engine.store import OwnedPartition
 
-SECOND_US = 1_000_000
+SECOND_US: Final = 1_000_000
+_CHUNK_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+_CHUNK_RECORDS: Final = (1, 10, 100, 500, 1_000, 2_500, 5_000, 10_000, 20_000)
+_FRESH_S: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60)
+_DELAY_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5)
+_QUERY_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
+
+Sample = tuple[str | None, float]  # the partition, None for the whole worker
+Read = Callable[[], Iterable[Sample]]
 
 
 class Metrics:
@@ -16,48 +33,53 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._records = Counter(
-            "inventory_records", "Records of stock.events by verdict", ["verdict"],
-            registry=self.registry,
-        )  # fmt: skip
-        self._rejected = Counter(
-            "inventory_rejected", "Rejected records by reason", ["reason"], registry=self.registry
+        self.beats_us: dict[int, int] = {}  # commit time of each partition's newest heartbeat
+        ProcessCollector(registry=self.registry)  # CPU seconds, resident bytes, open files
+        self._records = self._counter("records", "Records of stock.events by verdict", "verdict")
+        self._rejected = self._counter("rejected", "Rejected records by reason", "reason")
+        self._late = self._counter("late", "Sales that no live window counts")
+        self._decisions = self._counter("decisions", "Decisions sent, by how", "how")
+        self._skipped = self._counter("skipped", "Records of partitions that were taken away")
+        self._chunk_seconds = self._histogram(
+            "chunk_seconds", "Fold and acknowledgement of one chunk", _CHUNK_S
         )
-        self._late = Counter(
-            "inventory_late", "Sales that no live window counts", registry=self.registry
+        self._chunk_records = self._histogram(
+            "chunk_records", "Records of one chunk", _CHUNK_RECORDS
         )
-        self._decisions = Counter(
-            "inventory_decisions", "Decisions sent, by how", ["how"], registry=self.registry
+        self._freshness = self._histogram(
+            "freshness_seconds", "Heartbeat row: from commit to acknowledged state", _FRESH_S
         )
-        self._skipped = Counter(
-            "inventory_skipped",
-            "Records of partitions that were taken away",
-            registry=self.registry,
+        self._loop_delay = self._histogram(
+            "event_loop_delay_seconds", "How much later than asked the event loop woke up", _DELAY_S
         )
-        self._chunk_seconds = Histogram(
-            "inventory_chunk_seconds", "Fold and acknowledgement of one chunk",
-            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
-            registry=self.registry,
-        )  # fmt: skip
-        self._age = Gauge(
-            "inventory_as_of_age_seconds", "Wall clock minus as-of", ["partition"],
-            registry=self.registry,
-        )  # fmt: skip
-        self._keys = Gauge("inventory_keys", "Keys", ["partition"], registry=self.registry)
-        self._lag = Gauge("inventory_lag_records", "Lag", ["partition"], registry=self.registry)
-        self._rebalances = Gauge("inventory_rebalances", "Rebalances", registry=self.registry)
+        self._queries = self._counter("queries", "Answered requests", "route", "code")
+        self._query_seconds = self._histogram(
+            "query_seconds", "Time to answer a request", _QUERY_S, "route"
+        )
+        self._forwards = self._counter(
+            "query_forwards", "Questions for keys of other workers, by what came back", "code"
+        )
 
     def chunk(self, effects: Effects, seconds: float) -> None:
         """Count one acknowledged chunk."""
-        self._records.labels("applied").inc(effects.applied)
-        self._records.labels("resent").inc(effects.resent)
-        self._records.labels("replayed").inc(effects.replayed)
-        self._records.labels("rejected").inc(len(effects.rejections))
+        counts = {
+            "applied": effects.applied,
+            "resent": effects.resent,
+            "replayed": effects.replayed,
+            "rejected": len(effects.rejections),
+        }
+        for verdict, records in counts.items():
+            self._records.labels(verdict).inc(records)
         for rejection in effects.rejections:
             self._rejected.labels(rejection.reason).inc()
         self._late.inc(len(effects.lates))
         self._decisions.labels("made").inc(len(effects.decisions))
         self._chunk_seconds.observe(seconds)
+        self._chunk_records.observe(sum(counts.values()))
+        now_us = time.time_ns() // 1000
+        for key, beat in effects.beats.items():
+            self.beats_us[partition_of(key.encode())] = beat.commit_us
+            self._freshness.observe(max(0, now_us - beat.commit_us) / SECOND_US)
 
     def republished(self, decisions: int) -> None:
         """Count decisions that were sent again because they are still open."""
@@ -67,17 +89,63 @@ class Metrics:
         """Count records left to the partition's next owner."""
         self._skipped.inc(records)
 
-    def partitions(
-        self, ready: Mapping[int, OwnedPartition], ends: Mapping[int, int], rebalances: int
-    ) -> None:
-        """Refresh what is read off the partitions."""
-        now_us = time.time_ns() // 1000
-        for gauge in (self._age, self._keys, self._lag):
-            gauge.clear()
-        for number, owned in ready.items():
-            label = str(number)
-            self._keys.labels(label).set(len(owned.published))
-            self._lag.labels(label).set(max(0, ends.get(number, 0) - owned.published_offset))
-            if owned.as_of_us is not None:
-                self._age.labels(label).set((now_us - owned.as_of_us) / SECOND_US)
-        self._rebalances.set(rebalances)
+    def loop_delayed(self, seconds: float) -> None:
+        """Note how late the event loop woke a timer up."""
+        self._loop_delay.observe(max(0.0, seconds))
+
+    def answered(self, route: str, code: int, seconds: float) -> None:
+        """Count a request; `route` is the pattern, never the path that came."""
+        self._queries.labels(route, str(code)).inc()
+        self._query_seconds.labels(route).observe(seconds)
+
+    def forwarded(self, code: int | None) -> None:
+        """Count a question to another worker; None: nobody was known, or nothing came in time."""
+        self._forwards.labels("none" if code is None else str(code)).inc()
+
+    def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        return Counter(f"inventory_{name}", about, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, about: str, buckets: tuple[float, ...], *labels: str
+    ) -> Histogram:
+        return Histogram(
+            f"inventory_{name}", about, labels, buckets=buckets, registry=self.registry
+        )
+
+
+class Readings(Collector):
+    """Figures that are read when somebody asks: name, help text, and where they come from."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._gauges: dict[str, tuple[str, Read]] = {}
+        self._counters: dict[str, tuple[str, Read]] = {}
+        registry.register(self)
+
+    def gauge(self, name: str, about: str, read: Read) -> None:
+        """Show what `read` gives as a gauge."""
+        self._gauges[name] = about, read
+
+    def counter(self, name: str, about: str, read: Read) -> None:
+        """Show what `read` gives as a counter; it never falls in one life of the process."""
+        self._counters[name] = about, read
+
+    @override
+    def collect(self) -> Iterator[Metric]:
+        """All figures as they are now."""
+        for name, (about, read) in self._gauges.items():
+            yield _filled(GaugeMetricFamily, name, about, list(read()))
+        for name, (about, read) in self._counters.items():
+            yield _filled(CounterMetricFamily, name, about, list(read()))
+
+
+def _filled(
+    family: type[GaugeMetricFamily] | type[CounterMetricFamily],
+    name: str,
+    about: str,
+    samples: list[Sample],
+) -> Metric:
+    of_partitions = any(label is not None for label, _ in samples)
+    found = family(f"inventory_{name}", about, labels=["partition"] if of_partitions else [])
+    for label, figure in samples:
+        found.add_metric([] if label is None else [label], figure)
+    return found

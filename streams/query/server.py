@@ -1,57 +1,69 @@
-"""Read-only HTTP of one worker: a key right now, the partitions it holds, health, metrics.
+"""Read-only HTTP of one worker: any key right now, the map of partitions, health, metrics.
 
-Every answer about state says how far it reaches: partition, position, as-of and revision. While a
-partition is restored the answer is 503, never an older number.
+Any worker answers for any key: what another one holds is asked there, once. While a partition is
+restored, or nobody says that it is his, the answer is 503, never an older number.
 """
 
+import asyncio
 import hmac
 import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Any, Final
 
 import orjson
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from cdc.contracts.partition import partition_of
-from cdc.contracts.state import encode_state
+from inventory.judging import is_heartbeat_key, is_key
 from inventory.model.ids import InvKey
-from inventory.revision import LOGIC_REVISION
-from streams.engine.ownership import Ownership
+from inventory.model.state import KeyState
 from streams.engine.store import OwnedPartition
-from streams.query.metrics import Metrics
+from streams.query import answers, gauges
+from streams.query.answers import Document, Span
+from streams.query.gauges import Measurable
+from streams.query.pauses import Pauses
+from streams.query.peers import HOP_HEADER, Peers, Reply
 from streams.settings import WorkerSettings
 
-LOOP_LAG_S = 5.0
-RETRY_AFTER_S = "1"
+LOOP_LAG_S: Final = 5.0
+LOOK_S: Final = 0.5
+_ALL: Final = "0.0.0.0"  # noqa: S104 -- compared with, never bound to
+RETRY_AFTER_S: Final = "1"
+LONGEST_TIME: Final = 16  # digits of epoch microseconds until the year 2286
+# The pages give a worker 100 ms, see cdc/workers.py.
+FORWARD_S: Final = 0.09
+BAD_REQUEST, UNAUTHORIZED, NOT_FOUND, MISDIRECTED, UNAVAILABLE = 400, 401, 404, 421, 503
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-class Queryable(Protocol):
-    """What the server reads of a worker."""
-
-    settings: WorkerSettings
-    ownership: Ownership
-    metrics: Metrics
-    joined: bool
-    loop_seen_s: float
+Say = Callable[[KeyState, Span], Document]
 
 
 class QueryServer:
     """The HTTP server of one worker."""
 
-    def __init__(self, worker: Queryable) -> None:
+    def __init__(self, worker: Measurable) -> None:
         self._worker = worker
+        gauges.register(worker)
+        self._peers = Peers(worker.settings)
+        session_s = worker.settings.session_timeout_s
+        self._pauses = Pauses(worker.ownership, session_s, time.monotonic())
+        self._looking: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
 
     def application(self) -> web.Application:
         """Routes; those under `/iq/` need the bearer token."""
-        app = web.Application(middlewares=[self._authorize])
+        app = web.Application(middlewares=[self._observe, self._authorize])
         app.router.add_get("/iq/v1/keys/{key}", self._key)
+        app.router.add_get("/iq/v1/store/{store}/{key}", self._store)
         app.router.add_get("/iq/v1/partitions", self._partitions)
+        app.router.add_get("/iq/v1/lag", self._lag)
+        app.router.add_get("/iq/v1/health", self._health)
+        app.router.add_get("/iq/v1/revision", self._revision)
         app.router.add_get("/livez", self._livez)
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._metrics)
+        app.cleanup_ctx.append(self._alive)
         return app
 
     async def start(self) -> None:
@@ -66,6 +78,36 @@ class QueryServer:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    async def _alive(self, _app: web.Application) -> Any:  # noqa: ANN401 -- aiohttp's form of a context
+        looking = asyncio.create_task(self._look())
+        yield
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        await self._peers.close()
+
+    async def _look(self) -> None:
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(LOOK_S)
+            now_s = time.monotonic()
+            self._pauses.look(now_s)
+            self._worker.metrics.loop_delayed(now_s - began - LOOK_S)
+
+    @web.middleware
+    async def _observe(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        began, status = time.perf_counter(), web.HTTPInternalServerError.status_code
+        try:
+            answer = await handler(request)
+            status = answer.status
+        except web.HTTPException as refused:
+            status = refused.status
+            raise
+        finally:
+            route = request.match_info.route.resource
+            name = "unknown" if route is None else route.canonical
+            self._worker.metrics.answered(name, status, time.perf_counter() - began)
+        return answer
+
     @web.middleware
     async def _authorize(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path.startswith("/iq/"):
@@ -74,78 +116,149 @@ class QueryServer:
             expected = f"Bearer {token}"
             # An empty token opens nothing.
             if not token or not hmac.compare_digest(given.encode(), expected.encode()):
-                return _json({"error": "a bearer token is required"}, status=401)
+                return _error(UNAUTHORIZED, "a bearer token is required")
         return await handler(request)
 
     async def _key(self, request: web.Request) -> web.StreamResponse:
-        key = InvKey(request.match_info["key"])
-        partition = partition_of(key.encode("utf-8", "surrogateescape"))
-        ownership = self._worker.ownership
-        if partition not in ownership.assigned:
-            mine = sorted(ownership.assigned)
-            return _json({"owner": None, "partition": partition, "mine": mine}, status=421)
-        owned = ownership.ready.get(partition)
-        if owned is None:
-            body = {"status": "RESTORING", "partition": partition}
-            return _json(body, status=503, headers={"Retry-After": RETRY_AFTER_S})
-        state = owned.published.get(key)
-        about = self._about(owned)
-        if state is None:
-            return _json(about | {"error": f"unknown key {key}"}, status=404)
-        position = {
-            "generation": state.position.generation,
-            "partition": partition,
-            "offset": state.position.offset,
-        }
-        content = orjson.Fragment(encode_state(state))
-        return _json(about | {"state": content, "position": position})
+        return await self._of_key(request, answers.whole)
 
-    async def _partitions(self, _request: web.Request) -> web.StreamResponse:
+    async def _store(self, request: web.Request) -> web.StreamResponse:
+        store = request.match_info["store"]
+        say = answers.STORES.get(store)
+        if say is None:
+            known = ", ".join(answers.STORES)
+            return _error(NOT_FOUND, f"no store {store!r:.40}: expected one of {known}")
+        return await self._of_key(request, say)
+
+    async def _of_key(self, request: web.Request, say: Say) -> web.StreamResponse:
+        key = request.match_info["key"]
+        if not is_key(key) and not is_heartbeat_key(key):
+            return _error(BAD_REQUEST, f"key must be LOCATION|SKU, got {key!r:.80}")
+        try:
+            span = _span(request)
+        except ValueError as problem:
+            return _error(BAD_REQUEST, str(problem))
+        partition = partition_of(key.encode())
+        if partition not in self._worker.ownership.assigned:
+            return await self._elsewhere(request, partition)
+        owned = self._worker.ownership.ready.get(partition)
+        if owned is None or not self._is_ours(owned):
+            return _restoring(partition, self._worker.settings.worker_id)
+        about = answers.reach(self._worker, owned)
+        state = owned.published.get(InvKey(key))
+        if state is None:
+            return _json(about | {"error": f"no fact of {key}"}, status=NOT_FOUND)
+        return _json(answers.of_key(about, state) | say(state, span))
+
+    async def _elsewhere(self, request: web.Request, partition: int) -> web.StreamResponse:
+        """The owner's answer; a question that came from another worker goes no further."""
+        if HOP_HEADER in request.headers:
+            body = {"error": "not held here", "partition": partition}
+            return _json(body, status=MISDIRECTED)
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + FORWARD_S
+        url = await self._peers.owner(partition, FORWARD_S / 2)
+        reply = None
+        if url is not None:
+            path = request.rel_url.raw_path_qs
+            reply = await self._peers.ask(url, path, until_s - loop.time())
+        self._worker.metrics.forwarded(None if reply is None else reply.status)
+        if reply is None or reply.status in (UNAUTHORIZED, MISDIRECTED):
+            return _restoring(partition, None)
+        return _passed_on(reply)
+
+    async def _partitions(self, request: web.Request) -> web.StreamResponse:
+        address = _address(self._worker.settings)
+        rows = [{**row, "address": address} for row in self._own_rows()]
+        if HOP_HEADER not in request.headers and request.query.get("scope") != "worker":
+            rows = answers.whole_map([*rows, *await self._peers.partitions()])
+        return _json(answers.about_worker(self._worker) | {"partitions": rows})
+
+    async def _lag(self, _request: web.Request) -> web.StreamResponse:
+        rows = self._own_rows()
+        about = answers.about_worker(self._worker) | answers.total_lag(rows)
+        return _json(about | {"partitions": rows})
+
+    async def _health(self, _request: web.Request) -> web.StreamResponse:
         ownership = self._worker.ownership
-        rows: list[dict[str, object]] = []
-        for partition in sorted(ownership.assigned):
-            owned = ownership.ready.get(partition)
-            if owned is None:
-                rows.append({"partition": partition, "status": "RESTORING"})
-            else:
-                rows.append(self._about(owned) | {"keys": len(owned.published)})
-        return _json(
-            {
-                "worker": self._worker.settings.worker_id,
-                "status": "RUNNING" if self._ready() else "RESTORING",
-                "generation": self._worker.settings.generation,
-                "logic_revision": LOGIC_REVISION,
-                "partitions": rows,
-            }
-        )
+        about = answers.about_worker(self._worker) | answers.total_lag(self._own_rows())
+        about |= {"assigned": len(ownership.assigned), "ready": len(ownership.ready)}
+        about["loop_lag_seconds"] = self._loop_lag_s()
+        return _json(about, status=200 if self._is_live() else UNAVAILABLE)
+
+    async def _revision(self, _request: web.Request) -> web.StreamResponse:
+        return _json(answers.revision(self._worker))
 
     async def _livez(self, _request: web.Request) -> web.StreamResponse:
-        lag_s = time.monotonic() - self._worker.loop_seen_s
-        return _json({"loop_lag_s": round(lag_s, 3)}, status=200 if lag_s < LOOP_LAG_S else 503)
+        status = 200 if self._is_live() else UNAVAILABLE
+        return _json({"loop_lag_s": self._loop_lag_s()}, status=status)
 
     async def _readyz(self, _request: web.Request) -> web.StreamResponse:
-        ready = self._ready()
-        return _json({"ready": ready}, status=200 if ready else 503)
+        ready = answers.is_ready(self._worker)
+        return _json({"ready": ready}, status=200 if ready else UNAVAILABLE)
 
     async def _metrics(self, _request: web.Request) -> web.StreamResponse:
         content = generate_latest(self._worker.metrics.registry)
         return web.Response(body=content, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    def _ready(self) -> bool:
-        return self._worker.joined and self._worker.ownership.settled
+    def _own_rows(self) -> list[Document]:
+        return list(answers.partitions(self._worker, self._is_ours))
 
-    def _about(self, owned: OwnedPartition) -> dict[str, object]:
-        return {
-            "partition": owned.number,
-            "status": "RUNNING",
-            "next_offset": owned.published_offset,
-            "as_of_us": owned.as_of_us,
-            "logic_revision": LOGIC_REVISION,
-        }
+    def _is_ours(self, owned: OwnedPartition) -> bool:
+        # A request may come before the clock's turn when a stopped process goes on.
+        self._pauses.look(time.monotonic())
+        return self._pauses.trusts(owned)
+
+    def _loop_lag_s(self) -> float:
+        return round(time.monotonic() - self._worker.loop_seen_s, 3)
+
+    def _is_live(self) -> bool:
+        return self._loop_lag_s() < LOOP_LAG_S
+
+
+def _address(settings: WorkerSettings) -> str:
+    """Where others reach this worker; one that listens on all interfaces is known by its name."""
+    host = settings.worker_host
+    return f"http://{settings.worker_id if host == _ALL else host}:{settings.worker_port}"
+
+
+def _span(request: web.Request) -> Span:
+    """`from` and `to` in epoch microseconds, half-open; either may be left out.
+
+    Raises:
+        ValueError: not a whole number.
+    """
+    found: list[int | None] = []
+    for name in ("from", "to"):
+        text = request.query.get(name)
+        if text is not None and not (
+            text.isascii() and text.isdigit() and len(text) <= LONGEST_TIME
+        ):
+            problem = f"{name} must be epoch microseconds, got {text!r:.40}"
+            raise ValueError(problem)
+        found.append(None if text is None else int(text))
+    return found[0], found[1]
+
+
+def _restoring(partition: int, worker: str | None) -> web.Response:
+    state = answers.UNKNOWN if worker is None else answers.RESTORING
+    body = {"partition": partition, "worker": worker, "state": state}
+    return _json(body, status=UNAVAILABLE, headers={"Retry-After": RETRY_AFTER_S})
+
+
+def _passed_on(reply: Reply) -> web.Response:
+    headers = None if reply.retry_after is None else {"Retry-After": reply.retry_after}
+    return web.Response(
+        body=reply.body, status=reply.status, headers=headers, content_type="application/json"
+    )
+
+
+def _error(status: int, problem: str) -> web.Response:
+    return _json({"error": problem}, status=status)
 
 
 def _json(
-    body: dict[str, object], *, status: int = 200, headers: dict[str, str] | None = None
+    body: Document, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> web.Response:
     return web.Response(
         body=orjson.dumps(body), status=status, headers=headers, content_type="application/json"

@@ -140,7 +140,6 @@ class Runtime:
         async with self.open_log() as reader:
             for partition in ready:
                 _, self.ends[partition] = await reader.bounds(STOCK_EVENTS, partition)
-        self.metrics.partitions(ready, self.ends, ownership.rebalances)
         problem = self.watchdog.problem(
             time.monotonic(),
             {partition: owned.handled for partition, owned in ready.items()},

@@ -1,6 +1,7 @@
 """Asking the worker that holds a key: addresses, answers, and why there is none."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,13 +49,13 @@ def settings(home: Path, **services: object) -> Connections:
 
 
 def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> None:
-    body = {"as_of_us": 5, "state": json.loads(encode_state(STATE))}
+    body = {"as_of_us": 5, "worker": "worker-2", "value": json.loads(encode_state(STATE))}
     asked: list[str] = []
     with answering(421, {}, asked) as other, answering(200, body, asked) as owner:
         known = settings(tmp_path, **{"worker-1": {"port": other}, "worker-2": {"port": owner}})
-        found = ask(known, STATE.inv_key)
+        found = ask(known, STATE.inv_key, within_s=9)
 
-    assert found == LiveKey(STATE, 5)
+    assert found == LiveKey(STATE, 5, worker="worker-2")
     assert (found.on_hand_units, found.offset) == (7, 42)
     assert asked == ["Bearer token /iq/v1/keys/L%7CTea%20%26%20pot"] * 2
 
@@ -63,16 +64,17 @@ def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> 
     ("status", "body", "problem"),
     [
         (404, {}, "the worker has no fact of this key"),
-        (503, {}, "the worker is restoring this partition"),
-        (421, {}, "no worker is known"),
-        (200, {"state": {"schema": 1, "logic_revision": -1}}, "logic_revision -1 is unknown here"),
+        (503, {"state": "RESTORING"}, "the worker is restoring this partition"),
+        (503, {"state": "UNKNOWN"}, "no worker holds this partition"),
+        (401, {}, "a worker answers 401"),
+        (200, {"value": {"schema": 1, "logic_revision": -1}}, "logic_revision -1 is unknown here"),
     ],
 )
 def test_an_answer_without_a_state_says_why(
     tmp_path: Path, status: int, body: dict[str, Any], problem: str
 ) -> None:
     with answering(status, body, []) as port:
-        found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S")
+        found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=9)
 
     assert (found.state, found.on_hand_units, found.offset) == (None, None, None)
     assert problem in found.problem
@@ -82,9 +84,33 @@ def test_a_worker_that_is_gone_is_told_by_its_failure(tmp_path: Path) -> None:
     with answering(200, {}, []) as port:
         pass
 
-    found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S")
+    found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=9)
 
     assert found.problem == "a worker does not answer (ConnectError)"
+
+
+def test_a_worker_that_hangs_leaves_time_for_another_who_is_asked_first_from_then_on(
+    tmp_path: Path,
+) -> None:
+    body = {"as_of_us": 5, "worker": "worker-2", "value": json.loads(encode_state(STATE))}
+    asked: list[str] = []
+    with (
+        socket.create_server(("127.0.0.1", 0)) as deaf,
+        answering(200, body, asked) as living,
+    ):
+        hangs = deaf.getsockname()[1]
+        known = settings(tmp_path, **{"worker-1": {"port": hangs}, "worker-2": {"port": living}})
+
+        first = ask(known, STATE.inv_key, within_s=1.5)
+        deaf.settimeout(5)
+        deaf.accept()[0].close()
+        second = ask(known, STATE.inv_key, within_s=1.5)
+        deaf.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            deaf.accept()
+
+    assert first.state == second.state == STATE
+    assert len(asked) == 2
 
 
 def test_addresses_come_from_the_variable_or_from_the_running_stack(

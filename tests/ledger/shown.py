@@ -37,7 +37,7 @@ def worker_with(state: KeyState) -> Iterator[str]:
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = {"as_of_us": AS_OF_US, "state": json.loads(encode_state(state))}
+            body = {"as_of_us": AS_OF_US, "value": json.loads(encode_state(state))}
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())

@@ -1,106 +1,287 @@
-"""What a worker answers over HTTP, and to whom."""
+"""What a worker answers over HTTP, to whom, and what it asks another one."""
 
 import asyncio
-import itertools
 import json
 import time
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
 
-from aiohttp.test_utils import TestClient, TestServer
-from pydantic import SecretStr
+import pytest
 
-from cdc.contracts.partition import partition_of
 from cdc.contracts.state import encode_state
-from streams.engine.store import OwnedPartition
-from streams.query.metrics import Metrics
-from streams.query.server import QueryServer
-from streams.settings import WorkerSettings
-from tests.streams import facts, lives
-from tests.streams.test_engine import sold_history
+from inventory.model.ids import InvKey
+from streams.query.peers import HOP_HEADER
+from tests.streams import facts
+from tests.streams.served import KEYS, STOCKED, Fleet, Worker, fleet, halves, partition, stocked
 
-TOKEN = "secret"  # noqa: S105 -- of a server that lives for one test
-MINE = partition_of(facts.KEY.encode())
-
-
-@dataclass
-class FakeOwnership:
-    """What is assigned and what is ready, as a test wants it."""
-
-    assigned: frozenset[int] = frozenset()
-    ready: dict[int, OwnedPartition] = field(default_factory=dict)
-
-    @property
-    def settled(self) -> bool:
-        return self.assigned == self.ready.keys()
+EVEN = next(key for key in KEYS if partition(key) % 2 == 0)
+ODD = next(key for key in KEYS if partition(key) % 2 == 1)
+OWN, OTHER = "worker-1", "worker-2"
 
 
-class FakeWorker:
-    def __init__(self, *, ready: bool = True, token: str = TOKEN) -> None:
-        broker = sold_history(3)
-        owned = asyncio.run(lives.live(broker, lives.Crashes(), itertools.repeat(9), iter(())))
-        owned.number = MINE
-        self.settings = WorkerSettings(query_token=SecretStr(token))
-        self.metrics = Metrics()
-        self.joined = True
-        self.loop_seen_s = time.monotonic()
-        self.owned = owned
-        self.ownership: Any = FakeOwnership(frozenset({MINE}), {MINE: owned} if ready else {})
+def on_hand(key: str) -> str:
+    return f"/iq/v1/store/on-hand/{quote(key)}"
 
 
-def ask(worker: FakeWorker, path: str, *, token: str | None = TOKEN) -> tuple[int, Any, Any]:
-    async def request() -> tuple[int, Any, Any]:
-        server = TestServer(QueryServer(worker).application())
-        async with TestClient(server) as client:
-            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-            answer = await client.get(path, headers=headers)
-            body = await answer.text()
-            return answer.status, answer.headers, body
+def with_two(monkeypatch: pytest.MonkeyPatch, story: Callable[[Fleet], Awaitable[None]]) -> None:
+    """Run `story` with two workers that share the partitions, even and odd."""
 
-    status, headers, body = asyncio.run(request())
-    return status, headers, json.loads(body) if body.startswith("{") else body
+    async def run() -> None:
+        async with fleet(monkeypatch, *await halves(stocked())) as found:
+            await story(found)
+
+    asyncio.run(run())
 
 
-def test_a_key_is_answered_with_its_whole_state_and_how_far_it_reaches() -> None:
-    worker = FakeWorker()
+def test_a_key_is_answered_with_its_level_and_how_far_it_reaches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story(found: Fleet) -> None:
+        owned = found.workers[0].ownership.ready[partition(EVEN)]
 
-    status, _, body = ask(worker, "/iq/v1/keys/S1%7CA")
+        answer = await found.ask(0, on_hand(EVEN))
 
-    state = worker.owned.published[next(iter(worker.owned.published))]
-    assert status == 200
-    assert body["state"] == json.loads(encode_state(state))
-    assert body["position"] == {"generation": 1, "partition": MINE, "offset": 3}
-    assert (body["partition"], body["status"], body["next_offset"]) == (MINE, "RUNNING", 4)
-    assert body["as_of_us"] == worker.owned.as_of_us
+        state = owned.published[InvKey(EVEN)]
+        assert answer.status == 200
+        assert answer.body["on_hand_units"] == STOCKED - 3
+        assert answer.body["available_to_sell_units"] == STOCKED - 3
+        assert answer.body["value"]["stock"]["on_hand_units"] == STOCKED - 3
+        assert answer.body["value"]["rows"] == []
+        assert answer.body["position"] == {
+            "generation": 1,
+            "partition": owned.number,
+            "offset": state.position.offset,
+        }
+        assert answer.body["next_offset"] == owned.published_offset
+        assert answer.body["as_of_us"] == facts.DAY_0_US + 3 * facts.SECOND_US
+        assert (answer.body["state"], answer.body["worker"]) == ("RUNNING", OWN)
+        assert answer.body["logic_revision"] == 1
 
-
-def test_a_key_of_another_worker_an_unknown_one_and_a_restoring_one_are_told_apart() -> None:
-    elsewhere = next(k for k in ("S1|B", "S1|C", "S1|D") if partition_of(k.encode()) != MINE)
-    unknown = next(
-        key
-        for key in (f"S1|X{number}" for number in range(100))
-        if partition_of(key.encode()) == MINE
-    )
-
-    assert ask(FakeWorker(), f"/iq/v1/keys/{elsewhere.replace('|', '%7C')}")[0] == 421
-    assert ask(FakeWorker(), f"/iq/v1/keys/{unknown.replace('|', '%7C')}")[0] == 404
-    status, headers, _ = ask(FakeWorker(ready=False), "/iq/v1/keys/S1%7CA")
-    assert (status, headers["Retry-After"]) == (503, "1")
-
-
-def test_state_needs_the_token_and_an_empty_token_opens_nothing() -> None:
-    for token in (None, "", "wrong"):
-        assert ask(FakeWorker(), "/iq/v1/partitions", token=token)[0] == 401
-    assert ask(FakeWorker(token=""), "/iq/v1/partitions", token="")[0] == 401
-    assert ask(FakeWorker(), "/iq/v1/partitions")[0] == 200
+    with_two(monkeypatch, story)
 
 
-def test_health_is_open_and_ready_means_restored() -> None:
-    assert ask(FakeWorker(), "/readyz", token=None)[0] == 200
-    assert ask(FakeWorker(ready=False), "/readyz", token=None)[0] == 503
-    late = FakeWorker()
-    late.loop_seen_s -= 60
-    assert ask(late, "/livez", token=None)[0] == 503
-    status, _, body = ask(FakeWorker(), "/metrics", token=None)
-    assert status == 200
-    assert "inventory_records" in body
+def test_any_worker_answers_for_any_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(found: Fleet) -> None:
+        for key in KEYS:
+            answers = [await found.ask(number, on_hand(key)) for number in (0, 1)]
+
+            assert [answer.status for answer in answers] == [200, 200]
+            assert answers[0].body == answers[1].body
+            assert answers[0].body["inv_key"] == key
+
+    with_two(monkeypatch, story)
+
+
+def test_a_whole_key_comes_as_the_bytes_of_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(found: Fleet) -> None:
+        state = found.workers[1].ownership.ready[partition(ODD)].published[InvKey(ODD)]
+
+        answer = await found.ask(0, f"/iq/v1/keys/{quote(ODD)}")
+
+        assert answer.body["value"] == json.loads(encode_state(state))
+        assert answer.body["worker"] == OTHER
+
+    with_two(monkeypatch, story)
+
+
+def test_windows_are_chosen_by_their_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    start_us = facts.DAY_0_US
+    path = f"/iq/v1/store/sales-windows/{quote(ODD)}"
+
+    async def story(found: Fleet) -> None:
+        for question, starts in (
+            ("", [start_us]),
+            (f"?from={start_us}", [start_us]),
+            (f"?from={start_us}&to={start_us + 1}", [start_us]),
+            (f"?to={start_us}", []),
+            (f"?from={start_us + 1}", []),
+        ):
+            answer = await found.ask(0, path + question)
+
+            assert [row["start_us"] for row in answer.body["windows"]] == starts
+        assert (await found.ask(1, path)).body["windows"][0]["sold_units"] == 3
+
+    with_two(monkeypatch, story)
+
+
+def test_unknown_and_bad_questions_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = next(f"S9|X{n}" for n in range(99) if partition(f"S9|X{n}") % 2)
+
+    async def story(found: Fleet) -> None:
+        for path, status in (
+            (on_hand(missing), 404),
+            (on_hand("no bar"), 400),
+            (on_hand("lower|A"), 400),
+            (on_hand("S1|A|B"), 400),
+            (on_hand("S1|\n"), 400),
+            (f"{on_hand(EVEN)}?from=yesterday", 400),
+            (f"{on_hand(EVEN)}?to=-1", 400),
+            (f"{on_hand(EVEN)}?to=99999999999999999", 400),
+            ("/iq/v1/store/prices/S1%7CA", 404),
+            ("/iq/v1/nothing", 404),
+        ):
+            for number in (0, 1):
+                assert (await found.ask(number, path)).status == status, path
+
+    with_two(monkeypatch, story)
+
+
+def test_state_needs_the_token_and_an_empty_token_opens_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths = (on_hand(EVEN), "/iq/v1/partitions", "/iq/v1/lag", "/iq/v1/health", "/iq/v1/revision")
+
+    async def run() -> None:
+        open_worker = Worker("worker-1", stocked())
+        shut_worker = Worker("worker-2", stocked(), token="")
+        async with fleet(monkeypatch, open_worker, shut_worker) as found:
+            for path in paths:
+                for token in (None, "", "wrong", "s\u00e9cret"):
+                    assert (await found.ask(0, path, token=token)).status == 401
+                assert (await found.ask(1, path, token="")).status == 401
+            assert (await found.ask(0, "/iq/v1/revision")).body == {
+                "logic_revision": 1,
+                "group": "inventory-v1",
+                "generation": 1,
+            }
+
+    asyncio.run(run())
+
+
+def test_a_question_makes_one_hop_and_never_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(found: Fleet) -> None:
+        # Each takes the other for the owner: the partition has moved and nobody has heard of it.
+        assert (await found.ask(0, on_hand(ODD))).status == 200
+        await found.workers[1].take([])
+
+        direct = await found.ask(0, on_hand(ODD))
+        hopped = await found.ask(1, on_hand(ODD), **{HOP_HEADER: OWN})
+
+        assert (direct.status, direct.headers["Retry-After"]) == (503, "1")
+        assert direct.body == {"partition": partition(ODD), "worker": None, "state": "UNKNOWN"}
+        assert hopped.status == 421
+
+    with_two(monkeypatch, story)
+
+
+def test_a_partition_that_moves_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        broker = stocked()
+        third = Worker("worker-3", broker)
+        async with fleet(monkeypatch, *await halves(broker), third) as found:
+            assert (await found.ask(0, on_hand(ODD))).body["worker"] == OTHER
+            await found.workers[1].take([])
+            await third.take([partition(ODD)])
+
+            first = await found.ask(0, on_hand(ODD))
+            second = await found.ask(0, on_hand(ODD))
+
+            # The first question learns that the map is old; it does not wander on.
+            assert first.status == 503
+            assert second.body["worker"] == "worker-3"
+            assert second.body["on_hand_units"] == STOCKED - 3
+
+    asyncio.run(run())
+
+
+def test_a_restoring_partition_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(found: Fleet) -> None:
+        found.workers[1].ownership.ready.pop(partition(ODD))
+
+        for number in (0, 1):
+            answer = await found.ask(number, on_hand(ODD))
+
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+            assert answer.body["state"] == "RESTORING"
+
+    with_two(monkeypatch, story)
+
+
+def test_a_worker_that_is_gone_or_does_not_answer_costs_one_short_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> None:
+        silent = await asyncio.start_server(lambda _r, _w: asyncio.sleep(60), "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        worker = Worker("worker-1", stocked())
+        await worker.take([partition(EVEN)])
+        async with fleet(monkeypatch, worker) as found:
+            for others in ("http://127.0.0.1:9", f"http://127.0.0.1:{port}", "http://[bad"):
+                monkeypatch.setenv("INVENTORY_WORKER_URLS", f"{found.urls[0]},{others}")
+
+                answer = await asyncio.wait_for(found.ask(0, on_hand(ODD)), 5)
+
+                assert answer.status == 503
+                assert answer.body["state"] == "UNKNOWN"
+        silent.close()
+
+    asyncio.run(run())
+
+
+def test_the_map_names_a_worker_for_every_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(found: Fleet) -> None:
+        found.workers[1].ends[1] += 5
+
+        rows = (await found.ask(0, "/iq/v1/partitions")).body["partitions"]
+
+        assert [row["partition"] for row in rows] == list(range(12))
+        assert [row["worker"] for row in rows] == [OWN, OTHER] * 6
+        assert {row["state"] for row in rows} == {"RUNNING"}
+        assert rows[1]["address"] == found.urls[1]
+        assert rows[0]["address"] == "http://127.0.0.1:6066"
+        assert rows[1]["end_offset"] - rows[1]["next_offset"] == rows[1]["lag_records"] == 5
+        assert rows[1]["lag_seconds"] > 0
+        assert (rows[0]["lag_records"], rows[0]["lag_seconds"]) == (0, 0.0)
+        mine = (await found.ask(0, "/iq/v1/partitions?scope=worker")).body["partitions"]
+        assert [row["worker"] for row in mine] == [OWN] * 6
+        lag = (await found.ask(1, "/iq/v1/lag")).body
+        assert lag["lag_records"] == 5
+        assert lag["lag_seconds"] == pytest.approx(time.time() - facts.DAY_0_US / 1e6, rel=0.01)
+
+    with_two(monkeypatch, story)
+
+
+def test_a_partition_that_nobody_has_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(found: Fleet) -> None:
+        await found.workers[1].take([3])
+        found.workers[1].ownership.ready.pop(3)
+
+        rows = (await found.ask(0, "/iq/v1/partitions")).body["partitions"]
+
+        assert (rows[1]["worker"], rows[1]["state"]) == (None, "UNKNOWN")
+        assert (rows[3]["worker"], rows[3]["state"]) == (OTHER, "RESTORING")
+
+    with_two(monkeypatch, story)
+
+
+def test_of_two_that_claim_a_partition_the_one_that_is_further_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> None:
+        broker = stocked()
+        asked, old = Worker("worker-1", broker), Worker("worker-2", broker)
+        await asked.take([])
+        await old.take([partition(ODD)])
+        new = Worker("worker-3", broker)
+        await new.take([partition(ODD)])
+        await new.work()
+        async with fleet(monkeypatch, asked, old, new) as found:
+            assert (await found.ask(0, on_hand(ODD))).body["worker"] == "worker-3"
+
+    asyncio.run(run())
+
+
+def test_health_is_open_and_ready_means_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(found: Fleet) -> None:
+        first, second = found.workers
+        assert (await found.ask(0, "/readyz", token=None)).status == 200
+        second.ownership.ready.pop(1)
+        assert (await found.ask(1, "/readyz", token=None)).status == 503
+        health = (await found.ask(1, "/iq/v1/health")).body
+        assert (health["state"], health["assigned"], health["ready"]) == ("RESTORING", 6, 5)
+        first.loop_seen_s -= 60
+        assert (await found.ask(0, "/livez", token=None)).status == 503
+        assert (await found.ask(0, "/iq/v1/health")).status == 503
+        assert (await found.ask(1, "/livez", token=None)).status == 200
+
+    with_two(monkeypatch, story)

@@ -1,0 +1,42 @@
+"""Where the stream workers of this deployment listen.
+
+Who holds which partition is not written anywhere: workers say it of themselves when they are asked
+(docs/decisions/0012-asked-workers-forward-once.md).
+"""
+
+import json
+from pathlib import Path
+
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from cdc.settings import Connections
+
+
+class WorkerAddresses(BaseSettings):
+    """Where workers listen; without the variable, where the local stack wrote them down."""
+
+    model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True)
+
+    worker_urls: str = ""
+
+
+def worker_urls(settings: Connections) -> dict[str, str]:
+    """Name and address of all workers that may be running, read anew each time."""
+    given = WorkerAddresses().worker_urls
+    if given:
+        urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]
+        return {url.rpartition("/")[2]: url for url in urls}
+    return _urls_of_runtime(settings.home / "runtime.json")
+
+
+def _urls_of_runtime(path: Path) -> dict[str, str]:
+    try:
+        services = json.loads(path.read_text("utf-8")).get("services", {})
+    except (OSError, ValueError):
+        return {}
+    ports = {name: about.get("port") for name, about in sorted(services.items())}
+    return {
+        name: f"http://127.0.0.1:{port}"
+        for name, port in ports.items()
+        if name.startswith("worker-") and port
+    }

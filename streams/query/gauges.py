@@ -1,0 +1,139 @@
+"""Which figures of a worker are read when `/metrics` is asked for."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Protocol
+
+from inventory.revision import LOGIC_REVISION
+from streams.engine.store import OwnedPartition
+from streams.engine.watchdog import Watchdog
+from streams.query import answers
+from streams.query.answers import SECOND_US, Queryable
+from streams.query.metrics import Readings, Sample
+
+
+class Committing(Protocol):
+    """What is read of the producers."""
+
+    committed: int
+
+
+class Measurable(Queryable, Protocol):
+    """A worker with everything that its figures are read from."""
+
+    watchdog: Watchdog
+
+    @property
+    def producers(self) -> Committing:
+        """Who writes for it."""
+        ...
+
+
+def register(worker: Measurable) -> None:
+    """Have the worker's registry show its state; once for each worker."""
+    readings = Readings(worker.metrics.registry)
+    _of_partitions(readings, worker)
+    _of_ownership(readings, worker)
+    gauge = readings.gauge
+    gauge("logic_revision", "Revision of the rules", lambda: one(LOGIC_REVISION))
+    gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
+    gauge(
+        "watchdog_silent_seconds",
+        "How long records have waited while none was handled; the process ends at the limit",
+        lambda: one(worker.watchdog.silent_s(time.monotonic(), _lags(worker))),
+    )
+    gauge(
+        "watchdog_limit_seconds",
+        "Silence after which the watchdog ends the process",
+        lambda: one(worker.watchdog.stall_s),
+    )
+    readings.counter(
+        "transactions", "Committed transactions", lambda: one(worker.producers.committed)
+    )
+
+
+def _of_partitions(readings: Readings, worker: Queryable) -> None:
+    of_each = partial(_each, worker)
+    gauge = readings.gauge
+    gauge("keys", "Keys of a partition", of_each(lambda owned: len(owned.published)))
+    gauge(
+        "dedupe_ring_records",
+        "Records by which a re-sent change is recognised",
+        of_each(lambda owned: len(owned.partition.ring)),
+    )
+    gauge("lag_records", "Records that wait", of_each(lambda owned: _lag(worker, owned)[0]))
+    gauge(
+        "lag_seconds",
+        "At most so long have they waited; 0 when none waits",
+        of_each(lambda owned: _lag(worker, owned)[1]),
+    )
+    gauge(
+        "as_of_age_seconds",
+        "Wall clock minus the newest commit time in the state",
+        of_each(lambda owned: _age(owned.as_of_us)),
+    )
+    gauge(
+        "heartbeat_age_seconds",
+        "Wall clock minus the commit time of the newest heartbeat row",
+        of_each(lambda owned: _age(worker.metrics.beats_us.get(owned.number))),
+    )
+
+
+def _of_ownership(readings: Readings, worker: Queryable) -> None:
+    ownership = worker.ownership
+    gauge, counter = readings.gauge, readings.counter
+    gauge(
+        "partitions_assigned",
+        "Partitions that the group gave us",
+        lambda: one(len(ownership.assigned)),
+    )
+    gauge("partitions_ready", "Those that are restored", lambda: one(len(ownership.ready)))
+    counter("rebalances", "Assignments so far", lambda: one(ownership.rebalances))
+    restores = ownership.restores
+    counter("restores", "Partitions that became ready", lambda: one(restores.partitions))
+    counter(
+        "restores_kept",
+        "Of these, partitions that came back with their state untouched",
+        lambda: one(restores.kept),
+    )
+    counter("restored_records", "Changelog records that were read", lambda: one(restores.records))
+    counter(
+        "restore_seconds", "Time spent on partitions becoming ready", lambda: one(restores.seconds)
+    )
+
+
+def one(figure: float) -> list[Sample]:
+    """A figure of the whole worker."""
+    return [(None, figure)]
+
+
+def is_ready(worker: Queryable) -> int:
+    """1 or 0."""
+    return int(answers.is_ready(worker))
+
+
+def _each(
+    worker: Queryable, figure: Callable[[OwnedPartition], float | None]
+) -> Callable[[], Iterator[Sample]]:
+    """A figure of every ready partition; None is left out."""
+
+    def read() -> Iterator[Sample]:
+        for number, owned in sorted(worker.ownership.ready.items()):
+            found = figure(owned)
+            if found is not None:
+                yield str(number), found
+
+    return read
+
+
+def _lag(worker: Queryable, owned: OwnedPartition) -> tuple[int, float]:
+    return answers.lag(owned, worker.ends, time.time_ns() // 1000)
+
+
+def _lags(worker: Queryable) -> dict[int, int]:
+    return {n: _lag(worker, owned)[0] for n, owned in worker.ownership.ready.items()}
+
+
+def _age(at_us: int | None) -> float | None:
+    return None if at_us is None else (time.time_ns() // 1000 - at_us) / SECOND_US

@@ -1,0 +1,150 @@
+"""The other workers: which of them holds a partition, and one question to that one.
+
+Workers are asked for their own partitions, so the map is as true as they are; it is renewed while
+questions come and never in idle times. Addresses are read anew for each round, because workers come
+and go. A request that carries the hop header is answered from one's own state or not at all, so no
+question can travel in a circle.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import aiohttp
+from yarl import URL
+
+from cdc.worker_addresses import worker_urls
+from streams.query.answers import Document, standing
+from streams.settings import WorkerSettings
+
+HOP_HEADER: Final = "X-Inventory-Hop"
+MAP_AGE_S: Final = 2.0
+# A worker that says nothing for so long holds nothing any more: its session is over.
+SILENCE_S: Final = 10.0
+ASK_S: Final = 0.25  # a worker may be busy with a chunk
+CONNECTIONS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What another worker answered."""
+
+    status: int
+    body: bytes
+    retry_after: str | None
+
+
+@dataclass(slots=True)
+class _Heard:
+    """The last answer of one worker about its partitions."""
+
+    at_s: float
+    rows: list[Document]
+
+
+class Peers:
+    """Asks the other workers of this deployment."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._heard: dict[str, _Heard] = {}
+        self._began_s: float | None = None
+        self._round: asyncio.Task[None] | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        if self._round is not None:
+            self._round.cancel()
+            await asyncio.gather(self._round, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+
+    async def owner(self, partition: int, within_s: float) -> str | None:
+        """Address of the worker that holds `partition`, None if nobody says so in `within_s`.
+
+        An older map is used while it is renewed: whoever lost the partition says so himself.
+        """
+        if self._began_s is None or _now_s() - self._began_s > MAP_AGE_S:
+            self._renew()
+        found = self._owner(partition)
+        if found is None and self._round is not None:
+            await asyncio.wait([self._round], timeout=within_s)
+            found = self._owner(partition)
+        return found
+
+    async def partitions(self) -> list[Document]:
+        """The rows of all other workers that answer now."""
+        began_s = _now_s()
+        # Not awaited itself: a caller that goes away must not end the round of the others.
+        await asyncio.wait([self._renew()])
+        return list(self._rows(began_s))
+
+    async def ask(self, url: str, path: str, within_s: float) -> Reply | None:
+        """The answer of the worker at `url`, None if there is none in time.
+
+        `path` is as it came, still encoded, with its query.
+        """
+        try:
+            async with asyncio.timeout(within_s), self._get(url + path) as answer:
+                body = await answer.read()
+        except (aiohttp.ClientError, TimeoutError):
+            self._heard.pop(url, None)
+            self._began_s = None
+            return None
+        if answer.status == HTTPStatus.MISDIRECTED_REQUEST:
+            self._heard.pop(url, None)
+            self._began_s = None
+        return Reply(answer.status, body, answer.headers.get("Retry-After"))
+
+    def _renew(self) -> asyncio.Task[None]:
+        if self._round is None or self._round.done():
+            self._began_s = _now_s()
+            self._round = asyncio.create_task(self._ask_all())
+        return self._round
+
+    async def _ask_all(self) -> None:
+        urls = worker_urls(self._settings).values()
+        for gone in self._heard.keys() - set(urls):
+            del self._heard[gone]
+        await asyncio.gather(*map(self._ask_for_rows, urls))
+
+    async def _ask_for_rows(self, url: str) -> None:
+        try:
+            async with asyncio.timeout(ASK_S), self._get(f"{url}/iq/v1/partitions") as answer:
+                rows = (await answer.json())["partitions"]
+        except TimeoutError:
+            return  # busy or stopped: what it said last holds until its session must be over
+        except (aiohttp.ClientError, ValueError, KeyError):
+            self._heard.pop(url, None)
+            return
+        self._heard[url] = _Heard(_now_s(), [{**row, "address": url} for row in rows])
+
+    def _get(self, url: str) -> Any:  # noqa: ANN401 -- aiohttp's context manager has a private type
+        if self._session is None:
+            token = self._settings.query_token.get_secret_value()
+            self._session = aiohttp.ClientSession(
+                headers={
+                    "Authorization": f"Bearer {token}",
+                    HOP_HEADER: self._settings.worker_id,
+                },
+                connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+            )
+        return self._session.get(URL(url, encoded=True), allow_redirects=False)
+
+    def _owner(self, partition: int) -> str | None:
+        known = self._rows(_now_s() - SILENCE_S)
+        claims = [row for row in known if row["partition"] == partition]
+        return None if not claims else str(max(claims, key=standing)["address"])
+
+    def _rows(self, since_s: float) -> Iterable[Document]:
+        mine = self._settings.worker_id
+        for heard in self._heard.values():
+            if heard.at_s >= since_s:
+                yield from (row for row in heard.rows if row["worker"] != mine)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

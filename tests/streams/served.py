@@ -1,0 +1,151 @@
+"""Workers of one memory broker without Faust: real ownership and engine, HTTP between them."""
+
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp.test_utils import TestServer
+from pydantic import SecretStr
+
+from cdc.contracts.partition import partition_of
+from cdc.contracts.topics import STOCK_EVENTS
+from streams.engine.loop import handle_chunk
+from streams.engine.memory import MemoryBroker
+from streams.engine.ownership import Ownership
+from streams.engine.records import SourceRecord
+from streams.engine.watchdog import Watchdog
+from streams.query.metrics import Metrics
+from streams.query.server import QueryServer
+from streams.settings import WorkerSettings
+from tests.streams import facts
+from tests.streams.test_ownership import Producers
+
+TOKEN = "secret"  # noqa: S105 -- of servers that live for one test
+KEYS = tuple(f"S1|K{number}" for number in range(24))
+STOCKED = 10
+GENERATION = 1
+
+
+def partition(key: str) -> int:
+    return partition_of(key.encode())
+
+
+def stocked(keys: Iterable[str] = KEYS, *, sold: int = 3) -> MemoryBroker:
+    """A log in which each key is counted once and sold one by one, a second apart."""
+    broker = MemoryBroker()
+    lsns = itertools.count(1_000)
+    for key in keys:
+        for step in range(sold + 1):
+            at_us = facts.DAY_0_US + step * facts.SECOND_US
+            table = "stock_count" if step == 0 else "sale_line"
+            image = (
+                facts.count(id_=1, at_us=at_us, units=STOCKED, key=key)
+                if step == 0
+                else facts.sale(id_=step, at_us=at_us, key=key)
+            )
+            # The row's id is unique in its table, like a sequence of Postgres.
+            lsn = next(lsns)
+            value = facts.change(table, after={**image, "id": lsn}, lsn=lsn, commit_us=at_us)
+            broker.produce(STOCK_EVENTS, partition(key), key.encode(), value)
+    return broker
+
+
+class CountingProducers(Producers):
+    committed = 7
+
+
+class Worker:
+    """What `QueryServer` asks of a worker."""
+
+    def __init__(self, name: str, broker: MemoryBroker, *, token: str = TOKEN) -> None:
+        self.broker = broker
+        self.settings = WorkerSettings(worker_id=name, query_token=SecretStr(token))
+        self.metrics = Metrics()
+        self.watchdog = Watchdog(30.0, 120.0)
+        self.producers = CountingProducers(broker)
+        self.failures: list[BaseException] = []
+        self.ownership = Ownership(GENERATION, self.producers, self.open_log, self.failures.append)
+        self.ends: dict[int, int] = {}
+        self.joined = False
+        self.loop_seen_s = time.monotonic()
+
+    @asynccontextmanager
+    async def open_log(self) -> AsyncIterator[MemoryBroker]:
+        yield self.broker
+
+    async def take(self, partitions: Iterable[int]) -> None:
+        """Get exactly these partitions from the group, and restore them."""
+        await self.ownership.revoked()
+        await self.ownership.assign(partitions)
+        self.joined = True
+        for number in sorted(self.ownership.assigned):
+            assert await self.ownership.owned(number) is not None, self.failures
+
+    async def work(self) -> None:
+        """Fold everything that the log has for our partitions."""
+        for number, owned in self.ownership.ready.items():
+            records = self.broker.topics[STOCK_EVENTS, number]
+            self.ends[number] = len(records)
+            rest = records[owned.next_offset :]
+            chunk = [SourceRecord(r.offset, r.key, r.value) for r in rest]
+            if chunk:
+                effects = await handle_chunk(chunk, owned, self.producers)
+                self.metrics.chunk(effects, 0.01)
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: Any
+    body: Any
+
+
+class Fleet:
+    """Running workers, and one who asks them."""
+
+    def __init__(self, workers: Sequence[Worker], urls: Sequence[str], asker: Any) -> None:
+        self.workers = workers
+        self.urls = urls
+        self._asker = asker
+
+    async def ask(
+        self, number: int, path: str, *, token: str | None = TOKEN, **headers: str
+    ) -> Answer:
+        """What worker `number` answers."""
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        async with self._asker.get(self.urls[number] + path, headers=headers) as answer:
+            text = await answer.text()
+            body = json.loads(text) if text.startswith("{") else text
+            return Answer(answer.status, answer.headers, body)
+
+
+@asynccontextmanager
+async def fleet(monkeypatch: pytest.MonkeyPatch, *workers: Worker) -> AsyncIterator[Fleet]:
+    """All `workers` behind real servers that know each other."""
+    async with AsyncExitStack() as stack:
+        servers = []
+        for worker in workers:
+            server = TestServer(QueryServer(worker).application())
+            await server.start_server()
+            stack.push_async_callback(server.close)
+            servers.append(server)
+        urls = [str(server.make_url("/")).rstrip("/") for server in servers]
+        monkeypatch.setenv("INVENTORY_WORKER_URLS", ",".join(urls))
+        asker = await stack.enter_async_context(aiohttp.ClientSession())
+        yield Fleet(workers, urls, asker)
+
+
+async def halves(broker: MemoryBroker) -> tuple[Worker, Worker]:
+    """Two workers that share the partitions and have worked everything off."""
+    workers = Worker("worker-1", broker), Worker("worker-2", broker)
+    for worker, numbers in zip(workers, (range(0, 12, 2), range(1, 12, 2)), strict=True):
+        await worker.take(numbers)
+        await worker.work()
+    return workers
