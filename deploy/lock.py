@@ -1,7 +1,8 @@
 """Writes `requirements/*.txt` from `pyproject.toml`: exact versions, hashes, no addresses.
 
 `dev.txt` is everything and decides the versions; the smaller files are resolved under its
-constraint, so any of them together are one consistent set. The resolver's own lock file is not
+constraint, so any of them together are one consistent set. The peers of the bench stand apart, each
+with what its `.in` asks for. The resolver's own lock file is not
 kept, because it records where packages came from.
 """
 
@@ -53,6 +54,9 @@ def main() -> None:
     for name, extras in _EXTRAS.items():
         constraint = None if name == "dev" else everything
         compile_requirements(name, ["pyproject.toml"], constraint, extras)
+    for wanted in sorted(_REQUIREMENTS.glob("peers-*.in")):
+        # Peers of the bench: environments of their own, and versions that need not be ours.
+        compile_requirements(wanted.stem, [str(wanted.relative_to(PROJECT))], None)
     text = installer_lines(everything.read_text(encoding="utf-8"))
     (_REQUIREMENTS / "installer.txt").write_text(text, encoding="utf-8")
 

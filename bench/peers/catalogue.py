@@ -1,0 +1,136 @@
+"""The peers, each with a sentence on what exactly it is."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from bench.peers import outputs
+from bench.peers.peer import Peer, Place, Services
+from bench.peers.programs.sql_consumer import DATABASE_VARIABLE
+from bench.peers.topics import CHANGELOG, committed, create
+from cdc.capture.admin import admin_client
+
+_FOREIGN: Final = Path(__file__).with_name("foreign")
+
+
+def _module(name: str) -> Sequence[str]:
+    return ("-m", f"bench.peers.programs.{name}")
+
+
+def _group_position(place: Place) -> int:
+    client = admin_client(place.services.bootstrap)
+    return sum(committed(client, place.name, place.topic).values())
+
+
+def _changelogs(place: Place) -> None:
+    names = (f"{place.name}-on_hand-changelog", f"{place.name}-windows-changelog")
+    create(place.services.bootstrap, names, CHANGELOG)
+
+
+def _done(place: Place) -> int:
+    return _EVERYTHING if (place.directory / "done").exists() else 0
+
+
+def _database(place: Place) -> str:
+    base, _, _ = place.services.database_url.rpartition("/")
+    return f"{base}/{place.name.replace('-', '_')}"
+
+
+def _create_database(place: Place) -> None:
+    with psycopg.connect(place.services.database_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{place.name.replace("-", "_")}"')
+
+
+def _sql_position(place: Place) -> int:
+    with psycopg.connect(_database(place)) as connection:
+        found = connection.execute(
+            "SELECT coalesce(sum(next_offset), 0)::bigint FROM positions"
+        ).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def _sql_variables(place: Place) -> Mapping[str, str]:
+    return {DATABASE_VARIABLE: _database(place)}
+
+
+def _postgres(services: Services) -> int:
+    return services.postgres_pid
+
+
+_EVERYTHING: Final = 1 << 62
+
+PEERS: Final = (
+    Peer(
+        name="engine",
+        title="this engine, common job",
+        what="our producers, transactions and restore around a small fold; chunks of whole polls",
+        environment="ours",
+        command=lambda _: _module("engine_common"),
+        position=_group_position,
+        outputs=lambda place: outputs.of_rows(place.services.bootstrap, place.name),
+        prepare=_changelogs,
+    ),
+    Peer(
+        name="plain",
+        title="confluent-kafka loop",
+        what="consume 20,000, fold, produce the changelog, flush, commit; no fence, no group",
+        environment="ours",
+        command=lambda _: _module("plain_loop"),
+        position=_group_position,
+        outputs=lambda place: outputs.of_rows(place.services.bootstrap, place.name),
+        prepare=_changelogs,
+    ),
+    Peer(
+        name="sql",
+        title="SQL consumer",
+        what="consume 20,000, sum up in Python, COPY and upsert with offsets in one transaction",
+        environment="ours",
+        command=lambda _: _module("sql_consumer"),
+        position=_sql_position,
+        outputs=lambda place: outputs.of_tables(_database(place)),
+        prepare=_create_database,
+        variables=_sql_variables,
+        beside=_postgres,
+        restores=False,
+    ),
+    Peer(
+        name="kstreams",
+        title="Kafka Streams 4.3.1",
+        what="Java DSL, one thread, stores in memory, changelogs and cache of 10 MB as they come",
+        environment="kstreams",
+        command=lambda _: ("peers.Peer",),
+        position=_group_position,
+        outputs=lambda place: outputs.of_streams(place.services.bootstrap, place.name),
+    ),
+    Peer(
+        name="faust",
+        title="Faust 0.15.3 tables",
+        what="stock agent, table and windowed table in memory, JSON changelogs",
+        environment="ours",
+        command=lambda _: _module("faust_tables"),
+        position=_group_position,
+        outputs=lambda place: outputs.of_faust(place.services.bootstrap, place.name),
+    ),
+    Peer(
+        name="bytewax",
+        title="Bytewax 0.21.1",
+        what="one worker, own windows in stateful_map, recovery in SQLite; no changelog",
+        environment="bytewax",
+        command=lambda _: (str(_FOREIGN / "bytewax_flow.py"),),
+        position=_done,
+        outputs=lambda place: outputs.of_bytewax(place.directory / "outputs.json"),
+        restores=False,
+    ),
+    Peer(
+        name="quix",
+        title="Quix Streams 3.28.1",
+        what="stateful apply and tumbling windows, RocksDB and changelogs",
+        environment="quix",
+        command=lambda _: (str(_FOREIGN / "quix_streams.py"),),
+        position=_group_position,
+        outputs=lambda place: outputs.of_quix(place.services.bootstrap, place.name, place.topic),
+    ),
+)
+BY_NAME: Final = {peer.name: peer for peer in PEERS}

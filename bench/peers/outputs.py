@@ -1,0 +1,101 @@
+"""What each peer has written, read back from where it keeps it."""
+
+import json
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import orjson
+import psycopg
+
+from bench.peers.fold import decode_row, split_window_key
+from bench.peers.sales import Sums
+from bench.peers.topics import latest
+from cdc.contracts.state import decode_level, decode_window
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
+
+_LONG: Final = struct.Struct(">q")
+_WINDOW_TAIL: Final = 12  # Kafka Streams: 8 bytes of start and 4 of sequence behind the key
+_QUIX_START: Final = struct.Struct(">Q")
+
+
+def of_rows(bootstrap: str, name: str) -> Sums:
+    """Of our own programs: rows of 16 bytes."""
+    levels = latest(bootstrap, f"{name}-on_hand-changelog")
+    windows = latest(bootstrap, f"{name}-windows-changelog")
+    return Sums(
+        {key: decode_row(value)[0] for key, value in levels.items()},
+        {split_window_key(key): decode_row(value)[0] for key, value in windows.items()},
+    )
+
+
+def of_worker(bootstrap: str, opening: dict[bytes, int]) -> Sums:
+    """Of the worker: on-hand less the units of the opening count, net units of each window."""
+    levels = (decode_level(v)[0] for v in latest(bootstrap, ON_HAND_CHANGELOG).values())
+    rows = (decode_window(v) for v in latest(bootstrap, SALES_WINDOWS_CHANGELOG).values())
+    on_hand = {state.inv_key.encode(): state.stock.on_hand_units for state in levels}
+    return Sums(
+        {
+            key: units - opening[key]
+            for key, units in on_hand.items()
+            if units != opening[key]  # a key that nobody bought
+        },
+        {
+            (key.encode(), row.start_us // 1_000_000): row.sold_units - row.returned_units
+            for key, row, _ in rows
+        },
+    )
+
+
+def of_faust(bootstrap: str, name: str) -> Sums:
+    """Of Faust's tables: JSON keys, windows as [key, [start, end]]."""
+    levels = latest(bootstrap, f"{name}-on_hand-changelog")
+    windows = latest(bootstrap, f"{name}-windows-changelog")
+    named = ((orjson.loads(key), orjson.loads(value)) for key, value in windows.items())
+    return Sums(
+        {orjson.loads(key).encode(): orjson.loads(value) for key, value in levels.items()},
+        {(key.encode(), int(start)): units for (key, (start, _)), units in named},
+    )
+
+
+def of_streams(bootstrap: str, name: str) -> Sums:
+    """Of Kafka Streams' stores: eight bytes a value, the window's start behind the key."""
+    levels = latest(bootstrap, f"{name}-on_hand-changelog")
+    windows = latest(bootstrap, f"{name}-windows-changelog")
+    return Sums(
+        {key: _last_long(value) for key, value in levels.items()},
+        {
+            (key[:-_WINDOW_TAIL], _LONG.unpack(key[-_WINDOW_TAIL:-4])[0] // 1000): _last_long(value)
+            for key, value in windows.items()
+        },
+    )
+
+
+def _last_long(content: bytes) -> int:
+    return int(_LONG.unpack(content[-8:])[0])
+
+
+def of_bytewax(file: Path) -> Sums:
+    """Of Bytewax: the file that its program writes at its end."""
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return Sums(
+        {key.encode(): units for key, units in found["on_hand"].items()},
+        {(key.encode(), start_s): units for key, start_s, units in found["windows"]},
+    )
+
+
+def of_tables(url: str) -> Sums:
+    """Of the SQL consumer: its two tables."""
+    with psycopg.connect(url) as connection:
+        levels: Iterable[tuple[str, int]] = connection.execute("SELECT key, units FROM on_hand")
+        windows = connection.execute("SELECT key, start_s, units FROM windows")
+        return Sums(
+            {key.encode(): units for key, units in levels},
+            {(key.encode(), start_s): units for key, start_s, units in windows},
+        )
+
+
+def of_quix(bootstrap: str, name: str, topic: str) -> Sums:
+    """Of Quix's stores."""
+    raise NotImplementedError

@@ -1,0 +1,65 @@
+"""The peers one at a time, in blocks forward and back, and the table of what came of it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from bench.peers import trial
+from bench.peers.peer import Peer, Place, Services
+from bench.peers.report import Report
+from bench.peers.sales import Sales, draw
+from bench.peers.topics import ends, produce
+from bench.peers.trial import Trial
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run: how many records of how many keys, which peers, how many blocks."""
+
+    records: int
+    keys: int
+    peers: Sequence[Peer]
+    rounds: int
+    timeout_s: float
+
+    def order(self) -> Iterator[Peer]:
+        """Every peer once a block, every other block backwards: A B B A."""
+        for block in range(self.rounds):
+            yield from self.peers if block % 2 == 0 else reversed(self.peers)
+
+
+def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
+    """Produce the input once, then measure; no figure is told before its outputs were compared."""
+    sales = draw(plan.records, plan.keys)
+    expected = sales.sums()
+    size = f"{len(expected.on_hand):,} keys, {len(expected.windows):,} windows"
+    tell(f"{plan.records:,} records, {size}")
+    lengths = _produced(plan, services, sales)
+    trials: list[Trial] = []
+    for number, peer in zip(count(1), plan.order(), strict=False):
+        problem = trial.environment_problem(peer, services)
+        if problem:
+            trials.append(Trial(peer.name, problem=problem))
+        else:
+            place = Place(services, peer.input, f"{peer.name}-{number}", scratch / f"{number}")
+            place.directory.mkdir()
+            length = lengths[peer.input]
+            trials.append(trial.run(peer, place, length, expected, plan.timeout_s))
+        tell(_verdict(trials[-1]))
+    return Report(plan.peers, trials, len(expected.on_hand), len(expected.windows))
+
+
+def _produced(plan: Plan, services: Services, sales: Sales) -> dict[str, int]:
+    topics = {peer.input for peer in plan.peers}
+    for topic in topics:
+        produce(services.bootstrap, topic, sales.records())
+    return {topic: sum(ends(services.bootstrap, topic).values()) for topic in topics}
+
+
+def _verdict(done: Trial) -> str:
+    if done.differing:
+        return f"{done.peer}: WRONG, {done.differing:,} keys and windows differ"
+    return f"{done.peer}: {done.problem or 'every key and window right'}"

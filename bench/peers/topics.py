@@ -1,0 +1,168 @@
+"""Topics of the bench: the input, produced once, and what the peers have written."""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
+
+from bench.watch import BenchFailed
+from cdc.capture.admin import admin_client, create_topics
+from cdc.contracts.partition import LIBRDKAFKA_PARTITIONER
+from cdc.contracts.topics import PARTITIONS, Topic
+
+_BATCH: Final = 20_000
+_WAIT_S: Final = 0.1
+_SILENCE_S: Final = 60.0
+_KEPT: Final = {"cleanup.policy": "delete", "retention.ms": "-1", "compression.type": "producer"}
+CHANGELOG: Final = {"cleanup.policy": "compact", "max.message.bytes": "8388608"}
+
+
+def clients_consumer(bootstrap: str, group: str, **settings: object) -> Consumer:
+    """A consumer that commits only when it is told and reads committed records only."""
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+            "fetch.wait.max.ms": 10,
+            "log_level": 2,
+            **settings,
+        }
+    )
+
+
+def create(bootstrap: str, names: Iterable[str], config: dict[str, str]) -> None:
+    """Create topics of 12 partitions."""
+    create_topics(bootstrap, [Topic(name, config=config) for name in names])
+
+
+def produce(bootstrap: str, topic: str, records: Iterable[tuple[bytes, bytes]]) -> None:
+    """Create `topic` and write `records` into it, keys placed as the connector places them.
+
+    Raises:
+        BenchFailed: the broker has not taken all of them.
+    """
+    create(bootstrap, [topic], _KEPT)
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "partitioner": LIBRDKAFKA_PARTITIONER}
+        | {"acks": "all", "enable.idempotence": True, "compression.type": "lz4", "linger.ms": 20}
+        | {"log_level": 3}
+    )
+    failed: list[KafkaError] = []
+
+    def delivered(error: KafkaError | None, _message: object) -> None:
+        if error is not None:
+            failed.append(error)
+
+    for key, value in records:
+        while True:
+            try:
+                producer.produce(topic, value, key, on_delivery=delivered)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        producer.poll(0)
+    left = producer.flush(60)
+    if failed or left:
+        message = f"{topic}: {len(failed)} records refused, {left} unanswered"
+        raise BenchFailed(message)
+
+
+def ends(bootstrap: str, topic: str) -> dict[int, int]:
+    """End offset of each partition of `topic`."""
+    consumer = clients_consumer(bootstrap, "bench-peers")
+    try:
+        return {
+            number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)[1]
+            for number in range(PARTITIONS)
+        }
+    finally:
+        consumer.close()
+
+
+def committed(client: AdminClient, group: str, topic: str) -> dict[int, int]:
+    """Committed offset of each partition that has one; none while the group is not there yet."""
+    try:
+        answer = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
+        places = answer[group].result(timeout=30).topic_partitions
+    except KafkaException:
+        return {}
+    return {p.partition: p.offset for p in places if p.topic == topic and p.offset >= 0}
+
+
+def step_back(bootstrap: str, group: str, topic: str, timeout_s: float = 90.0) -> None:
+    """Commit one record less in each partition, so that a restarted peer has something to do.
+
+    Raises:
+        BenchFailed: the group still had members when the time was over.
+    """
+    client = admin_client(bootstrap)
+    before = committed(client, group, topic)
+    places = [TopicPartition(topic, number, max(0, at - 1)) for number, at in before.items()]
+    request = ConsumerGroupTopicPartitions(group, places)
+    deadline = time.monotonic() + timeout_s
+    while not _altered(client, request):
+        if time.monotonic() > deadline:
+            message = f"group {group} still has members after {timeout_s:.0f} s"
+            raise BenchFailed(message)
+        time.sleep(0.2)
+
+
+def _altered(client: AdminClient, request: ConsumerGroupTopicPartitions) -> bool:
+    try:
+        client.alter_consumer_group_offsets([request])[request.group_id].result(timeout=30)
+    except KafkaException:
+        return False
+    return True
+
+
+def records(bootstrap: str, topic: str) -> Iterator[tuple[int, bytes, bytes | None]]:
+    """Partition, key and value of all committed records, in order within a partition.
+
+    Raises:
+        BenchFailed: nothing came for a minute.
+    """
+    consumer = clients_consumer(bootstrap, "bench-peers", **{"enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
+    try:
+        yield from _to_the_end(consumer, topic, set(range(PARTITIONS)))
+    finally:
+        consumer.close()
+
+
+def _to_the_end(
+    consumer: Consumer, topic: str, unfinished: set[int]
+) -> Iterator[tuple[int, bytes, bytes | None]]:
+    heard_at = time.monotonic()
+    while unfinished:
+        messages = consumer.consume(_BATCH, _WAIT_S)
+        for message in messages:
+            error = message.error()
+            if error is None:
+                yield message.partition(), message.key(), message.value()
+            # The only sign of the end that also comes behind the marker of a transaction.
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 -- its public name
+                unfinished.discard(message.partition())
+            else:
+                raise KafkaException(error)
+        if messages:
+            heard_at = time.monotonic()
+        elif time.monotonic() - heard_at > _SILENCE_S:
+            problem = f"{topic}: no record for {_SILENCE_S:.0f} s before the end"
+            raise BenchFailed(problem)
+
+
+def latest(bootstrap: str, topic: str) -> dict[bytes, bytes]:
+    """The last value of every key; a tombstone is an engine's way to forget a closed window."""
+    return {key: value for _, key, value in records(bootstrap, topic) if value is not None}

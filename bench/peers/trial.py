@@ -1,0 +1,174 @@
+"""One run of one peer: start, first record, last committed record, end, comparison, restore."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from subprocess import Popen
+from typing import Final
+
+from bench.peers.peer import Peer, Place, Services
+from bench.peers.sales import Sums
+from bench.peers.topics import step_back
+from bench.peers.usage import usage
+
+_POLL_S: Final = 0.1
+_STOP_S: Final = 40.0
+_LOG_CHARS: Final = 600
+MEGABYTE: Final = 1_000_000
+
+
+class PeerFailed(RuntimeError):
+    """A peer ended or did not get there in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of the time between the first record's arrival and the commit of the last one.
+
+    `beside_cpu_s` is that of a server which works for the peer alone (Postgres).
+    """
+
+    records: int
+    start_s: float
+    wall_s: float
+    cpu_s: float
+    beside_cpu_s: float
+    broker_cpu_s: float
+    peak_bytes: int
+    load: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of one run; `figures` is None unless the outputs were right.
+
+    `problem` is empty or says why there are no figures.
+    """
+
+    peer: str
+    figures: Figures | None = None
+    differing: int = 0
+    restore_s: float | None = None
+    problem: str = ""
+
+
+class Run:
+    """A started peer that is watched until a condition holds."""
+
+    def __init__(self, peer: Peer, place: Place, deadline: float) -> None:
+        self._peer = peer
+        self._place = place
+        self._deadline = deadline
+        self.peak_bytes = 0
+        self.began_at = time.monotonic()
+        arguments = [
+            *("--bootstrap", place.services.bootstrap, "--topic", place.topic),
+            *("--name", place.name, "--directory", str(place.directory)),
+        ]
+        self._process: Popen[bytes] = place.services.start(
+            [*place.services.launchers[peer.environment], *peer.command(place), *arguments],
+            peer.variables(place),
+            place.directory / "peer.log",
+        )
+
+    def cpu(self) -> tuple[float, float, float]:
+        """CPU seconds of peer, of its server and of the broker."""
+        services = self._place.services
+        beside = self._peer.beside(services)
+        return (
+            usage(self._process.pid).cpu_s,
+            usage(beside).cpu_s if beside else 0.0,
+            usage(services.broker_pid).cpu_s,
+        )
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for `condition`.
+
+        Raises:
+            PeerFailed: the process has ended or the time is over.
+        """
+        while True:
+            # Asked before the condition, because a peer may do its work and end.
+            ended = self._process.poll() is not None
+            self.peak_bytes = max(self.peak_bytes, usage(self._process.pid).resident_bytes)
+            if condition():
+                return
+            if ended:
+                problem = f"ended with {self._process.returncode} before {what}: {self._log()}"
+                raise PeerFailed(problem)
+            if time.monotonic() > self._deadline:
+                problem = f"timed out before {what}"
+                raise PeerFailed(problem)
+            time.sleep(_POLL_S)
+
+    def stop(self) -> None:
+        """SIGTERM; SIGKILL for the group of a process that does not listen."""
+        if self._process.poll() is None:
+            self._process.terminate()
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(_STOP_S)
+
+    def _log(self) -> str:
+        text = (self._place.directory / "peer.log").read_text("utf-8", errors="replace")
+        return text.strip()[-_LOG_CHARS:]
+
+
+def run(peer: Peer, place: Place, records: int, expected: Sums, timeout_s: float) -> Trial:
+    """Have `peer` do the job once and judge it."""
+    try:
+        peer.prepare(place)
+        figures = _measured(peer, place, records, timeout_s)
+        differing = expected.differing(peer.outputs(place))
+        if differing:
+            return Trial(peer.name, differing=differing, problem="wrong")
+        restore_s = _restored(peer, place, timeout_s) if peer.restores else None
+    except PeerFailed as failure:
+        return Trial(peer.name, problem=str(failure))
+    return Trial(peer.name, figures, restore_s=restore_s)
+
+
+def _measured(peer: Peer, place: Place, records: int, timeout_s: float) -> Figures:
+    running = Run(peer, place, time.monotonic() + timeout_s)
+    try:
+        running.until(lambda: peer.began(place), "its first record")
+        first_at, at_first = time.monotonic(), running.cpu()
+        running.until(lambda: peer.position(place) >= records, "its last commit")
+        wall_s, at_last = time.monotonic() - first_at, running.cpu()
+        spent = [after - before for before, after in zip(at_first, at_last, strict=True)]
+        return Figures(
+            records=records,
+            start_s=first_at - running.began_at,
+            wall_s=wall_s,
+            cpu_s=spent[0],
+            beside_cpu_s=spent[1],
+            broker_cpu_s=spent[2],
+            peak_bytes=running.peak_bytes,
+            load=os.getloadavg()[0],
+        )
+    finally:
+        running.stop()
+
+
+def _restored(peer: Peer, place: Place, timeout_s: float) -> float:
+    """Seconds from start with an empty directory to the first record folded on restored state."""
+    step_back(place.services.bootstrap, place.name, place.topic)
+    again = place.directory.with_name(f"{place.directory.name}-restore")
+    again.mkdir()
+    cold = Place(place.services, place.topic, place.name, again)
+    running = Run(peer, cold, time.monotonic() + timeout_s)
+    try:
+        running.until(lambda: peer.began(cold), "its first record after the restore")
+        return time.monotonic() - running.began_at
+    finally:
+        running.stop()
+
+
+def environment_problem(peer: Peer, services: Services) -> str:
+    """Why the peer cannot run here; empty if it can."""
+    return services.missing.get(peer.environment, "")

@@ -1,0 +1,56 @@
+"""`inventory bench peers`: the same job in other engines, on services of its own."""
+
+from typing import Annotated
+
+import typer
+
+from bench.peers.catalogue import BY_NAME, PEERS
+from bench.peers.peer import Peer
+from bench.peers.run import Plan, run
+from deploy import output
+from deploy.errors import StackError
+from deploy.peers import environments, services
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+LONGEST_S = 86_400.0
+
+
+def bench_peers(
+    *,
+    records: Annotated[int, typer.Option(help="Sale lines, produced once.")] = 1_000_000,
+    keys: Annotated[int, typer.Option(help="Keys to draw from, by Zipf's law.")] = 100_000,
+    peers: Annotated[str, typer.Option(help="Names with commas, or all.")] = "all",
+    rounds: Annotated[int, typer.Option(help="Blocks; every other one backwards.")] = 2,
+    timeout: Annotated[float, typer.Option(help="Seconds for one run of a peer.")] = 900.0,
+    json: Json = False,
+) -> None:
+    """Run the same job in other engines, compare their outputs, then tell what each cost."""
+    chosen = _chosen(peers)
+    for name, number in (("records", records), ("keys", keys), ("rounds", rounds)):
+        if number < 1:
+            message = f"--{name} {number}: expected 1 or more"
+            raise StackError(message)
+    if not 1 <= timeout <= LONGEST_S:
+        message = f"--timeout {timeout:g}: expected 1 to {LONGEST_S:g} seconds"
+        raise StackError(message)
+    tell = output.errors.print
+    made = environments.make((peer.environment for peer in chosen), tell)
+    needs_postgres = any(peer.name == "sql" for peer in chosen)
+    with services.running(made, with_postgres=needs_postgres) as (running, scratch):
+        plan = Plan(records, keys, chosen, rounds, timeout)
+        report = run(plan, running, scratch, tell)
+    if json:
+        output.as_json(report.as_json())
+        return
+    output.plain(report.as_text())
+
+
+def _chosen(text: str) -> list[Peer]:
+    if text == "all":
+        return list(PEERS)
+    names = text.split(",")
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown:
+        message = f"--peers {unknown[0]!r}: expected all or names of {', '.join(BY_NAME)}"
+        raise StackError(message)
+    return [BY_NAME[name] for name in names]

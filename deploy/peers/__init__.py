@@ -1,0 +1,1 @@
+"""What `inventory bench peers` needs on this machine: services, environments, the Java peer."""

@@ -1,0 +1,111 @@
+"""Environments of the peers that cannot live in ours: two of Python's, and the Java peer's build.
+
+Each is made on demand below the cache, named by the hash of what pins it, and marked when complete.
+A peer whose environment cannot be made is left out with the reason; the others run.
+"""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from deploy.artifacts.fetch import cache_root, digests
+from deploy.artifacts.prerequisites import MAVEN, require, require_java
+from deploy.errors import StackError
+from deploy.stack.home import PROJECT
+
+KSTREAMS: Final = PROJECT / "bench/peers/kstreams"
+_COMPLETE: Final = ".complete"
+_NAME_CHARS: Final = 16
+
+Tell = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Environments:
+    """How a command starts in each environment, or why it cannot."""
+
+    launchers: dict[str, Sequence[str]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+def make(names: Iterable[str], tell: Tell) -> Environments:
+    """The environments `names`; a failure is kept as its reason."""
+    found = Environments()
+    for name in sorted(set(names)):
+        try:
+            found.launchers[name] = _launcher(name, tell)
+        except (StackError, OSError) as failure:
+            found.missing[name] = str(failure)
+            tell(f"environment {name}: {failure}")
+    return found
+
+
+def _launcher(name: str, tell: Tell) -> Sequence[str]:
+    if name == "ours":
+        return (sys.executable,)
+    if name == "kstreams":
+        return (require_java(), "-cp", java_class_path(tell))
+    return (str(python_of(PROJECT / f"requirements/peers-{name}.txt", tell)),)
+
+
+def python_of(lock: Path, tell: Tell) -> Path:
+    """Python of a virtual environment that holds exactly what `lock` says.
+
+    Raises:
+        StackError: it could not be installed.
+    """
+    root = cache_root() / f"{lock.stem}-{_digest([lock])}"
+    python = root / "bin/python"
+    if not (root / _COMPLETE).exists():
+        tell(f"installing {lock.name} into an environment of its own")
+        uv = str(Path(sys.executable).with_name("uv"))
+        _run([uv, "venv", "-q", "--clear", "--python", sys.executable, str(root)])
+        install = [uv, "pip", "install", "-q", "--python", str(python), "--require-hashes"]
+        _run([*install, "-r", str(lock)])
+        (root / _COMPLETE).touch()
+    return python
+
+
+def java_class_path(tell: Tell) -> str:
+    """Class path of the Kafka Streams peer, built by Maven from its source.
+
+    Raises:
+        StackError: Maven could not build it, or a library is not the listed one.
+    """
+    sources = sorted((KSTREAMS / "src").rglob("*.java"))
+    listed = KSTREAMS / "jars.sha256"
+    root = cache_root() / f"kstreams-{_digest([KSTREAMS / 'pom.xml', listed, *sources])}"
+    if not (root / _COMPLETE).exists():
+        tell("building the Kafka Streams peer with Maven")
+        pom = str(KSTREAMS / "pom.xml")
+        _run([require(MAVEN), "-B", "-q", "-f", pom, f"-Dout={root}", "package"])
+        verify(root, listed)
+        (root / _COMPLETE).touch()
+    return ":".join(str(jar) for jar in [root / "peer.jar", *sorted((root / "libs").glob("*.jar"))])
+
+
+def verify(root: Path, listed: Path) -> None:
+    """Raise `StackError` unless the libraries below `root` are exactly the listed ones."""
+    lines = listed.read_text(encoding="utf-8").splitlines()
+    expected = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+    found = digests(root)
+    wrong = sorted(n for n in expected.keys() | found.keys() if expected.get(n) != found.get(n))
+    if wrong:
+        message = f"{len(wrong)} libraries differ from {listed.name}; first {wrong[0]}"
+        raise StackError(message)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    content = b"".join(file.read_bytes() for file in files)
+    return hashlib.sha256(content).hexdigest()[:_NAME_CHARS]
+
+
+def _run(command: Sequence[str]) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed tools
+    if result.returncode:
+        message = f"{Path(command[0]).name} failed: {(result.stderr or result.stdout)[-600:]}"
+        raise StackError(message, repair=" ".join(command))
