@@ -10,7 +10,7 @@ import pytest
 from tests.ledger.pages import form, person
 from tests.ledger.rows import write
 from webui.ledger import services
-from webui.orders.forms import Form
+from webui.ledger.services import ServiceError
 from webui.receiving.delivery import shown_rows
 
 LONG = "9" * 5000
@@ -46,7 +46,7 @@ def test_a_ticked_box_that_is_none_is_refused(ledger: psycopg.Connection, revisi
 
 @pytest.mark.parametrize("name", [f"{LONG}-0", f"1-{LONG}", "²-0"])
 def test_a_delivery_row_that_is_none_is_left_out(name: str) -> None:
-    given = Form({f"shown-{name}": "1", f"expected-{name}": "1"}, "bob", uuid4())
+    given = {f"shown-{name}": "1", f"expected-{name}": "1"}
 
     assert shown_rows(given, []) == []
 
@@ -71,3 +71,34 @@ def test_a_batch_that_the_scanner_never_sends_is_refused(
     )
 
     assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("role", "path", "field"),
+    [
+        ("buyer", "/reorders/decide", "reason"),
+        ("buyer", "/suppliers/terms", "address"),
+        ("associate", "/counts/adjust/", "note"),
+        ("associate", "/receiving/receive?ref=X", "reason-1-0"),
+        ("pricing", "/prices/stop", "stop"),
+        ("manager", "/login/", "username"),
+    ],
+)
+def test_a_form_with_a_zero_character_is_refused_before_any_page_reads_it(
+    ledger: psycopg.Connection, role: str, path: str, field: str
+) -> None:
+    answer = person(role).post(path, {"command_id": str(uuid4()), field: "a\x00b"})
+
+    assert answer.status_code == 400
+    assert answer.content.decode() == (
+        f"{field.replace('_', ' ').capitalize()}: a form holds no zero characters."
+    )
+
+
+def test_a_zero_character_that_reaches_a_service_is_a_refusal_too(
+    ledger: psycopg.Connection,
+) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+
+    with pytest.raises(ServiceError, match="a value its column can hold"):
+        services.set_supplier_terms(code="ACME", address="a\x00b")

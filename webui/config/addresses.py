@@ -1,17 +1,25 @@
-"""What no page has to look for in an address."""
+"""What no page and no service has to look for in a request."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils.deprecation import MiddlewareMixin
 
+ZERO = "\x00"
+
 
 class RefuseZeros(MiddlewareMixin):
-    """Answers 400 to an address with a zero character: no SQL text can hold it."""
+    """Answers 400 to a request with a zero character: no SQL text can hold it."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Refuse such an address before a page reads it."""
+        """Refuse such an address or form before a page reads it."""
         query = request.META.get("QUERY_STRING", "")
-        if "\x00" in request.path or "%00" in query or "\x00" in query:
-            return HttpResponseBadRequest(
-                "An address holds no zero characters.", content_type="text/plain; charset=utf-8"
-            )
+        if ZERO in request.path or "%00" in query or ZERO in query:
+            return _refused("An address holds no zero characters.")
+        for name, values in request.POST.lists():
+            if ZERO in name or any(ZERO in str(value) for value in values):
+                shown = name.replace(ZERO, "").replace("_", " ")
+                return _refused(f"{shown.capitalize()}: a form holds no zero characters.")
         return None
+
+
+def _refused(message: str) -> HttpResponse:
+    return HttpResponseBadRequest(message, content_type="text/plain; charset=utf-8")

@@ -45,7 +45,7 @@ def counts(request: HttpRequest) -> HttpResponse:
 
 
 def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> HttpResponse:
-    location = given.get("location", "").replace("\x00", "")[:24]
+    location = given.get("location", "")[:24]
     context = {
         "tab": "count",
         "location": location,

@@ -80,7 +80,7 @@ def stock(request: HttpRequest) -> HttpResponse:
 def _filters(request: HttpRequest) -> selectors.Filters:
     given = request.GET
     return selectors.Filters(
-        text=given.get("q", "").replace("\x00", "").strip()[:100],
+        text=given.get("q", "").strip()[:100],
         location=given.get("location", "")[:24],
         status=given.get("status", "")[:16],
         supplier=given.get("supplier", "")[:64],

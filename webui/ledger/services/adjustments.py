@@ -44,7 +44,7 @@ class Wanted:
         checks.one_of("reason", self.reason, ADJUSTMENT_REASONS)
         checks.whole("quantity_units", self.quantity_units, 1)
         checks.happened("occurred_at", self.occurred_at)
-        if len(self.note) > LONGEST_NOTE or "\x00" in self.note:
+        if len(self.note) > LONGEST_NOTE:
             refuse("note", self.note[:20], f"at most {LONGEST_NOTE} characters of text")
         return checks.key(self.location, self.sku)
 
