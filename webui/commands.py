@@ -1,4 +1,4 @@
-"""What the desks of a store share: read a form, do what it asks once, say what became of it.
+"""What every desk shares: read a form, do what it asks once, say what became of it.
 
 A refusal shows the page again with the input in it: 409 if something has changed since the page was
 rendered, 422 if the input breaks a rule.
@@ -15,7 +15,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from webui.ledger.services import Conflict, ServiceError
 
 Form = dict[str, str]
-_MOST_DIGITS: Final = 9
+# As many as the dearest order and the largest id have; longer texts are not worth reading.
+_MOST_DIGITS: Final = 12
+_MOST_DIGITS_OF_IDS: Final = 18
 
 
 def form_of(request: HttpRequest) -> Form:
@@ -24,8 +26,8 @@ def form_of(request: HttpRequest) -> Form:
 
 
 def asked(request: HttpRequest, name: str, longest: int) -> str:
-    """A text of the address, short and without the one character that SQL can't hold."""
-    return str(request.GET.get(name, "")).replace("\x00", "").strip()[:longest]
+    """A text of the address, cut short."""
+    return str(request.GET.get(name, "")).strip()[:longest]
 
 
 def whole(form: Form, field: str, *, low: int = 0, high: int = 1_000_000) -> int:
@@ -37,13 +39,24 @@ def whole(form: Form, field: str, *, low: int = 0, high: int = 1_000_000) -> int
     raise ServiceError(field, text, rule)
 
 
+def whole_or_none(form: Form, field: str) -> int | None:
+    """A whole number from 0 on; None where nothing was typed."""
+    return whole(form, field) if form.get(field) else None
+
+
 def identity(form: Form, field: str) -> int:
     """The id of a row in a hidden field; raises `ServiceError` for a form that is not ours."""
     text = form.get(field, "")
-    if text.isascii() and text.isdigit() and len(text) <= 2 * _MOST_DIGITS:
+    if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS_OF_IDS:
         return int(text)
     rule = "the hidden fields of this page: reload it"
     raise ServiceError(field, text, rule)
+
+
+def signed(form: Form, field: str) -> int:
+    """A number in a hidden field, below zero too; raises `ServiceError` as `identity` does."""
+    text = form.get(field, "")
+    return -identity(form | {field: text[1:]}, field) if text[:1] == "-" else identity(form, field)
 
 
 def command_of(form: Form) -> UUID:
@@ -75,7 +88,7 @@ def day(form: Form, field: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError as failure:
-        rule = "a day"
+        rule = "a day like 2026-11-21"
         raise ServiceError(field, text, rule) from failure
 
 
@@ -85,6 +98,22 @@ def sentence(error: ServiceError) -> str:
     return f"{name}: {error.rule}; got {str(error.value)!r}."
 
 
+def answered(
+    request: HttpRequest,
+    work: Callable[[], tuple[str, str]],
+    show: Callable[[str, int], HttpResponse],
+) -> HttpResponse:
+    """Do `work`, which gives what to say and where to go, or `show` why not, with its status."""
+    try:
+        message, back = work()
+    except Conflict as conflict:
+        return show(f"{conflict.what_changed}. Nothing was written.", 409)
+    except ServiceError as error:
+        return show(sentence(error), 422)
+    messages.success(request, message)
+    return HttpResponseRedirect(back)
+
+
 def attempt(
     request: HttpRequest,
     work: Callable[[], str],
@@ -92,10 +121,4 @@ def attempt(
     back: str,
 ) -> HttpResponse:
     """Do `work` and go `back` with what it says, or `show` why not, with the status of that."""
-    try:
-        messages.success(request, work())
-    except Conflict as conflict:
-        return show(f"{conflict.what_changed}. Nothing was written.", 409)
-    except ServiceError as error:
-        return show(sentence(error), 422)
-    return HttpResponseRedirect(back)
+    return answered(request, lambda: (work(), back), show)

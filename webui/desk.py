@@ -1,4 +1,4 @@
-"""What the desks of reorders and prices share: read a form, say it through a service, answer.
+"""What desks of proposals share: a word on one of them as it was shown, and the refusal of it.
 
 A command id is drawn when the form is rendered. The ledger keeps it, so a double click is one
 command; the answer to both clicks is the same.
@@ -7,16 +7,14 @@ command; the answer to both clicks is the same.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 
-from webui.ledger.services import Conflict, ServiceError
+from webui.commands import attempt, command_of, form_of, signed, whole
 
 LONGEST_SNOOZE_DAYS: Final = 90
-_MOST_DIGITS: Final = 9
 _HIDDEN: Final = {"csrfmiddlewaretoken", "command_id", "proposal", "shown_revision", "action"}
 
 
@@ -31,34 +29,24 @@ class Command:
     actor: str
     form: dict[str, str]
 
-    def whole(self, field: str, most: int) -> int:
-        """A whole number from 1 to `most` in a field of the form."""
-        text = self.form.get(field, "").strip()
-        if (
-            text.isascii()
-            and text.isdigit()
-            and len(text) <= _MOST_DIGITS
-            and 1 <= int(text) <= most
-        ):
-            return int(text)
-        rule = f"a whole number from 1 to {most}"
-        raise ServiceError(field, text, rule)
-
     def until(self, now: datetime | None = None) -> datetime:
         """The end of a snooze of so many days."""
-        days = self.whole("days", LONGEST_SNOOZE_DAYS)
+        days = whole(self.form, "days", low=1, high=LONGEST_SNOOZE_DAYS)
         # A minute less than the rule's longest, because the ledger's clock is not this one.
         return (now or datetime.now(tz=UTC)) + timedelta(days=days, minutes=-1)  # noqa: TID251 -- the web edge is where a person's "in 7 days" becomes a time
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a command did nothing, beside the proposal it was for; the form keeps its input."""
+    """Why a command did nothing, beside the proposal it was for; the form keeps its input.
+
+    `status` is 409 if something has changed since the page was rendered, else 422.
+    """
 
     proposal: str
     message: str
     form: dict[str, str]
-    is_conflict: bool
+    status: int
 
     @property
     def kept(self) -> list[tuple[str, str]]:
@@ -66,24 +54,17 @@ class Refusal:
         fields = [pair for pair in self.form.items() if pair[0] not in _HIDDEN and pair[1].strip()]
         return [(name.replace("_", " "), text) for name, text in fields]
 
-    @property
-    def status(self) -> int:
-        """409 if something has changed since the page was rendered, else 422."""
-        return 409 if self.is_conflict else 422
-
 
 def read_command(request: HttpRequest) -> Command:
     """The command in the form; raises `ServiceError` for one that this page did not make."""
-    form = {name: str(request.POST[name]) for name in request.POST}
-    try:
-        command_id = UUID(form.get("command_id", ""))
-        revision = int(form.get("shown_revision", ""))
-    except ValueError as failure:
-        field, rule = "form", "the hidden fields of this page: reload it"
-        raise ServiceError(field, str(failure), rule) from failure
-    actor = request.user.get_username()
+    form = form_of(request)
     return Command(
-        form.get("proposal", ""), form.get("action", ""), revision, command_id, actor, form
+        form.get("proposal", ""),
+        form.get("action", ""),
+        signed(form, "shown_revision"),
+        command_of(form),
+        request.user.get_username(),
+        form,
     )
 
 
@@ -94,19 +75,12 @@ def answer(
     back: str,
 ) -> HttpResponse:
     """Do what the form asks and go `back` with a message, or show the desk with the refusal."""
-    form: dict[str, Any] = {name: str(request.POST[name]) for name in request.POST}
-    proposal = form.get("proposal", "")
-    try:
-        messages.success(request, say(read_command(request)))
-    except Conflict as conflict:
-        message = f"{conflict.what_changed}. Nothing was written."
-        return show(request, Refusal(proposal, message, form, is_conflict=True))
-    except ServiceError as error:
-        message = (
-            f"{error.field.replace('_', ' ').capitalize()}: {error.rule}; got {error.value!r}."
-        )
-        return show(request, Refusal(proposal, message, form, is_conflict=False))
-    return HttpResponseRedirect(back)
+    form = form_of(request)
+
+    def refused(message: str, status: int) -> HttpResponse:
+        return show(request, Refusal(form.get("proposal", ""), message, form, status))
+
+    return attempt(request, lambda: say(read_command(request)), refused, back)
 
 
 def view_of(request: HttpRequest, views: Sequence[str]) -> str:

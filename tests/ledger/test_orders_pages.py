@@ -268,30 +268,6 @@ def test_an_order_is_sent_from_its_page_and_below_the_minimum_knowingly(
     assert ledger.execute("SELECT status FROM retail.purchase_order_line").fetchone() == ("sent",)
 
 
-def test_terms_of_the_supplier_are_changed_beside_the_order(ledger: psycopg.Connection) -> None:
-    services.name_suppliers(names={"ACME": "Acme"})
-    order()
-    form = {
-        "command_id": str(uuid4()),
-        "supplier": "ACME",
-        "minimum_order_minor": "5000",
-        "lead_time_centidays": "300",
-        "email": "orders@acme.example",
-        "address": "1 Mill Lane",
-        "day-Mon": "1",
-        "day-Thu": "1",
-    }
-
-    answer = person("buyer").post("/orders/terms?ref=X-1", form)
-
-    assert answer.status_code == 302
-    assert ledger.execute(
-        "SELECT is_active, minimum_order_minor, order_days_mask, email FROM retail.supplier"
-    ).fetchone() == (False, 5000, 0b1001, "orders@acme.example")
-    none = {name: value for name, value in form.items() if not name.startswith("day-")}
-    assert person("buyer").post("/orders/terms?ref=X-1", none).status_code == 422
-
-
 def test_an_order_that_is_gone_says_so(ledger: psycopg.Connection) -> None:
     answer = person("buyer").get("/orders/order?ref=NONE")
 

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from webui.accounts.roles import ORDER_ODD_UNITS, REOPEN_ORDERS
+from webui.commands import Form, command_of, day, identity, whole
 from webui.ledger.services import (
     ServiceError,
     cancel_order_units,
@@ -16,13 +17,12 @@ from webui.ledger.services import (
     send_order,
     ship_order_line,
 )
-from webui.orders.forms import Form
 
 Command = Callable[[Form, dict[str, Any], Collection[str]], str]
 
 
 def _change(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
-    units = form.whole("units")
+    units = whole(form, "units", low=1)
     change_order_line(**line, ordered_units=units, odd_units_allowed=ORDER_ODD_UNITS in may)
     return f"The line now asks for {units} units."
 
@@ -33,8 +33,8 @@ def _delete(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
 
 
 def _confirm(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
-    units = form.whole("units", 0)
-    confirm_order_line(**line, confirmed_units=units, due_on=form.day_or_none("due_on"))
+    units = whole(form, "units")
+    confirm_order_line(**line, confirmed_units=units, due_on=day(form, "due_on"))
     return f"Confirmed {units} units."
 
 
@@ -43,28 +43,28 @@ def _cancel(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
 
 
 def _re_date(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
-    day = form.day_or_none("due_on")
-    if day is None:
+    due_on = day(form, "due_on")
+    if due_on is None:
         field, rule = "due_on", "a day like 2026-11-21"
-        raise ServiceError(field, form.text("due_on"), rule)
-    move_due_date(**line, due_on=day)
-    return f"Due on {day}."
+        raise ServiceError(field, "", rule)
+    move_due_date(**line, due_on=due_on)
+    return f"Due on {due_on}."
 
 
 def _restore(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
-    units = form.whole("units")
+    units = whole(form, "units", low=1)
     restore_order_units(**line, units=units, reopening_allowed=REOPEN_ORDERS in may)
     return f"{units} units are on order again."
 
 
 def _ship(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
-    units = form.whole("units")
+    units = whole(form, "units", low=1)
     # Announcing goods changes no column of the line, so there is no version to compare.
     ship_order_line(
         line_id=line["line_id"],
         shipped_units=units,
-        actor=form.actor,
-        command_id=form.command_id,
+        actor=line["actor"],
+        command_id=line["command_id"],
     )
     return f"{units} units are on their way."
 
@@ -82,16 +82,16 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
 )
 
 
-def act_on(ref: str, form: Form, may: Collection[str]) -> str:
+def act_on(ref: str, form: Form, actor: str, may: Collection[str]) -> str:
     """Do what the form asks to the order `ref` or one of its lines; what to tell the person."""
-    action = form.text("action")
+    action = form.get("action", "")
     if action == "send":
         done = send_order(
             order_ref=ref,
-            below_minimum_allowed=bool(form.text("below_minimum")),
-            shown_version=form.text("shown_version"),
-            actor=form.actor,
-            command_id=form.command_id,
+            below_minimum_allowed=bool(form.get("below_minimum")),
+            shown_version=form.get("shown_version", ""),
+            actor=actor,
+            command_id=command_of(form),
         )
         return f"Sent {ref}: {done['lines']} lines, {done['units']} units."
     command = COMMANDS.get(action)
@@ -99,9 +99,9 @@ def act_on(ref: str, form: Form, may: Collection[str]) -> str:
         field, rule = "action", f"one of send, {', '.join(COMMANDS)}"
         raise ServiceError(field, action, rule)
     line = {
-        "line_id": form.whole("line", most=2**53),
-        "shown_version": form.text("shown_version"),
-        "actor": form.actor,
-        "command_id": form.command_id,
+        "line_id": identity(form, "line"),
+        "shown_version": form.get("shown_version", ""),
+        "actor": actor,
+        "command_id": command_of(form),
     }
     return command(form, line, may)

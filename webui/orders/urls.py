@@ -10,5 +10,4 @@ urlpatterns = [
     path("orders/act", views.act, name="orders-act"),
     path("orders/document", views.document, name="order-document"),
     path("orders/document.csv", views.document_csv, name="order-csv"),
-    path("orders/terms", views.terms, name="supplier-terms"),
 ]

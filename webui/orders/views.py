@@ -11,18 +11,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
+from webui.commands import attempt, form_of
 from webui.desk import Refusal
-from webui.ledger.services import set_supplier_terms
 from webui.ledger.services.orders import version_of_drafts
+from webui.ledger.services.purchasing_terms import days_of
 from webui.orders import selectors
 from webui.orders.commands import act_on
 from webui.orders.document import csv_text, file_name, total_minor
-from webui.orders.forms import Form, answer
 from webui.orders.selectors import Filters, Line
 from webui.page import render_page
 from webui.readmodel.selectors import locations, suppliers
 
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 LONGEST_REF = 200
 PAGE_LINES = 100
 MOST_DIGITS = 18
@@ -124,8 +123,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
     part = lines[first : first + PAGE_LINES]
     context = {
         "head": head,
-        "days": ", ".join(day["name"] for day in _week(head.order_days_mask) if day["is_on"]),
-        "week": _week(head.order_days_mask),
+        "days": ", ".join(days_of(head.order_days_mask)),
         "lines": [
             {
                 "line": line,
@@ -166,10 +164,6 @@ def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> i
     return wanted - wanted % PAGE_LINES if wanted < len(lines) else 0
 
 
-def _week(mask: int) -> list[dict[str, Any]]:
-    return [{"name": day, "is_on": bool(mask >> bit & 1)} for bit, day in enumerate(DAYS)]
-
-
 @require_POST
 @requires(MANAGE_ORDERS)
 def act(request: HttpRequest) -> HttpResponse:
@@ -178,10 +172,12 @@ def act(request: HttpRequest) -> HttpResponse:
     back = f"{reverse('order')}?{urlencode({'ref': ref})}"
     may = abilities(request.user)
 
-    def do(form: Form) -> tuple[str, str]:
-        return act_on(ref, form, may), back
+    form = form_of(request)
 
-    return answer(request, do, lambda refusal: _show(request, ref, refusal))
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, ref, Refusal(form.get("line", ""), message, form, status))
+
+    return attempt(request, lambda: act_on(ref, form, request.user.get_username(), may), show, back)
 
 
 @require_GET
@@ -213,27 +209,3 @@ def _document(request: HttpRequest) -> tuple[selectors.Header, list[Line]]:
         raise Http404(message)
     lines = [line for line in selectors.order_lines(head.order_ref) if line.promised_units > 0]
     return head, lines or selectors.order_lines(head.order_ref)
-
-
-@require_POST
-@requires(MANAGE_ORDERS)
-def terms(request: HttpRequest) -> HttpResponse:
-    """Change the terms of the supplier of an order, and come back to the order."""
-    ref = _ref(request)
-    back = f"{reverse('order')}?{urlencode({'ref': ref})}"
-
-    def do(form: Form) -> tuple[str, str]:
-        mask = sum(1 << bit for bit, day in enumerate(DAYS) if form.text(f"day-{day}"))
-        moved = set_supplier_terms(
-            code=form.text("supplier"),
-            is_active=bool(form.text("is_active")),
-            minimum_order_minor=form.whole("minimum_order_minor", 0, 100_000_000_000),
-            order_days_mask=mask,
-            lead_time_centidays=form.whole("lead_time_centidays", 0, 100_000),
-            email=form.text("email"),
-            address=form.text("address"),
-            actor=form.actor,
-        )
-        return (f"Changed: {', '.join(moved).replace('_', ' ')}." if moved else "As before."), back
-
-    return answer(request, do, lambda refusal: _show(request, ref, refusal))

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_PRICES, SEE, requires
+from webui.commands import whole
 from webui.desk import Command, Refusal, answer
 from webui.ledger.services import ServiceError, roll_back_price, set_price
 from webui.page import render_page
@@ -70,7 +71,7 @@ def _say(command: Command, location: str, sku: str) -> str:
     }
     match command.action:
         case "manual" | "emergency" as kind:
-            price = command.whole("price_minor", MOST_MINOR)
+            price = whole(command.form, "price_minor", low=1, high=MOST_MINOR)
             set_price(**common, price_minor=price, kind=kind)
             return "Written: it holds from the next ten-minute window on."
         case "rollback":

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from webui.commands import Form, whole, whole_or_none
 from webui.ledger.services import Delivered, LineReceipt, ServiceError
-from webui.orders.forms import Form
 from webui.orders.selectors import Line
 from webui.receiving.selectors import Announced
 
@@ -51,13 +51,13 @@ def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
     """
     known = {line.id: line for line in lines}
     found = []
-    for field in form.fields:
+    for field in form:
         if not field.startswith("shown-"):
             continue
         name = field.removeprefix("shown-")
         line_id, _, shipment_id = name.partition("-")
         if _is_id(line_id) and _is_id(shipment_id) and int(line_id) in known:
-            expected = form.whole(f"expected-{name}", 0)
+            expected = whole(form, f"expected-{name}")
             found.append(Row(known[int(line_id)], expected, int(shipment_id) or None))
     return found
 
@@ -108,12 +108,12 @@ def typed_receipts(rows: Iterable[Row], form: Form) -> list[LineReceipt]:
 
     A row whose units differ from what was expected needs a reason.
     """
-    takes_rest = form.text("accept") == "rest"
+    takes_rest = form.get("accept") == "rest"
     found = []
     for row in rows:
-        received = form.whole_or_none(f"received-{row.name}")
-        damaged = form.whole_or_none(f"damaged-{row.name}")
-        reason = form.text(f"reason-{row.name}")
+        received = whole_or_none(form, f"received-{row.name}")
+        damaged = whole_or_none(form, f"damaged-{row.name}")
+        reason = form.get(f"reason-{row.name}", "")
         if reason and reason not in REASONS:
             field, rule = f"reason of {row.line.sku}", f"one of {', '.join(REASONS)}"
             raise ServiceError(field, reason, rule)
@@ -139,6 +139,6 @@ def _receipt(row: Row, received: int | None, damaged: int, reason: str, form: Fo
         field = f"reason of {row.line.sku}"
         rule = f"a reason, because {row.expected_units} were expected undamaged"
         raise ServiceError(field, f"{received} received, {damaged} damaged", rule)
-    shown = form.whole_or_none(f"shown-{row.name}")
+    shown = whole_or_none(form, f"shown-{row.name}")
     delivered = Delivered(received, damaged, None, reason or None)
     return LineReceipt(row.line.id, delivered, row.shipment_id, shown)

@@ -1,5 +1,6 @@
 """The receiving desk: find the order, scan or type, accept the rest, see the report."""
 
+from collections.abc import Callable
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -8,9 +9,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import RECEIVE, requires
+from webui.commands import Form, answered, command_of, form_of, identity, whole
 from webui.desk import Refusal
 from webui.ledger.services import Delivered, correct_receipt, receive_order
-from webui.orders.forms import Form, answer
 from webui.orders.selectors import header, order_lines
 from webui.page import render_page
 from webui.readmodel.selectors import locations
@@ -121,14 +122,16 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 def receive(request: HttpRequest) -> HttpResponse:
     """Receive what the form says, and show the report."""
     ref = request.GET.get("ref", "")[:LONGEST_REF]
+    form = form_of(request)
 
-    def do(form: Form) -> tuple[str, str]:
+    def work() -> tuple[str, str]:
         receipts = typed_receipts(shown_rows(form, order_lines(ref)), form)
-        ids = receive_order(receipts=receipts, actor=form.actor, command_id=form.command_id)
+        actor = request.user.get_username()
+        ids = receive_order(receipts=receipts, actor=actor, command_id=command_of(form))
         units = sum(r.delivered.received_units + r.delivered.damaged_units for r in receipts)
         return f"Received {units} units in {len(ids)} lines.", _order_url(ref, ids)
 
-    return answer(request, do, lambda refusal: _show(request, refusal))
+    return _answer(request, form, work)
 
 
 @require_POST
@@ -136,22 +139,27 @@ def receive(request: HttpRequest) -> HttpResponse:
 def correct(request: HttpRequest) -> HttpResponse:
     """Put one's own receipt right."""
     ref = request.GET.get("ref", "")[:LONGEST_REF]
+    form = form_of(request)
 
-    def do(form: Form) -> tuple[str, str]:
-        delivered = Delivered(
-            form.whole("received", 0), form.whole("damaged", 0), None, form.text("reason") or None
-        )
-        receipt_id = form.whole("receipt", most=2**53)
+    def work() -> tuple[str, str]:
+        received, damaged = whole(form, "received"), whole(form, "damaged")
         done = correct_receipt(
-            shipment_line_id=receipt_id,
-            delivered=delivered,
-            shown_version=form.text("shown_version"),
-            actor=form.actor,
-            command_id=form.command_id,
+            shipment_line_id=identity(form, "receipt"),
+            delivered=Delivered(received, damaged, None, form.get("reason") or None),
+            shown_version=form.get("shown_version", ""),
+            actor=request.user.get_username(),
+            command_id=command_of(form),
         )
         message = (
             f"Corrected: {done['order_units']} units off the order, {done['open_units']} open."
         )
         return message, _order_url(ref)
 
-    return answer(request, do, lambda refusal: _show(request, refusal))
+    return _answer(request, form, work)
+
+
+def _answer(request: HttpRequest, form: Form, work: Callable[[], tuple[str, str]]) -> HttpResponse:
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, Refusal("", message, form, status))
+
+    return answered(request, work, show)

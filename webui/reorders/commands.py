@@ -1,13 +1,11 @@
 """What the reorders desk may ask for, and what it says afterwards."""
 
-from datetime import date
 from typing import Any, Final
-from uuid import UUID
 
 from django.http import HttpRequest
 
 from webui.accounts.roles import ORDER_ODD_UNITS, abilities
-from webui.commands import identity
+from webui.commands import Form, command_of, day, form_of, identity, whole
 from webui.desk import Command
 from webui.ledger.services import (
     Approval,
@@ -21,7 +19,6 @@ from webui.ledger.services import (
     split_reorder,
 )
 
-MOST_UNITS: Final = 1_000_000
 # A need is seldom split over more than three suppliers or days; the service takes up to ten.
 FIRST_PARTS: Final = (1, 2, 3)
 
@@ -36,14 +33,14 @@ def say(command: Command, *, odd_units_allowed: bool) -> str:
     }
     match command.action:
         case "approve":
-            units = command.whole("units", MOST_UNITS)
+            units = whole(command.form, "units", low=1)
             done = approve_reorder(**common, units=units, odd_units_allowed=odd_units_allowed)
             return _ordered(done)
         case "split":
             done = split_reorder(
                 **common,
-                parts=_parts(command),
-                units=command.whole("units", MOST_UNITS),
+                parts=_parts(command.form),
+                units=whole(command.form, "units", low=1),
                 odd_units_allowed=odd_units_allowed,
             )
             return _ordered(done)
@@ -70,27 +67,17 @@ def _ordered(done: dict[str, Any]) -> str:
     return f"Ordered {done['units']} units as {done['order_ref']}{words}: send it on Orders."
 
 
-def _parts(command: Command) -> list[Part]:
+def _parts(form: Form) -> list[Part]:
     """The parts that were filled in."""
-    found = []
-    for number in FIRST_PARTS:
-        if not command.form.get(f"units{number}", "").strip():
-            continue
-        units = command.whole(f"units{number}", MOST_UNITS)
-        supplier = command.form.get(f"supplier{number}", "").strip() or None
-        found.append(Part(units, supplier, _day(command, f"due_on{number}")))
-    return found
-
-
-def _day(command: Command, field: str) -> date | None:
-    text = command.form.get(field, "").strip()
-    if not text:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError as failure:
-        rule = "a day like 2026-11-21"
-        raise ServiceError(field, text, rule) from failure
+    return [
+        Part(
+            whole(form, f"units{number}", low=1),
+            form.get(f"supplier{number}") or None,
+            day(form, f"due_on{number}"),
+        )
+        for number in FIRST_PARTS
+        if form.get(f"units{number}")
+    ]
 
 
 def approve_picked(request: HttpRequest) -> list[dict[str, Any]]:
@@ -100,14 +87,9 @@ def approve_picked(request: HttpRequest) -> list[dict[str, Any]]:
         revision, _, reorder_id = picked.partition("@")
         shown = identity({"pick": revision}, "pick")
         approvals.append(Approval(reorder_id, shown))
-    try:
-        command_id = UUID(request.POST.get("command_id", ""))
-    except ValueError as failure:
-        field, rule = "form", "the hidden fields of this page: reload it"
-        raise ServiceError(field, str(failure), rule) from failure
     return approve_reorders(
         approvals=approvals,
         odd_units_allowed=ORDER_ODD_UNITS in abilities(request.user),
         actor=request.user.get_username(),
-        command_id=command_id,
+        command_id=command_of(form_of(request)),
     )

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
+from webui.commands import form_of, sentence
 from webui.desk import Refusal, answer, view_of
 from webui.ledger.services import ServiceError
 from webui.ledger.services.reorders_automatic import Reason, why_not
@@ -141,9 +142,7 @@ def approve(request: HttpRequest) -> HttpResponse:
     try:
         done = approve_picked(request)
     except ServiceError as error:
-        form = {name: str(request.POST[name]) for name in request.POST}
-        message = f"{error.field.replace('_', ' ').capitalize()}: {error.rule}."
-        return _show(request, Refusal("", message, form, is_conflict=False))
+        return _show(request, Refusal("", sentence(error), form_of(request), 422))
     refused = [row for row in done if row["refused"] is not None]
     repeated = [row for row in done if row["repeated"]]
     ordered = [row for row in done if row["refused"] is None and not row["repeated"]]

@@ -6,5 +6,6 @@ from webui.suppliers import views
 
 urlpatterns = [
     path("suppliers/", views.suppliers, name="suppliers"),
+    path("suppliers/terms", views.terms, name="supplier-terms"),
     path("suppliers/<path:code>/", views.supplier, name="supplier"),
 ]

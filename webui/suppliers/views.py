@@ -4,9 +4,11 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from webui.accounts.roles import SEE_ORDERS, requires
+from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, requires
+from webui.commands import attempt, form_of
+from webui.desk import Refusal
 from webui.ledger.services.transactions import database_now
 from webui.page import render_page
 from webui.readmodel import scorecard_selectors as scorecards
@@ -14,6 +16,7 @@ from webui.readmodel.rows import select_value
 from webui.readmodel.selectors import locations
 from webui.readmodel.selectors import suppliers as named_suppliers
 from webui.suppliers import chart
+from webui.suppliers.terms import change_terms, shown_terms
 
 _NAME = "SELECT coalesce((SELECT name FROM retail.supplier WHERE code = %(code)s), %(code)s)"
 MOST_LOCATIONS = 200
@@ -51,17 +54,20 @@ def suppliers(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_ORDERS)
 def supplier(request: HttpRequest, code: str) -> HttpResponse:
-    """One supplier now: distribution of lead times, its cards, its newest receipts."""
+    """One supplier now: distribution of lead times, its terms, its cards, its newest receipts."""
+    return _show(request, code, None)
+
+
+def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpResponse:
     location = request.GET.get("location", "")[:24]
     now = database_now()
     measured = scorecards.measure(code, location, now)
     came = scorecards.receipts(code, location, now)
     cards = scorecards.cards(supplier=code, most=MOST_LOCATIONS)
-    if not came and not cards and not measured.settled.lines:
-        known = select_value("SELECT 1 FROM retail.supplier WHERE code = %(code)s", {"code": code})
-        if known is None:
-            nobody = {"code": code, "back": reverse("suppliers")}
-            return render_page(request, "suppliers/unknown.html", nobody, status=404)
+    terms = shown_terms(code, refusal)
+    if terms is None and not came and not cards and not measured.settled.lines:
+        nobody = {"code": code, "back": reverse("suppliers")}
+        return render_page(request, "suppliers/unknown.html", nobody, status=404)
     bars = chart.distribution([receipt.centidays for receipt in came if receipt.has_goods])
     context = {
         "code": code,
@@ -76,5 +82,25 @@ def supplier(request: HttpRequest, code: str) -> HttpResponse:
         "bar_width": chart.WIDTH,
         "receipts": came[: scorecards.RECEIPTS_SHOWN],
         "days": scorecards.DAYS,
+        "terms": terms,
+        "refusal": refusal,
+        "query": urlencode({"location": location} if location else {}),
     }
-    return render_page(request, "suppliers/supplier.html", context)
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "suppliers/supplier.html", context, status=status)
+
+
+@require_POST
+@requires(MANAGE_ORDERS)
+def terms(request: HttpRequest) -> HttpResponse:
+    """Change the terms of a supplier, and come back to it."""
+    form = form_of(request)
+    code = form.get("supplier", "")
+
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, code, Refusal(code, message, form, status))
+
+    # Nothing is changed for no supplier, so nobody is ever sent to the list.
+    target = reverse("supplier", args=[code]) if code else reverse("suppliers")
+    back = f"{target}?{request.GET.urlencode()}#terms"
+    return attempt(request, lambda: change_terms(form, request.user.get_username()), show, back)

@@ -3,19 +3,28 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from webui.ledger.services import checks
 from webui.ledger.services.bulk import moved_columns
-from webui.ledger.services.errors import refuse
+from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
+    Row,
     execute,
     fetch_all,
     fetch_one,
     ledger_transaction,
     log_action,
+    once,
 )
 
 ANY_DAY: Final = 127
+DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+ACTION: Final = "supplier_terms"
+COLUMNS: Final = (
+    *("is_active", "minimum_order_minor", "order_days_mask"),
+    *("lead_time_centidays", "email", "address"),
+)
 LONGEST_LEAD_CENTIDAYS: Final = 100_000
 LONGEST_TEXT: Final = 500
 
@@ -44,6 +53,11 @@ def terms_of(codes: Collection[str]) -> dict[str, Terms]:
     return {code: known.get(code, Terms(code, code, is_named=False)) for code in codes}
 
 
+def days_of(mask: int) -> list[str]:
+    """The days that an `order_days_mask` names."""
+    return [day for bit, day in enumerate(DAYS) if mask >> bit & 1]
+
+
 def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
     *,
     code: str,
@@ -53,11 +67,15 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
     lead_time_centidays: int | None = None,
     email: str | None = None,
     address: str | None = None,
+    shown: Mapping[str, object] | None = None,
     actor: str | None = None,
+    command_id: UUID | None = None,
 ) -> dict[str, list[object]]:
     """Change terms of a supplier; None leaves one as it is. What moved: {column: [before, after]}.
 
     `order_days_mask` has Monday as bit 0; lines that are ordered already keep their due day.
+    `shown` are the terms that the person saw, by column: where they stand no more, nothing is
+    written and the `Conflict` names what changed.
     """
     wanted: dict[str, object | None] = {
         "is_active": is_active,
@@ -69,10 +87,12 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
     }
     changes = {name: value for name, value in wanted.items() if value is not None}
     _check(changes)
-    with ledger_transaction():
+
+    def work() -> Row:
         before = fetch_one("SELECT * FROM retail.supplier WHERE code = %s FOR UPDATE", code)
         if before is None:
             refuse("supplier", code, "no such supplier")
+        _refuse_moved(before, shown or {})
         moved = moved_columns(before, changes)
         if moved:
             assignments = ", ".join(f"{name} = %s" for name in moved)
@@ -81,8 +101,39 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
                 *(changes[name] for name in moved),
                 code,
             )
-            log_action(actor=actor, action="supplier_terms", subject=code, detail=moved)
-    return moved
+            log_action(actor=actor, action=ACTION, subject=code, detail=moved)
+        return moved
+
+    with ledger_transaction():
+        return once(command_id, f"{ACTION} {code}", actor, work)
+
+
+def _refuse_moved(row: Row, shown: Mapping[str, object]) -> None:
+    moved = [name for name in COLUMNS if name in shown and shown[name] != row[name]]
+    if not moved:
+        return
+    last = fetch_one(
+        "SELECT actor FROM app.action_log WHERE action = %s AND subject = %s"
+        " ORDER BY id DESC LIMIT 1",
+        ACTION,
+        row["code"],
+    )
+    who = (last["actor"] if last else None) or "the system"
+    said = ", ".join(
+        f"{name.replace('_', ' ')} is {_said(name, row[name])}, was {_said(name, shown[name])}"
+        for name in moved
+    )
+    message = f"{row['name']} has changed since it was shown, by {who}: {said}"
+    raise Conflict(message)
+
+
+def _said(name: str, term: object) -> str:
+    """A term as a person reads it."""
+    if name == "order_days_mask" and isinstance(term, int):
+        return " ".join(days_of(term))
+    if isinstance(term, bool):
+        return "yes" if term else "no"
+    return str(term) or "empty"
 
 
 def _check(changes: Mapping[str, object]) -> None:
@@ -94,5 +145,5 @@ def _check(changes: Mapping[str, object]) -> None:
     for name, value in changes.items():
         if name in limits:
             checks.whole(name, value, *limits[name])
-        elif isinstance(value, str) and (len(value) > LONGEST_TEXT or "\x00" in value):
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
             refuse(name, value[:40], f"at most {LONGEST_TEXT} characters")

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from webui.ledger.services.purchasing_terms import days_of
 from webui.ledger.services.transactions import fetch_all
 
 SETTLED_AFTER_US: Final = 60_000_000
 OLDEST_US: Final = 60_000_000
-DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 class Reason(NamedTuple):
@@ -88,7 +88,7 @@ def _supplier(case: Case) -> Iterable[Reason | None]:
     if not case.supplier_active:
         yield Reason("supplier_inactive", "its supplier is not active")
     if not case.order_days_mask >> case.weekday & 1:
-        days = ", ".join(day for bit, day in enumerate(DAYS) if case.order_days_mask >> bit & 1)
+        days = ", ".join(days_of(case.order_days_mask))
         yield Reason("not_order_day", f"its supplier takes orders on {days}")
 
 

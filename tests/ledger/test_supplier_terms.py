@@ -1,0 +1,181 @@
+"""The terms of a supplier on its page: who saves second learns what the first has changed."""
+
+import html
+import re
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.pages import person
+from webui.ledger import services
+from webui.ledger.services import Conflict
+
+PAGE = "/suppliers/ACME/"
+SHOWN = {
+    "is_active": True,
+    "minimum_order_minor": 0,
+    "order_days_mask": 127,
+    "lead_time_centidays": 0,
+    "email": "",
+    "address": "",
+}
+
+
+@pytest.fixture(autouse=True)
+def supplier(ledger: psycopg.Connection) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+
+
+def text(answer: Any) -> str:
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def filled(client: Client, **typed: object) -> dict[str, str]:
+    """The form of the page, as rendered, with what was typed."""
+    page = text(client.get(PAGE))
+    fields = dict(re.findall(r'name="(\w+)"[^>]* value="([^"]*)"', page.split('id="terms"')[1]))
+    days = re.findall(r'name="(day-\w+)" value="1" checked', page)
+    fields |= dict.fromkeys(days, "1") | {"command_id": str(uuid4())}
+    return {name: html.unescape(value) for name, value in fields.items()} | {
+        name: str(value) for name, value in typed.items()
+    }
+
+
+def save(client: Client, fields: dict[str, str]) -> Any:
+    return client.post("/suppliers/terms", fields)
+
+
+def terms(ledger: psycopg.Connection) -> Any:
+    return ledger.execute(
+        "SELECT is_active, minimum_order_minor, order_days_mask, lead_time_centidays, email"
+        " FROM retail.supplier"
+    ).fetchone()
+
+
+def test_terms_are_changed_on_the_page_of_the_supplier(ledger: psycopg.Connection) -> None:
+    client = person("buyer")
+    fields = filled(client, minimum_order_minor=5000, lead_time_centidays=300, email="o@acme.x")
+    for day in ("day-Tue", "day-Wed", "day-Fri", "day-Sat", "day-Sun", "is_active"):
+        del fields[day]
+
+    answer = save(client, fields)
+
+    assert (answer.status_code, answer["Location"]) == (302, "/suppliers/ACME/?#terms")
+    assert terms(ledger) == (False, 5000, 0b1001, 300, "o@acme.x")
+    assert "Changed: is active, minimum order minor" in text(client.get(PAGE))
+
+
+def test_the_largest_minimum_can_be_typed(ledger: psycopg.Connection) -> None:
+    client = person("buyer")
+
+    assert save(client, filled(client, minimum_order_minor=100_000_000_000)).status_code == 302
+
+
+def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
+    ledger: psycopg.Connection,
+) -> None:
+    client = person("buyer")
+    late = filled(client, minimum_order_minor=2000, address="1 Mill Lane")
+    services.set_supplier_terms(code="ACME", minimum_order_minor=1000, actor="ann")
+
+    answer = save(client, late)
+
+    page = html.unescape(text(answer))
+    assert answer.status_code == 409
+    assert "Acme has changed since it was shown, by ann: minimum order minor is 1000, was 0" in page
+    assert 'name="minimum_order_minor" type="number" inputmode="numeric" min="0"' in page
+    assert 'required value="2000"' in page
+    assert 'value="1 Mill Lane"' in page
+    assert terms(ledger)[1] == 1000
+
+    again = late | {"shown": re.findall(r'name="shown" value="([^"]+)"', text(answer))[0]}
+    again = {name: html.unescape(value) for name, value in again.items()}
+    assert save(client, again | {"command_id": str(uuid4())}).status_code == 302
+    assert terms(ledger)[1] == 2000
+
+
+def test_every_changed_term_is_named_as_people_read_it() -> None:
+    services.set_supplier_terms(code="ACME", is_active=False, order_days_mask=3, email="x@y.z")
+
+    with pytest.raises(Conflict) as refused:
+        services.set_supplier_terms(code="ACME", lead_time_centidays=100, shown=SHOWN)
+
+    assert refused.value.what_changed == (
+        "Acme has changed since it was shown, by the system: is active is no, was yes,"
+        " order days mask is Mon Tue, was Mon Tue Wed Thu Fri Sat Sun, email is x@y.z, was empty"
+    )
+
+
+def test_of_two_who_save_at_the_same_time_one_learns_of_the_other(
+    ledger: psycopg.Connection,
+) -> None:
+    outcomes = at_the_same_time(
+        *(
+            lambda days=days: services.set_supplier_terms(
+                code="ACME", lead_time_centidays=days, shown=SHOWN
+            )
+            for days in (100, 200, 300)
+        )
+    )
+
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 2
+
+
+def test_a_double_click_changes_terms_once(ledger: psycopg.Connection) -> None:
+    client = person("buyer")
+    fields = filled(client, minimum_order_minor=5000)
+
+    assert [save(client, fields).status_code for _ in range(2)] == [302, 302]
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "rule"),
+    [
+        ({"lead_time_centidays": "soon"}, 422, "a whole number from 0 to 100,000"),
+        ({"supplier": "NOBODY"}, 404, "No such supplier"),
+        ({"supplier": ""}, 404, "No such supplier"),
+        ({"shown": ""}, 422, "reload it"),
+        ({"shown": "[1]"}, 422, "reload it"),
+        ({"shown": "[" * 5000}, 422, "reload it"),
+        ({"shown": "{}"}, 422, "reload it"),
+        ({"command_id": "no"}, 422, "reload it"),
+    ],
+)
+def test_terms_that_do_not_fit_are_refused(
+    ledger: psycopg.Connection, changes: dict[str, str], status: int, rule: str
+) -> None:
+    client = person("buyer")
+    before = terms(ledger)
+
+    answer = save(client, filled(client, minimum_order_minor=7) | changes)
+
+    assert answer.status_code == status
+    assert rule in text(answer)
+    assert terms(ledger) == before
+
+
+def test_days_are_needed_and_stay_as_they_were_typed(ledger: psycopg.Connection) -> None:
+    client = person("buyer")
+    fields = filled(client)
+    none = {name: value for name, value in fields.items() if not name.startswith("day-")}
+
+    answer = save(client, none)
+
+    assert answer.status_code == 422
+    assert "checked> Mon" not in text(answer)
+
+
+def test_who_manages_no_orders_reads_the_terms_only(ledger: psycopg.Connection) -> None:
+    services.set_supplier_terms(code="ACME", minimum_order_minor=5000, order_days_mask=3)
+    client = person("associate")
+
+    page = text(client.get(PAGE))
+
+    assert "Save terms" not in page
+    assert "50.00" in page
+    assert "Mon Tue </dd>" in page
+    assert save(client, {"supplier": "ACME"}).status_code == 403

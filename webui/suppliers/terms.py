@@ -1,0 +1,63 @@
+"""The terms of a supplier as a form: what is shown, what was typed, what becomes of it."""
+
+import json
+from typing import Any, Final
+from uuid import uuid4
+
+from webui.commands import Form, command_of, whole
+from webui.desk import Refusal
+from webui.ledger.services import ServiceError, set_supplier_terms
+from webui.ledger.services.checks import MOST_MINOR
+from webui.ledger.services.purchasing_terms import COLUMNS, DAYS, LONGEST_LEAD_CENTIDAYS
+from webui.ledger.services.transactions import fetch_one
+
+_TERMS: Final = f"SELECT {', '.join(COLUMNS)} FROM retail.supplier WHERE code = %s"  # noqa: S608 -- names of the services
+
+
+def shown_terms(code: str, refusal: Refusal | None) -> dict[str, Any] | None:
+    """The terms as the form shows them, with the input of a refused one; None for no supplier.
+
+    `shown` is what stands now: who was refused has read it, so his next try is compared with it.
+    """
+    found = fetch_one(_TERMS, code)
+    if found is None:
+        return None
+    typed = refusal.form if refusal else None
+    mask = found["order_days_mask"] if typed is None else _mask(typed)
+    week = [{"name": day, "is_on": bool(mask >> bit & 1)} for bit, day in enumerate(DAYS)]
+    kept: dict[str, Any] = {} if typed is None else typed | {"is_active": "is_active" in typed}
+    plain = {name: kept.get(name, found[name]) for name in COLUMNS}
+    return plain | {"week": week, "shown": json.dumps(found), "command_id": uuid4()}
+
+
+def change_terms(form: Form, actor: str) -> str:
+    """Write what the form says; what to tell the person."""
+    moved = set_supplier_terms(
+        code=form.get("supplier", ""),
+        is_active="is_active" in form,
+        minimum_order_minor=whole(form, "minimum_order_minor", high=MOST_MINOR),
+        order_days_mask=_mask(form),
+        lead_time_centidays=whole(form, "lead_time_centidays", high=LONGEST_LEAD_CENTIDAYS),
+        email=form.get("email", ""),
+        address=form.get("address", ""),
+        shown=_shown(form),
+        actor=actor,
+        command_id=command_of(form),
+    )
+    return f"Changed: {', '.join(moved).replace('_', ' ')}." if moved else "As before."
+
+
+def _mask(form: Form) -> int:
+    return sum(1 << bit for bit, day in enumerate(DAYS) if form.get(f"day-{day}"))
+
+
+def _shown(form: Form) -> dict[str, Any]:
+    """The terms that the page showed; raises `ServiceError` for a form that is not ours."""
+    try:
+        shown = json.loads(form.get("shown", ""))
+    except (ValueError, RecursionError):
+        shown = None
+    if not isinstance(shown, dict) or set(shown) != set(COLUMNS):
+        field, rule = "shown", "the hidden fields of this page: reload it"
+        raise ServiceError(field, form.get("shown", "")[:40], rule)
+    return shown
