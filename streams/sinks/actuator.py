@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import structlog
 
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
-from cdc.contracts.topics import PRICE_EVENTS, REORDER_EVENTS
+from cdc.contracts.topics import written_by
 from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from inventory.revision import LOGIC_REVISION
 from streams.settings import SinkSettings
+from streams.sinks.active import active_or_first, hold_active
 from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
 from streams.sinks.proposals import is_simulated, propose
@@ -17,17 +19,32 @@ log = structlog.get_logger(__name__)
 
 
 class Actuator:
-    """Writes proposals; what it does not understand or must not act on is left out and logged."""
+    """Writes proposals; what it does not understand or must not act on is left out and logged.
+
+    It follows the one logic revision that decides (`streams.sinks.active`), whichever that is.
+    """
 
     name = "actuator"
-    topics = (REORDER_EVENTS, PRICE_EVENTS)
+
+    def __init__(self) -> None:
+        self._revision = LOGIC_REVISION
+
+    def topics(self, connection: Connection) -> Sequence[str]:
+        """The decisions of the revision that decides now."""
+        self._revision = active_or_first(connection, LOGIC_REVISION)
+        names = written_by(self._revision)
+        return names.reorder_events, names.price_events
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
-        """Propose what the batch decided and move the positions, in the caller's transaction."""
+        """Propose what the batch decided and move the positions, in the caller's transaction.
+
+        Raises:
+            RevisionMoved: these are decisions of a revision that decides no more.
+        """
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
         for record in batch:
-            event = _event_of(record)
+            event = _event_of(record, self._revision)
             match event:
                 case ReorderEvent():
                     reorders.append(event)
@@ -35,11 +52,12 @@ class Actuator:
                     prices.append(event)
                 case None:
                     pass
+        hold_active(connection, self._revision)
         propose(connection, reorders, prices)
         write_positions(connection, self.name, batch, {})
 
 
-def _event_of(record: SinkRecord) -> ReorderEvent | PriceEvent | None:
+def _event_of(record: SinkRecord, revision: int) -> ReorderEvent | PriceEvent | None:
     """The decision in `record`, None if it must not be acted on.
 
     Raises:
@@ -50,7 +68,8 @@ def _event_of(record: SinkRecord) -> ReorderEvent | PriceEvent | None:
         log.warning("decision refused", reason="tombstone", **where)
         return None
     try:
-        decode = decode_reorder if record.topic == REORDER_EVENTS else decode_price
+        is_reorder = record.topic == written_by(revision).reorder_events
+        decode = decode_reorder if is_reorder else decode_price
         event = decode(record.value)
     except UnknownVersion as unknown:
         raise unknown.at(record.topic, record.partition, record.offset) from unknown
@@ -59,6 +78,9 @@ def _event_of(record: SinkRecord) -> ReorderEvent | PriceEvent | None:
         return None
     if is_simulated(event):
         log.warning("decision refused", reason="simulated", id=event.output.id, **where)
+        return None
+    if event.at.logic_revision != revision:
+        log.warning("decision refused", reason="logic revision", id=event.output.id, **where)
         return None
     return event
 

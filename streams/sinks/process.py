@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from cdc.contracts.versions import UnreadableRecord
 from streams.logs import configure_logging
 from streams.settings import SinkSettings
+from streams.sinks.active import RevisionMoved
 from streams.sinks.positions import Connection, read_positions
 from streams.sinks.source import SinkRecord, SinkSource, SourceLost
 
@@ -40,13 +41,16 @@ class Sink(Protocol):
         """Name of the process, of its positions and of its lock."""
         ...
 
-    @property
-    def topics(self) -> Sequence[str]:
-        """What it reads, all partitions."""
+    def topics(self, connection: Connection) -> Sequence[str]:
+        """What it reads now, all partitions; asked again from time to time."""
         ...
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
-        """Write a batch and its positions; the caller's transaction surrounds it."""
+        """Write a batch and its positions; the caller's transaction surrounds it.
+
+        Raises:
+            RevisionMoved: the batch is of topics that are not to be read any more.
+        """
         ...
 
 
@@ -80,6 +84,7 @@ class _Process:
         self._stopping = False
         self._beat_at_s = 0.0
         self._records = 0
+        self._topics: Sequence[str] = ()
 
     def run(self) -> None:
         """Read, write, beat, until a signal arrives."""
@@ -95,9 +100,6 @@ class _Process:
                 application_name=self._sink.name,
             ) as connection:
                 _become_the_only_one(connection, self._sink.name)
-                positions = read_positions(connection, self._sink.name)
-                source.start(self._sink.topics, self._settings.partitions, positions)
-                log.info("sink started", places=len(positions))
                 while not self._stopping:
                     self._turn(source, connection)
         finally:
@@ -105,17 +107,32 @@ class _Process:
         log.info("sink stopped", records=self._records)
 
     def _turn(self, source: SinkSource, connection: Connection) -> None:
-        settings = self._settings
-        batch = source.batch(settings.sink_batch_records, settings.sink_poll_ms / 1000)
-        if batch:
-            with connection.transaction():
-                self._sink.write(connection, batch)
-            self._records += len(batch)
         now_s = time.monotonic()
         if now_s - self._beat_at_s >= BEAT_S:
             self._beat_at_s = now_s
+            self._follow(source, connection)
             detail = Jsonb({"records": self._records})
             connection.execute(_BEAT, (self._sink.name, os.getpid(), detail))
+        settings = self._settings
+        batch = source.batch(settings.sink_batch_records, settings.sink_poll_ms / 1000)
+        if batch:
+            try:
+                with connection.transaction():
+                    self._sink.write(connection, batch)
+            except RevisionMoved as moved:
+                log.warning("batch left out", reason=str(moved), records=len(batch))
+                self._follow(source, connection)
+            else:
+                self._records += len(batch)
+
+    def _follow(self, source: SinkSource, connection: Connection) -> None:
+        """Read the topics that the sink wants now, from the positions kept for them."""
+        topics = tuple(self._sink.topics(connection))
+        if topics != self._topics:
+            positions = read_positions(connection, self._sink.name)
+            source.start(topics, self._settings.partitions, positions)
+            self._topics = topics
+            log.info("sink reads", topics=topics, places=len(positions))
 
     def _stop(self, _number: int, _frame: object) -> None:
         self._stopping = True

@@ -25,9 +25,11 @@ from streams.sinks import rows
 from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
 from streams.sinks.source import Place, SinkRecord, reading
+from streams.sinks.takeover import take_over
 from streams.sinks.upsert import Row, upsert
 
 SECOND_NS = 1_000_000_000
+TOPICS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_LATE, STOCK_REJECTED)
 
 log = structlog.get_logger(__name__)
 
@@ -47,10 +49,14 @@ class Projector:
     """Fills the read model."""
 
     name = "projector"
-    topics = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_LATE, STOCK_REJECTED)
 
     def __init__(self) -> None:
         self._as_of_us: dict[int, int] = {}
+
+    def topics(self, connection: Connection) -> Sequence[str]:
+        """What the workers of this code's revision write; the read model is made ready for it."""
+        take_over(connection, self.name, TOPICS)
+        return TOPICS
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
         """Write the batch and move the positions, in the caller's transaction."""

@@ -4,7 +4,7 @@ A person's final word is never overwritten: after `approve` or `reject` a propos
 (the order came back through the log), but no event opens or amends it again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import LiteralString
 
 import orjson
@@ -21,9 +21,10 @@ from inventory.model.outputs import PriceOutput, ReorderOutput
 from streams.sinks.positions import Connection
 from streams.sinks.upsert import Row, Table, upsert
 
-# The first line ignores what is known; the second keeps a final word.
+# The first line ignores what is known: only the revision of the rules that decides gets here, and
+# its revisions don't count those of another. The second keeps a final word.
 _NEWER = (
-    "excluded.revision > kept.revision AND"
+    "(excluded.revision > kept.revision OR excluded.logic_revision <> kept.logic_revision) AND"
     " (kept.decided_action IS NULL OR kept.decided_action NOT IN ('approve', 'reject')"
     " OR excluded.status NOT IN ('open', 'snoozed'))"
 )
@@ -79,13 +80,14 @@ PRICES = Table(
 )
 
 # A need is named by the offset that opened it, so the later id of a key is the newer need, in
-# whatever order the two arrive. Only the newest may stand on a desk.
+# whatever order the two arrive. Only the newest may stand on a desk. Other rules may have opened
+# theirs earlier or later: those rows were closed when this revision was made the one that decides.
 _SUPERSEDE: LiteralString = """
 UPDATE app.{table} AS older
 SET {closed}, updated_at = clock_timestamp()
 FROM app.{table} AS newer
 WHERE older.inv_key = ANY(%s) AND newer.inv_key = older.inv_key
-  AND older.status IN ('open', 'snoozed')
+  AND older.status IN ('open', 'snoozed') AND newer.logic_revision = older.logic_revision
   AND (substring(older.{key} from '(\\d+)-\\d+$')::bigint,
        substring(older.{key} from '\\d+-(\\d+)$')::bigint)
     < (substring(newer.{key} from '(\\d+)-\\d+$')::bigint,
@@ -101,6 +103,16 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
     key=sql.Identifier("proposal_id"),
     closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
 )
+_CLOSE_REORDERS: LiteralString = """
+UPDATE app.reorder_proposal
+SET status = 'superseded', reason = 'logic_revision', updated_at = clock_timestamp()
+WHERE status IN ('open', 'snoozed') AND NOT reorder_id = ANY(%s)
+"""
+_CLOSE_PRICES: LiteralString = """
+UPDATE app.price_proposal
+SET status = 'cancelled', reason = 'logic_revision', updated_at = clock_timestamp()
+WHERE status IN ('open', 'snoozed') AND NOT proposal_id = ANY(%s)
+"""
 
 
 def propose(
@@ -126,6 +138,18 @@ def propose(
     if offers:
         keys = sorted({event.at.inv_key for event in offers.values()})
         connection.execute(_SUPERSEDE_PRICES, (keys,))
+
+
+def propose_only(
+    connection: Connection, reorders: Sequence[ReorderEvent], prices: Sequence[PriceEvent]
+) -> None:
+    """Let exactly these decisions stand: all others that are open are closed.
+
+    For the moment in which other rules begin to decide: their needs are these, and no more.
+    """
+    connection.execute(_CLOSE_REORDERS, ([event.output.id for event in reorders],))
+    connection.execute(_CLOSE_PRICES, ([event.output.id for event in prices],))
+    propose(connection, reorders, prices)
 
 
 def is_newer(event: ReorderEvent | PriceEvent, known: ReorderEvent | PriceEvent) -> bool:

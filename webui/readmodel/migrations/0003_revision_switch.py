@@ -18,6 +18,7 @@ CREATE TABLE app.revision_switch (
 INSERT INTO app.revision_switch (revision, switched_by)
 SELECT max(logic_revision), 'migration' FROM app.reorder_proposal
 HAVING max(logic_revision) IS NOT NULL;
+REVOKE ALL ON app.revision_switch FROM app_rw;
 GRANT SELECT, INSERT ON app.revision_switch TO app_rw;
 GRANT SELECT ON app.revision_switch TO app_ro;
 """
