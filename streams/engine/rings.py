@@ -9,7 +9,7 @@ from streams.engine.records import Log, LogRecord
 from streams.engine.snapshot import Snapshot
 
 CLOCK_SLACK_MS = 60_000  # how far Connect's clock may lag behind Postgres' when we search by time
-STEP_BACK = 20_000  # records, when the first search did not go back far enough
+STEP_BACK = 5_000  # records; so many in a row that the ring forgets, and nothing before them counts
 CATCH_UP = 100_000  # records behind a snapshot; beyond, two minutes of the topic are read sooner
 
 
@@ -21,15 +21,50 @@ async def rebuild_ring(
         _resume(ring, base.progress)
         for commit_us, (table, primary_key, lsn, op) in base.ring:
             ring.replay(Record(0, "", table, op, None, {"id": primary_key}, lsn, commit_us))
-        start = base.progress.next_offset
-    else:
-        _resume(ring, progress)
-        start = await _ring_start(number, progress, log)
-    async for batch in log.read(STOCK_EVENTS, number, start, progress.next_offset):
+        await _replay(ring, number, (base.progress.next_offset, progress.next_offset), log)
+        return
+    _resume(ring, progress)
+    first, _ = await log.bounds(STOCK_EVENTS, number)
+    if not progress.streamed:
+        await _replay(ring, number, (first, progress.next_offset), log)
+    elif progress.newest_commit_us is not None:
+        await _replay_back(ring, number, progress.newest_commit_us, (first, progress), log)
+
+
+async def _replay_back(
+    ring: Ring, number: int, newest_us: int, bounds: tuple[int, Progress], log: Log
+) -> None:
+    """Replay the end of the topic, further and further back, until nothing before it is missing.
+
+    A record is written to the topic after it was committed, so a search by topic time can only
+    begin too early, unless a clock was set back: then newer commits lie before older ones. So the
+    newest commit of all must have been seen, and behind it a whole step that is too old.
+    """
+    first, progress = bounds
+    oldest_us = newest_us - HORIZON_US
+    end = progress.next_offset
+    found = await log.offset_at(STOCK_EVENTS, number, oldest_us // 1000 - CLOCK_SLACK_MS)
+    start = max(first, end if found is None else min(end, found))
+    is_newest_seen = False
+    while True:
+        commits = await _replay(ring, number, (start, end), log)
+        is_newest_seen = is_newest_seen or newest_us in commits
+        is_old = end < progress.next_offset and all(at_us < oldest_us for at_us in commits)
+        if start == first or (is_newest_seen and is_old):
+            return
+        start, end = max(first, start - STEP_BACK), start
+
+
+async def _replay(ring: Ring, number: int, offsets: tuple[int, int], log: Log) -> list[int]:
+    """Commit times of the records between `offsets`, which the ring has seen then."""
+    commits = []
+    async for batch in log.read(STOCK_EVENTS, number, *offsets):
         for source in batch:
             record = _decoded(source)
             if record is not None:
                 ring.replay(record)
+                commits.append(record.commit_us)
+    return commits
 
 
 def _resume(ring: Ring, progress: Progress) -> None:
@@ -38,38 +73,6 @@ def _resume(ring: Ring, progress: Progress) -> None:
         highest_lsn=progress.highest_lsn,
         streamed=progress.streamed,
     )
-
-
-async def _ring_start(number: int, progress: Progress, log: Log) -> int:
-    """An offset before which no record belongs to the ring.
-
-    A record is written to the topic after it was committed, so the search by topic time can only
-    begin too early; where clocks disagree, the check of the first record goes further back.
-    """
-    first, _ = await log.bounds(STOCK_EVENTS, number)
-    newest_us = progress.newest_commit_us
-    if newest_us is None or not progress.streamed:
-        return first  # nothing to remember, or a snapshot, which the ring never forgets
-    oldest_us = newest_us - HORIZON_US
-    start = await log.offset_at(STOCK_EVENTS, number, oldest_us // 1000 - CLOCK_SLACK_MS)
-    start = progress.next_offset if start is None else min(start, progress.next_offset)
-    while start > first:
-        start = max(first, start - 1)
-        commit_us = await _commit_us_at(number, start, progress.next_offset, log)
-        if commit_us is not None and commit_us < oldest_us:
-            return start
-        start = max(first, start - STEP_BACK)
-    return start
-
-
-async def _commit_us_at(number: int, start: int, end: int, log: Log) -> int | None:
-    """Commit time of the first decodable record from `start` on."""
-    async for batch in log.read(STOCK_EVENTS, number, start, end):
-        for source in batch:
-            record = _decoded(source)
-            if record is not None:
-                return record.commit_us
-    return None
 
 
 def _decoded(source: LogRecord) -> Record | None:

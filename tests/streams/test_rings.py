@@ -1,0 +1,42 @@
+"""The ring of a restored partition is that of one pass, whatever the clocks have done."""
+
+import asyncio
+import itertools
+
+import pytest
+
+from cdc.contracts.state import encode_state
+from cdc.contracts.topics import STOCK_EVENTS
+from tests.streams.facts import DAY_0_US
+from tests.streams.lives import PARTITION, Crashes, expected, live, source_of
+from tests.streams.test_engine import HOUR_US, Step, history
+
+SECOND_US = 1_000_000
+BACK_AND_ON: list[Step] = [
+    ("sale", 0, 1, 0),
+    ("sale", 0, 2, HOUR_US),
+    ("sale", 1, 3, -HOUR_US),
+    ("sale", 1, 4, SECOND_US),
+]
+BACK_AND_FORTH: list[Step] = [
+    ("sale", 0, 1, 0),
+    ("sale", 0, 2, HOUR_US),
+    ("sale", 1, 3, -HOUR_US),
+    ("sale", 1, 4, HOUR_US + SECOND_US),
+]
+
+
+@pytest.mark.parametrize("broker_ms", [0, DAY_0_US // 1000, 2 * DAY_0_US // 1000])
+@pytest.mark.parametrize("plan", [BACK_AND_ON, BACK_AND_FORTH])
+def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_back(
+    plan: list[Step], broker_ms: int
+) -> None:
+    broker = history([*plan, ("resend", 0, 3, 0)])
+    broker.times_ms[STOCK_EVENTS, PARTITION] = [broker_ms] * 5
+    wanted = expected(source_of(broker))
+    before_the_last_chunk = Crashes(frozenset({13}))
+
+    owned = asyncio.run(live(broker, before_the_last_chunk, itertools.repeat(2), iter([0])))
+
+    assert owned.published["S1|A"].resent == 1
+    assert {key: encode_state(state) for key, state in owned.published.items()} == wanted.states
