@@ -15,7 +15,10 @@ from django.http import HttpRequest, HttpResponse
 from webui.commands import attempt, command_of, form_of, signed, whole
 
 LONGEST_SNOOZE_DAYS: Final = 90
-_HIDDEN: Final = {"csrfmiddlewaretoken", "command_id", "proposal", "shown_revision", "action"}
+_HIDDEN: Final = {
+    *("csrfmiddlewaretoken", "command_id", "proposal", "shown_revision", "action"),
+    *("destination", "sku"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ from webui.desk import Command
 from webui.ledger.services import (
     Approval,
     Part,
+    Route,
     ServiceError,
     approve_reorder,
     approve_reorders,
+    plan_transfer,
     reject_reorder,
     resume_reorder,
     snooze_reorder,
@@ -44,6 +46,8 @@ def say(command: Command, *, odd_units_allowed: bool) -> str:
                 odd_units_allowed=odd_units_allowed,
             )
             return _ordered(done)
+        case "transfer":
+            return _transferred(command)
         case "reject":
             reject_reorder(**common, reason=command.form.get("reason", ""))
             return "Rejected. The need is held for seven days."
@@ -54,8 +58,28 @@ def say(command: Command, *, odd_units_allowed: bool) -> str:
             resume_reorder(**common)
             return "Resumed: the need is weighed again."
         case unknown:
-            field, rule = "action", "approve, split, reject, snooze or resume"
+            field, rule = "action", "approve, split, transfer, reject, snooze or resume"
             raise ServiceError(field, unknown, rule)
+
+
+def _transferred(command: Command) -> str:
+    """Ask another location for the units; who sends them plans nothing himself."""
+    form = command.form
+    route = Route(
+        source=form.get("source", ""),
+        destination=form.get("destination", ""),
+        sku=form.get("sku", ""),
+        units=whole(form, "units", low=1),
+        due_on=day(form, "due_on"),
+    )
+    planned = plan_transfer(
+        route=route,
+        reorder_id=command.proposal,
+        shown_revision=command.shown_revision,
+        actor=command.actor,
+        command_id=command.command_id,
+    )
+    return f"Asked {route.source} for {route.units} units: {planned.transfer_ref}."
 
 
 def _ordered(done: dict[str, Any]) -> str:

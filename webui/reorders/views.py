@@ -20,6 +20,7 @@ from webui.orders.selectors import count_orders
 from webui.page import render_page
 from webui.readmodel import selectors
 from webui.reorders.commands import FIRST_PARTS, approve_picked, say
+from webui.reorders.surplus import Source, sources_of
 from webui.stock.terms import lines
 
 VIEWS: Final = ("open", "held", "closed")
@@ -47,8 +48,7 @@ def _show(
     version_before = selectors.desk_version("reorder_proposal")
     found = selectors.reorder_proposals(view=view, **narrowed, after=after, rows=PAGE_CARDS + 1)
     shown = found[:PAGE_CARDS]
-    waiting = why_not([p.reorder_id for p in shown if p.status == "open" and p.actionable])
-    cards = [_card(proposal, refusal, waiting) for proposal in shown]
+    cards = _cards(shown, refusal)
     first = {"view": view, **narrowed}
     context = {
         "view": view,
@@ -73,6 +73,34 @@ def _show(
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "reorders/desk.html", context, status=status)
+
+
+def _cards(shown: list[selectors.ReorderProposal], refusal: Refusal | None) -> list[dict[str, Any]]:
+    undecided = [need for need in shown if need.status == "open" and need.actionable]
+    waiting = why_not([need.reorder_id for need in undecided])
+    sources = sources_of(undecided)
+    return [
+        _card(need, refusal, waiting) | {"transfer": _transfer(need, refusal, sources)}
+        for need in shown
+    ]
+
+
+def _transfer(
+    need: selectors.ReorderProposal, refusal: Refusal | None, sources: dict[str, list[Source]]
+) -> dict[str, Any] | None:
+    """The form that asks another location, with the input of a refused one; None without any."""
+    spare = sources.get(need.reorder_id)
+    if not spare:
+        return None
+    form = refusal.form if refusal and refusal.proposal == need.reorder_id else {}
+    typed = form if form.get("action") == "transfer" else {}
+    return {
+        "sources": spare,
+        "is_open": bool(typed),
+        "source": typed.get("source", spare[0].location),
+        "units": typed.get("units", min(need.quantity_units or 1, spare[0].units)),
+        "due_on": typed.get("due_on", ""),
+    }
 
 
 def _groups(view: str, cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -125,7 +153,7 @@ def version(_request: HttpRequest) -> JsonResponse:
 @require_POST
 @requires(DECIDE_REORDERS)
 def decide(request: HttpRequest) -> HttpResponse:
-    """Approve, split, reject, snooze or resume one need."""
+    """Approve, split, answer by a transfer, reject, snooze or resume one need."""
     may = abilities(request.user)
     return answer(
         request,

@@ -140,12 +140,13 @@ def write_word(row: Row, word: Word, *, units: int | None = None) -> int:
 
 
 class Answer(NamedTuple):
-    """Units that are to meet a need of a key, and who sees to it."""
+    """Units that are to meet a need of a key, who sees to it, and which revision he saw."""
 
     reorder_id: str
     inv_key: str
     units: int
     actor: str | None
+    shown_revision: int | None = None
 
 
 def answer_need(answer: Answer, *, is_order: bool = False) -> None:
@@ -158,7 +159,7 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
     if need["inv_key"] != answer.inv_key:
         location, _, sku = answer.inv_key.partition("|")
         refuse("reorder_id", answer.reorder_id, f"a need of {location} for {sku}")
-    word = Word(REORDERS, answer.reorder_id, "approve", None, answer.actor)
+    word = Word(REORDERS, answer.reorder_id, "approve", answer.shown_revision, answer.actor)
     refuse_if_moved(need, word, allowed=("open",))
     write_word(need, word, units=answer.units)
     if is_order:

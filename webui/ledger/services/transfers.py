@@ -62,16 +62,20 @@ def plan_transfer(
     route: Route,
     transfer_ref: str | None = None,
     reorder_id: str | None = None,
+    shown_revision: int | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Transfer:
-    """Ask for units from another location: planned on both rows, on order at the destination."""
+    """Ask for units from another location: planned on both rows, on order at the destination.
+
+    With `reorder_id` it answers that need, once only and as it was shown.
+    """
     keys = route.keys()
 
     def work() -> Row:
         moved: Row = {"status": "planned", "planned_units": route.units, "recorded_by": actor}
         if reorder_id is not None:
-            answer_need(Answer(reorder_id, keys[1], route.units, actor))
+            answer_need(Answer(reorder_id, keys[1], route.units, actor, shown_revision))
         transfer = _write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("plan_transfer", keys[0], transfer, route, actor)
         return _as_row(transfer)

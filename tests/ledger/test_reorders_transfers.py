@@ -1,0 +1,191 @@
+"""A buyer answers a need with units that another location can spare."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from django.test import Client
+
+from inventory.model.ids import InvKey
+from inventory.model.state import KeyState, Stock
+from tests.ledger.folded import state_of
+from tests.ledger.inbox import level, policy, state
+from tests.ledger.pages import form, person
+from tests.ledger.rows import reorder_proposal
+from webui.ledger import services
+
+NEED = "R:L|S:1-2"
+
+
+@pytest.fixture
+def need(ledger: psycopg.Connection) -> str:
+    services.range_item(location="L", sku="S", policy={"supplier": "ACME", "pack_units": 6})
+    services.name_locations(names={"DC": "Depot", "L": "Lane"})
+    return reorder_proposal(ledger)
+
+
+def shelf(location: str, units: int, **changes: Any) -> KeyState:
+    """A key with so many units on hand and a reorder point of 10, for the read model."""
+    stock = Stock(on_hand_units=units, opening_units=units)
+    found = replace(state(), inv_key=InvKey(f"{location}|S"), **changes)
+    opening = state().stock.opening_count
+    active = replace(policy(), inv_key=InvKey(f"{location}|S"))
+    return replace(
+        found,
+        stock=replace(stock, opening_count=opening),
+        policy=active,
+        base_position_units=units,
+        reorder_point_units=changes.get("reorder_point_units", 10),
+    )
+
+
+def text(answer: Any) -> str:
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def ask(client: Client, need: str, **fields: object) -> Any:
+    given = {"source": "DC", "destination": "L", "sku": "S", "units": 12, **fields}
+    return client.post("/reorders/decide", form(need, 1, action="transfer", **given))
+
+
+def planned(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT inv_key, leg, status, planned_units, reorder_id, recorded_by"
+        " FROM retail.shipment_line ORDER BY id"
+    ).fetchall()
+
+
+def offered(client: Client) -> list[str]:
+    return re.findall(
+        r"<option[^>]*>([^<]* can spare [^<]*)</option>", text(client.get("/reorders/"))
+    )
+
+
+def test_a_buyer_asks_a_location_that_can_spare_the_units(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    level(ledger, shelf("DC", 30))
+    client = person("buyer")
+    page = text(client.get("/reorders/"))
+
+    answer = ask(client, need)
+
+    assert "Depot can spare 19" in page
+    assert (
+        'name="units" type="number" inputmode="numeric" min="1" max="1000000" required value="19"'
+        in page
+    )
+    assert answer.status_code == 302
+    assert planned(ledger) == [
+        ("DC|S", "transfer_out", "planned", 12, None, "buyer"),
+        ("L|S", "transfer_in", "planned", 12, need, "buyer"),
+    ]
+    assert ledger.execute(
+        "SELECT decided_action, decided_by, decided_units FROM app.reorder_proposal"
+    ).fetchone() == ("approve", "buyer", None)
+
+
+@pytest.mark.domain("5.3 cell open × answered")
+def test_the_planned_transfer_closes_the_need_by_the_rules(ledger: psycopg.Connection) -> None:
+    levels = {"reorder_point_units": 20, "order_up_to_units": 60}
+    fixed = {"replenish_family": "sS", "levels": "fixed", "pack_units": 6, **levels}
+    services.range_item(location="L", sku="S", policy=fixed)
+    services.approve_count(location="L", sku="S", units=10, kind="opening")
+    opened = state_of(ledger, "L|S").episode
+    assert opened.state == "open"
+    need = reorder_proposal(ledger, reorder_id=opened.id, quantity_units=opened.quantity_units)
+
+    assert ask(person("buyer"), need, units=54).status_code == 302
+
+    closed = state_of(ledger, "L|S")
+    assert closed.episode.last_output is not None
+    assert (closed.episode.state, closed.episode.last_output.status) == ("idle", "accepted")
+    assert closed.stock.on_order_units == 54
+
+
+@pytest.mark.parametrize(
+    ("units", "reorder_point", "spare"),
+    [(30, 10, ["DC can spare 19"]), (11, 10, []), (12, 10, ["DC can spare 1"])],
+)
+def test_a_source_stays_above_its_own_reorder_point(
+    ledger: psycopg.Connection, units: int, reorder_point: int, spare: list[str]
+) -> None:
+    services.range_item(location="L", sku="S", policy={"supplier": "ACME"})
+    reorder_proposal(ledger)
+    level(ledger, shelf("DC", units, reorder_point_units=reorder_point))
+
+    assert offered(person("buyer")) == spare
+
+
+def test_units_that_are_promised_and_the_location_itself_are_not_offered(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    level(ledger, shelf("DC", 30))
+    level(ledger, shelf("L", 30))
+    services.plan_transfer(route=services.Route("DC", "M", "S", 14))
+
+    assert offered(person("buyer")) == ["Depot can spare 5"]
+    services.plan_transfer(route=services.Route("DC", "M", "S", 5))
+    assert offered(person("buyer")) == []
+
+
+def test_five_locations_with_most_to_spare_are_offered(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    for number in range(7):
+        level(ledger, shelf(f"M{number}", 20 + number))
+
+    found = offered(person("buyer"))
+
+    assert found == [f"M{number} can spare {9 + number}" for number in (6, 5, 4, 3, 2)]
+
+
+@pytest.mark.parametrize("role", ["associate", "manager", "pricing"])
+def test_others_answer_no_need_by_a_transfer(
+    ledger: psycopg.Connection, need: str, role: str
+) -> None:
+    level(ledger, shelf("DC", 30))
+
+    assert ask(person(role), need).status_code == 403
+    assert "From another location" not in text(person(role).get("/reorders/"))
+    assert planned(ledger) == []
+
+
+def test_a_need_that_was_answered_meanwhile_keeps_the_input(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    level(ledger, shelf("DC", 30))
+    ledger.execute("UPDATE app.reorder_proposal SET revision = 2")
+
+    answer = ask(person("buyer"), need, units=7, due_on="2030-01-02")
+
+    page = text(answer)
+    assert answer.status_code == 409
+    assert "revision 1 was shown, 2 stands" in page
+    assert '<details class="more" open><summary>From another location' in page
+    assert 'value="7"' in page
+    assert 'value="2030-01-02"' in page
+    assert planned(ledger) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"units": 0}, "a whole number from 1"),
+        ({"source": "L"}, "a transfer goes to another location"),
+        ({"sku": "T"}, "a need of L for T"),
+        ({"due_on": "soon"}, "a day like"),
+    ],
+)
+def test_a_transfer_that_does_not_fit_is_refused(
+    ledger: psycopg.Connection, need: str, fields: dict[str, Any], rule: str
+) -> None:
+    level(ledger, shelf("DC", 30))
+
+    answer = ask(person("buyer"), need, **fields)
+
+    assert answer.status_code == 422
+    assert rule in text(answer)
+    assert planned(ledger) == []
