@@ -9,7 +9,10 @@ import faust
 from cdc.contracts.topics import APP_ID, PARTITIONS
 from streams.settings import WorkerSettings
 
-KIBIBYTE = 1 << 10
+# A poll works one partition's fetch off before the next partition's. In bulk a record takes about
+# 100 bytes, so 4 MiB let the last of six partitions wait for 200,000 records in a stream. Lanes
+# don't wait for each other.
+FETCH_BYTES = {"stream": 256 << 10, "chunks": 1 << 20}
 
 
 def create_app(settings: WorkerSettings) -> faust.App:
@@ -44,9 +47,7 @@ def create_app(settings: WorkerSettings) -> faust.App:
         consumer_group_instance_id=settings.worker_id,
         canonical_url=f"http://{settings.worker_id}:6066",  # a stable name, never an address
         consumer_auto_offset_reset="earliest",
-        # A poll works one partition's fetch off before the next partition's. In bulk a record takes
-        # about 100 bytes, so 4 MiB let the last of six partitions wait for 200,000 records.
-        consumer_max_fetch_size=256 * KIBIBYTE,
+        consumer_max_fetch_size=FETCH_BYTES[settings.consumer],
         producer_acks=-1,
         producer_linger=0.005,
         producer_max_batch_size=262_144,

@@ -1,5 +1,8 @@
 """Settings of the stream processes, read once at start from `INVENTORY_*` variables."""
 
+from pathlib import Path
+from typing import Literal
+
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
@@ -19,17 +22,27 @@ class WorkerSettings(StreamSettings):
 
     `worker_id` is its static membership: a worker that restarts under its name within the session
     gets its partitions back without moving anybody else's.
+    `consumer` chooses how records come in: whole fetched chunks from a subclass of Faust's
+    consumer, or Faust's public stream, which is slower and touches no private name.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
     worker_host: str = "127.0.0.1"  # state is readable here: loopback unless a container says else
     worker_port: int = Field(default=6066, ge=1, le=65_535)
+    consumer: Literal["chunks", "stream"] = "stream"
+    chunk_records: int = Field(default=1_000, ge=1, le=100_000)
     batch_records: int = Field(default=5_000, ge=1, le=100_000)
     batch_pause_s: float = Field(default=0.005, ge=0, le=5)
     batch_within_s: float = Field(default=0.05, ge=0, le=5)
     session_timeout_s: float = Field(default=6.0, ge=1, le=300)
     republish_s: float = Field(default=60.0, ge=1, le=3_600)
+    snapshot_s: float = Field(default=60.0, ge=1, le=3_600)
     stall_s: float = Field(default=30.0, ge=5, le=600)
+
+    @property
+    def snapshot_dir(self) -> Path:
+        """Where this worker keeps its snapshots; deleting it costs time only."""
+        return self.worker_dir / self.worker_id / "snapshots"
 
 
 class SinkSettings(StreamSettings):

@@ -64,14 +64,10 @@ async def handle_chunk(
         )
         raise Gap(problem)
     owned.in_work = True  # stays so if anything below fails: such a state is in no snapshot
-    effects = Effects()
-    for index, source in enumerate(chunk):
-        if index % YIELD_EVERY == YIELD_EVERY - 1:
-            await asyncio.sleep(0)
-        _handle_record(source, owned, effects)
-    _refuse_schema_break(len(chunk), owned, effects)
-    writer = Writer(owned.partition.generation, owned.number)
-    stages = writer.stages(effects, owned.partition.states, owned.progress())
+    async with owned.turn:
+        effects = await _fold(chunk, owned)
+        writer = Writer(owned.partition.generation, owned.number)
+        stages = writer.stages(effects, owned.partition.states, owned.progress())
     if stages:
         owned.positions.update(await broker.acknowledged(owned.number, stages))
     for key in effects.rows:
@@ -79,6 +75,16 @@ async def handle_chunk(
     owned.publish(effects.rows)
     owned.handled += len(chunk)
     owned.in_work = False
+    return effects
+
+
+async def _fold(chunk: Sequence[SourceRecord], owned: OwnedPartition) -> Effects:
+    effects = Effects()
+    for index, source in enumerate(chunk):
+        if index % YIELD_EVERY == YIELD_EVERY - 1:
+            await asyncio.sleep(0)
+        _handle_record(source, owned, effects)
+    _refuse_schema_break(len(chunk), owned, effects)
     return effects
 
 

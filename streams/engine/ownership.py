@@ -86,6 +86,7 @@ class Ownership:
         self.ready: dict[int, OwnedPartition] = {}
         self.rebalances = 0
         self.restores = Restores()
+        self.turn = asyncio.Lock()  # queries come between two slices of one fold, not of twelve
         self.restored_at = time.monotonic()
 
     @property
@@ -153,6 +154,7 @@ class Ownership:
                 owned = await restore(partition, self._generation, reader, snapshot)
         if number != self.rebalances or partition not in self.assigned:
             return
+        owned.turn = self.turn
         self.ready[partition] = owned
         self.restored_at = time.monotonic()
         seconds = self.restored_at - began

@@ -41,7 +41,7 @@ class Broker(Protocol):
     """Writes to one partition, atomically and in stages."""
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Return once all stages are committed, each acknowledged before the next is sent.
+        """Return once all stages are committed, in their order and all or none.
 
         The positions behind the last record of each topic are the broker's answer, never a guess
         from the end of the log: what stands there may be another owner's.

@@ -31,6 +31,9 @@ from streams.engine.store import OwnedPartition
 
 FORMAT: Final = 1
 MOST_BYTES: Final = 1 << 30  # a partition that needs more is no partition of this system
+MOST_FILES: Final = 48
+_SUFFIX: Final = ".snapshot"
+_UNFINISHED: Final = ".unfinished"
 _MAGIC: Final = b"inventory partition snapshot\n"
 _FRAME: Final = struct.Struct(">QI")
 
@@ -54,7 +57,7 @@ class Snapshot:
 
 def file_of(directory: Path, number: int, generation: int) -> Path:
     """Where the snapshot of a partition lies; another revision or generation has another name."""
-    return directory / f"r{LOGIC_REVISION}-g{generation}-p{number}.snapshot"
+    return directory / f"r{LOGIC_REVISION}-g{generation}-p{number}{_SUFFIX}"
 
 
 def image(owned: OwnedPartition) -> Snapshot:
@@ -127,7 +130,7 @@ def write(snapshot: Snapshot, directory: Path) -> Path:
     """
     directory.mkdir(parents=True, exist_ok=True)
     path = file_of(directory, snapshot.number, snapshot.generation)
-    unfinished = path.with_suffix(".unfinished")
+    unfinished = path.with_suffix(_UNFINISHED)
     try:
         with unfinished.open("wb") as file:
             _write_frames(snapshot, file)
@@ -164,6 +167,19 @@ def load(directory: Path, number: int, generation: int) -> Snapshot | None:
     except (ValueError, KeyError, TypeError, IndexError, StopIteration, struct.error) as error:
         problem = f"not readable: {error}"
         raise SnapshotRefused(problem) from error
+
+
+def prune(directory: Path) -> None:
+    """Delete what a crash has left unfinished, and all but the `MOST_FILES` newest snapshots.
+
+    Call it while nothing is being written. Partitions that went elsewhere leave files behind: they
+    shorten the restore if the partition comes back soon, and are replaced or pruned otherwise.
+    """
+    for unfinished in directory.glob("*" + _UNFINISHED):
+        unfinished.unlink(missing_ok=True)
+    found = sorted(directory.glob("*" + _SUFFIX), key=lambda path: path.stat().st_mtime_ns)
+    for path in found[: max(0, len(found) - MOST_FILES)]:
+        path.unlink(missing_ok=True)
 
 
 def _write_frames(snapshot: Snapshot, file: BinaryIO) -> None:

@@ -56,6 +56,7 @@ class OwnedPartition:
         self.restored_records = 0  # of the changelogs, read for this life
         self.handled = 0  # records seen in this life, replays included
         self.lock = asyncio.Lock()  # one chunk or republication at a time
+        self.turn = asyncio.Lock()  # shared by a worker's partitions: one folds, the others wait
 
     def progress(self) -> Progress:
         """What the next changelog record says about the partition as a whole."""

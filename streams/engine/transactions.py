@@ -62,18 +62,20 @@ class PartitionProducers:
         await self.disown(list(self._producers))
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit all stages in one transaction, each acknowledged before the next is sent.
+        """Commit all stages in one transaction, sent in their order.
+
+        Nobody reads any of it before the commit, so the stages don't wait for each other: a
+        transaction of few records takes three round trips instead of seven.
 
         Raises:
             Fenced: another worker owns the partition.
             KafkaError: the broker could not take it; the caller ends the process.
         """
         producer = self._producers[partition]
-        positions: dict[str, int] = {}
+        sends = [send for stage in stages for send in stage]
         try:
             await producer.begin_transaction()
-            for stage in stages:
-                positions.update(await _acknowledge(producer, partition, stage))
+            positions = await _acknowledge(producer, partition, sends)
             await producer.commit_transaction()
             self.committed += 1
         except ProducerFenced as error:

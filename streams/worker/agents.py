@@ -11,11 +11,13 @@ from cdc.contracts.topics import STOCK_EVENTS
 from streams.app import create_app
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
+from streams.worker.chunks import consume_chunks
 from streams.worker.inbox import Inbox
 from streams.worker.runtime import Runtime, die
 
 INSPECT_S = 5.0
 PULSE_S = 0.5
+SNAPSHOT_SHARE = 10  # snapshots take a tenth of the time at most
 
 log = structlog.get_logger(__name__)
 
@@ -24,16 +26,19 @@ def build_worker(settings: WorkerSettings) -> faust.App:
     """The app with its agent, timers and rebalance handlers attached."""
     app = create_app(settings)
     runtime = Runtime(settings)
-    _attach_agent(app, runtime)
+    if settings.consumer == "chunks":
+        _attach_chunks(app, runtime)
+    else:
+        _attach_stream(app, runtime)
     _attach_rebalance(app, runtime)
     _attach_timers(app, runtime)
+    _attach_snapshots(app, runtime)
     _attach_queries(app, runtime)
     return app
 
 
-def _attach_agent(app: faust.App, runtime: Runtime) -> None:
-    settings = runtime.settings
-    events = app.topic(
+def _stock_events(app: faust.App) -> faust.TopicT:
+    return app.topic(
         STOCK_EVENTS,
         key_type=bytes,
         value_type=bytes,
@@ -41,11 +46,30 @@ def _attach_agent(app: faust.App, runtime: Runtime) -> None:
         value_serializer="raw",  # the app's default is not enough: bytes would be read as JSON
     )
 
+
+def _attach_chunks(app: faust.App, runtime: Runtime) -> None:
+    consume_chunks(
+        app,
+        hot_topic=STOCK_EVENTS,
+        handler=runtime,
+        most_records=runtime.settings.chunk_records,
+        on_failure=lambda error: die("chunk failed", error),
+    )
+
+    # Without a table only an agent makes Faust subscribe.
+    @app.agent(_stock_events(app), name="fold_stock")
+    async def subscribed(stream: faust.StreamT) -> None:
+        async for event in stream.noack().events():
+            die("a record came past the chunks", offset=event.message.offset)
+
+
+def _attach_stream(app: faust.App, runtime: Runtime) -> None:
+    settings = runtime.settings
     inbox: Inbox[faust.EventT] = Inbox(settings.batch_records)
     streams: list[faust.StreamT] = []
 
     # One agent, one instance: a second would commit past a record that is still in work.
-    @app.agent(events, name="fold_stock")
+    @app.agent(_stock_events(app), name="fold_stock")
     async def fold_stock(stream: faust.StreamT) -> None:
         manual = stream.noack()
         streams[:] = [manual]
@@ -96,6 +120,19 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
         while not app.should_stop:
             await asyncio.sleep(PULSE_S)
             runtime.loop_seen_s = time.monotonic()
+
+
+def _attach_snapshots(app: faust.App, runtime: Runtime) -> None:
+    @app.task
+    async def keep_snapshots() -> None:
+        pause_s = runtime.settings.snapshot_s
+        while not app.should_stop:
+            await asyncio.sleep(pause_s)
+            try:
+                took_s = await runtime.keeper.round()
+            except Exception as error:  # noqa: BLE001 -- a task's edge: state that can't be copied is broken
+                die("a snapshot failed", error)
+            pause_s = max(runtime.settings.snapshot_s, took_s * SNAPSHOT_SHARE)
 
 
 def _attach_queries(app: faust.App, runtime: Runtime) -> None:

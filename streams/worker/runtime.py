@@ -23,6 +23,7 @@ from streams.engine.transactions import PartitionProducers
 from streams.engine.watchdog import Watchdog
 from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings
+from streams.worker.keeper import Keeper
 
 RESTORE_STALL_S = 120.0
 
@@ -51,11 +52,15 @@ class Runtime:
         self.settings = settings
         self.metrics = Metrics()
         self.producers = PartitionProducers(settings.kafka_bootstrap, APP_ID)
+        self.keeper = Keeper(
+            settings.snapshot_dir, settings.generation, lambda: self.ownership.ready
+        )
         self.ownership = Ownership(
             settings.generation,
             self.producers,
             self.open_log,
             lambda error: die("partition could not be taken over", error),
+            self.keeper.find,
         )
         self.watchdog = Watchdog(settings.stall_s, RESTORE_STALL_S)
         self.ends: dict[int, int] = {}
@@ -73,26 +78,32 @@ class Runtime:
             record = SourceRecord(message.offset, message.key, message.value)
             chunks.setdefault(message.partition, []).append(record)
         try:
-            await asyncio.gather(*(self._handle_one(p, chunk) for p, chunk in chunks.items()))
+            await asyncio.gather(*(self.handle_chunk(p, chunk) for p, chunk in chunks.items()))
         except BaseException as error:  # noqa: BLE001 -- the edge: nothing may be acknowledged
             die("chunk failed", error)
 
-    async def _handle_one(self, partition: int, chunk: Sequence[SourceRecord]) -> None:
+    async def ready(self, partition: int) -> bool:
+        """Wait until the partition is restored; False if it is not ours any more."""
+        return await self.ownership.owned(partition) is not None
+
+    async def handle_chunk(self, partition: int, chunk: Sequence[SourceRecord]) -> bool:
+        """Fold a chunk of one partition; True once it is acknowledged, False if it isn't ours."""
         owned = await self.ownership.owned(partition)
         if owned is None:
             # The next owner goes on at its changelog's progress, not at the group's offset, so a
             # batch that a rebalance overtook may be left alone even though Faust acknowledges it.
             self.metrics.skipped(len(chunk))
-            return
+            return False
         async with owned.lock:
             if self.ownership.ready.get(partition) is not owned:
                 self.metrics.skipped(len(chunk))
-                return
+                return False
             try:
                 await self._fold(chunk, owned)
             except Gap:
                 await self._catch_up(owned, chunk[0].offset)
                 await self._fold(chunk, owned)
+        return True
 
     async def _fold(self, chunk: Sequence[SourceRecord], owned: OwnedPartition) -> None:
         began = time.perf_counter()
@@ -118,7 +129,8 @@ class Runtime:
         owned.next_offset = until  # what is still missing is no record, but a hole in the offsets
 
     async def close(self) -> None:
-        """Close the producers; call it when no chunk is in work any more."""
+        """Save and close everything; call it when no chunk is in work any more."""
+        await self.keeper.stop()
         await self.ownership.revoked()
         await self.producers.close()
 

@@ -1,0 +1,202 @@
+"""Whole fetched chunks from Faust's consumer: the only module that touches Faust's private names.
+
+Faust hands records over one by one, through four tasks and a queue each, for 50 times the cost of
+a chunk. Here its drain loop gives what was fetched of the hot topic to one lane per partition. All
+else stays Faust's: membership, assignment, flow control, commits, other topics, timers, sensors.
+
+Each private name used here has a test that it exists as expected (tests/streams/test_chunks.py).
+What is committed to the group is only a hint: the engine goes on where the changelog says, and
+reads a gap from the topic.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import structlog
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer
+from typing_extensions import override
+
+from streams.engine.records import SourceRecord
+from streams.worker.lanes import Handler, Lane
+
+POLL_S: Final = 1.0
+ROOM_S: Final = 0.1
+# Faust asks the broker to wait 1.5 s for data: a busy partition would wait for a quiet one.
+FETCH_WAIT_MS: Final = 50
+
+TP = Any  # Faust's (topic, partition), which has no types to the checker
+Fetched = Mapping[TP, Sequence[Any]]
+
+log = structlog.get_logger(__name__)
+
+
+class QuickFetches(AIOKafkaConsumerThread):
+    """Faust's consumer thread with a fetch that waits shortly."""
+
+    @override
+    def _create_worker_consumer(self, transport: Any) -> Any:
+        consumer = super()._create_worker_consumer(transport)
+        consumer._fetch_max_wait_ms = FETCH_WAIT_MS  # noqa: SLF001 -- no public way
+        return consumer
+
+
+class ChunkConsumer(Consumer):
+    """Faust's consumer, whose hot topic goes into lanes."""
+
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401 -- Faust's own
+        hot_topic: str,
+        handler: Handler,
+        most_records: int,
+        on_failure: Callable[[BaseException], None],
+        **options: Any,  # noqa: ANN401 -- Faust's own
+    ) -> None:
+        self._hot_topic = hot_topic
+        self._handler = handler
+        self._most_records = most_records
+        self._on_failure = on_failure
+        self._lanes: dict[TP, Lane] = {}
+        self._room = asyncio.Event()
+        super().__init__(*arguments, **options)
+
+    @override
+    def _new_consumer_thread(self) -> AIOKafkaConsumerThread:
+        return QuickFetches(self, loop=self.loop, beacon=self.beacon)
+
+    @override
+    async def _drain_messages(self, fetcher: Any) -> None:
+        try:
+            while not (self._stopped.is_set() or fetcher._stopped.is_set()):  # noqa: SLF001 -- as Faust does
+                await self._drain_once()
+        except self.consumer_stopped_errors:
+            if not self.app.should_stop:
+                raise
+        except asyncio.CancelledError:
+            if not self.app.should_stop:
+                raise
+
+    async def _drain_once(self) -> None:
+        if self.flow_active:
+            self._leave_full_lanes()
+            if not self._get_active_partitions():
+                # Faust would sleep for a second; lanes make room sooner.
+                await self._wait_for_room()
+                return
+        generation = self.app.consumer_generation_id
+        records, _ = await self._wait_next_records(POLL_S)
+        if not records:
+            await asyncio.sleep(0)
+        elif not self.flow_active:
+            await self._seek_back()
+        elif generation == self.app.consumer_generation_id:
+            await self._hand_over(records)
+        # Else they were fetched for an assignment that has ended; the new one has sought anew.
+
+    def _leave_full_lanes(self) -> None:
+        for tp, lane in self._lanes.items():
+            if lane.full:
+                self.on_buffer_full(tp)
+            else:
+                self.on_buffer_drop(tp)
+
+    async def _wait_for_room(self) -> None:
+        self._room.clear()
+        try:
+            await asyncio.wait_for(self._room.wait(), ROOM_S)
+        except TimeoutError:
+            return
+
+    async def _seek_back(self) -> None:
+        """What was fetched while the flow was stopped is fetched again when it goes on."""
+        try:
+            await self.perform_seek()
+        except Exception as error:  # noqa: BLE001 -- as Faust does: the next assignment seeks again
+            log.warning("seek failed", error=repr(error))
+
+    async def _hand_over(self, records: Fetched) -> None:
+        cold: dict[TP, Sequence[Any]] = {}
+        for tp, fetched in records.items():
+            if tp.topic == self._hot_topic:
+                self._lane(tp).put(SourceRecord(r.offset, r.key, r.value) for r in fetched)
+                self._read_offset[tp] = fetched[-1].offset + 1
+                # Without it Faust's own watchdog believes that nothing is being processed.
+                self.app.monitor.stream_inbound_time[tp] = time.monotonic()
+            else:
+                cold[tp] = fetched
+        for tp, record in self.scheduler.iterate(cold):
+            if not self.flow_active:
+                return
+            await self._pass_on(tp, record)
+
+    async def _pass_on(self, tp: TP, record: Any) -> None:  # noqa: ANN401 -- no types in aiokafka
+        """Faust's own way for a record of another topic, and for holes between two offsets."""
+        read = self._read_offset[tp]
+        if read is not None and record.offset < read:
+            return
+        if read and record.offset - read > 1:
+            await self._add_gap(tp, read + 1, record.offset)
+        sent = self.callback(self._to_message(tp, record))
+        await self.wait_first(sent, self.suspend_flow.wait())
+        self._read_offset[tp] = record.offset
+
+    def _lane(self, tp: TP) -> Lane:
+        lane = self._lanes.get(tp)
+        if lane is None or lane.closed:
+            lane = self._lanes[tp] = Lane(
+                tp.partition, self._handler, self._most_records, self._room.set, self._on_failure
+            )
+        return lane
+
+    @override
+    def _filter_tps_with_pending_acks(self, topics: Any = None) -> Iterator[TP]:
+        yield from super()._filter_tps_with_pending_acks(topics)
+        for tp in list(self._lanes):
+            if topics is None or tp in topics or tp.topic in topics:
+                yield tp
+
+    @override
+    def _new_offset(self, tp: TP) -> int | None:
+        lane = self._lanes.get(tp)
+        return super()._new_offset(tp) if lane is None else lane.position
+
+    @override
+    async def wait_empty(self) -> None:
+        """Wait for the chunks in work; what waits behind them is left to the next owner."""
+        await asyncio.gather(*(lane.close() for lane in list(self._lanes.values())))
+        await super().wait_empty()
+
+    @override
+    async def on_partitions_revoked(self, revoked: Any) -> None:
+        """Keep positions until Faust has committed them, then forget the lanes."""
+        await super().on_partitions_revoked(revoked)
+        for tp in revoked:
+            self._buffered_partitions.discard(tp)
+            lane = self._lanes.pop(tp, None)
+            if lane is not None:
+                await lane.close()
+
+
+def consume_chunks(
+    app: Any,  # noqa: ANN401 -- no types in Faust
+    *,
+    hot_topic: str,
+    handler: Handler,
+    most_records: int,
+    on_failure: Callable[[BaseException], None],
+) -> None:
+    """Have the app's consumer hand the records of `hot_topic` to `handler`."""
+
+    def create(*arguments: Any, **options: Any) -> ChunkConsumer:  # noqa: ANN401 -- Faust's own
+        return ChunkConsumer(
+            *arguments,
+            hot_topic=hot_topic,
+            handler=handler,
+            most_records=most_records,
+            on_failure=on_failure,
+            **options,
+        )
+
+    app.transport.Consumer = create

@@ -1,0 +1,107 @@
+"""Keeps a snapshot of every partition on disk, beside the chunks.
+
+A partition is imaged under its lock, which takes milliseconds; what has changed is laid to rest in
+slices with pauses between them, and the file is written by a thread. A snapshot that fails costs
+the time of a longer restore, so nothing here ends the process.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from streams.engine.snapshot import (
+    Snapshot,
+    SnapshotRefused,
+    freeze,
+    image,
+    load,
+    prune,
+    save,
+    write,
+)
+from streams.engine.store import OwnedPartition
+
+SLICE_S: Final = 0.002  # of the event loop at a time
+PAUSES: Final = 4  # slices of pause to one of work: a fifth of a core while it lasts
+STOP_S: Final = 4.0  # the supervisor kills after ten seconds; what is not saved is restored
+
+log = structlog.get_logger(__name__)
+
+
+class Keeper:
+    """The snapshots of one worker."""
+
+    def __init__(
+        self,
+        directory: Path,
+        generation: int,
+        ready: Callable[[], Mapping[int, OwnedPartition]],
+    ) -> None:
+        self._directory = directory
+        self._generation = generation
+        self._ready = ready
+        self._kept: dict[int, int] = {}  # partition -> next_offset of its file
+        self._at_work = asyncio.Lock()
+        self._stopping = False
+
+    async def find(self, partition: int) -> Snapshot | None:
+        """The partition's snapshot, or None with the reason in the log."""
+        try:
+            return await asyncio.to_thread(load, self._directory, partition, self._generation)
+        except SnapshotRefused as refused:
+            log.warning("snapshot discarded", partition=partition, reason=str(refused))
+            return None
+
+    async def round(self) -> float:
+        """Write a snapshot of every partition that has moved since its last one; gives seconds."""
+        began = time.monotonic()
+        async with self._at_work:
+            for owned in list(self._ready().values()):
+                if self._moved(owned) and not self._stopping:
+                    await self._keep(owned)
+            await asyncio.to_thread(prune, self._directory)
+        return time.monotonic() - began
+
+    async def stop(self) -> None:
+        """Write what there is time for; call it when no chunk is in work any more."""
+        self._stopping = True
+        until = time.monotonic() + STOP_S
+        async with self._at_work:
+            for owned in list(self._ready().values()):
+                if self._moved(owned) and not owned.in_work and time.monotonic() < until:
+                    with self._logged(owned):
+                        save(owned, self._directory)
+
+    def _moved(self, owned: OwnedPartition) -> bool:
+        return self._kept.get(owned.number) != owned.next_offset
+
+    async def _keep(self, owned: OwnedPartition) -> None:
+        async with owned.lock:
+            snapshot, blocks = image(owned), freeze(owned)
+        until = time.perf_counter() + SLICE_S
+        for _keys in blocks:
+            if time.perf_counter() >= until:
+                await asyncio.sleep(SLICE_S * PAUSES)
+                until = time.perf_counter() + SLICE_S
+            if self._stopping:
+                return  # what is not at rest yet stays in use, and is saved by `stop`
+        with self._logged(owned, snapshot.progress.next_offset):
+            await asyncio.to_thread(write, snapshot, self._directory)
+
+    @contextmanager
+    def _logged(self, owned: OwnedPartition, next_offset: int | None = None) -> Iterator[None]:
+        began = time.monotonic()
+        at = owned.next_offset if next_offset is None else next_offset
+        try:
+            yield
+        except (OSError, SnapshotRefused) as error:
+            log.warning("snapshot not written", partition=owned.number, reason=str(error))
+            return
+        self._kept[owned.number] = at
+        seconds = round(time.monotonic() - began, 3)
+        log.debug("snapshot written", partition=owned.number, next_offset=at, seconds=seconds)

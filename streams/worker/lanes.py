@@ -1,0 +1,112 @@
+"""One lane per partition: what was fetched waits here while the chunk before it is acknowledged.
+
+Lanes don't wait for each other, so a partition that is being restored, or has a million records to
+catch up with, delays no other. A chunk fills while the transaction of the one before is under way,
+and a lane rests as long as its last transaction took: a trickle is handled at once, a stream of
+single records shares transactions, and a flood goes on without a rest.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol
+
+from streams.engine.records import SourceRecord
+
+FLOOD: Final = 4  # a lane with a fourth of a chunk waiting takes no rest
+LONGEST_REST_S: Final = 0.05
+FULL: Final = 2  # chunks that may wait before the fetcher leaves the partition alone
+
+
+class Handler(Protocol):
+    """What folds the chunks; a worker's runtime, or a test."""
+
+    async def ready(self, partition: int) -> bool:
+        """Wait until the partition's state is here; False if it is not ours any more."""
+        ...
+
+    async def handle_chunk(self, partition: int, chunk: Sequence[SourceRecord]) -> bool:
+        """Fold; True once everything is acknowledged, False if the partition was taken away."""
+        ...
+
+
+class Lane:
+    """The way of one partition's records into the engine, for one assignment.
+
+    `position` is the offset after the last acknowledged record, None before the first: only what
+    stands before it may be committed to the group.
+    """
+
+    def __init__(
+        self,
+        partition: int,
+        handler: Handler,
+        most_records: int,
+        on_room: Callable[[], None],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        self.partition = partition
+        self.position: int | None = None
+        self._handler = handler
+        self._most_records = most_records
+        self._on_room = on_room
+        self._on_failure = on_failure
+        self._waiting: list[SourceRecord] = []
+        self._filled = asyncio.Event()
+        self._in_work = False
+        self.closed = False
+        self._task = asyncio.create_task(self._run())
+
+    @property
+    def full(self) -> bool:
+        """Whether the fetcher should bring no more for now."""
+        return len(self._waiting) >= self._most_records * FULL
+
+    def put(self, records: Iterable[SourceRecord]) -> None:
+        """Add fetched records; the fetcher stops at `full`, this never refuses."""
+        self._waiting.extend(records)
+        self._filled.set()
+
+    async def close(self) -> None:
+        """Finish the chunk in work, forget what waits; nobody's cancellation cuts a chunk."""
+        self.closed = True
+        if not self._in_work:
+            self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        while not self.closed:
+            await self._filled.wait()
+            try:
+                ready = await self._handler.ready(self.partition)
+                rest_s = await self._work() if ready else self._forget()
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 -- the edge of a task: nothing may be committed
+                self._on_failure(error)
+                return
+            if rest_s and not self.closed:
+                await asyncio.sleep(rest_s)
+
+    async def _work(self) -> float:
+        """Handle one chunk; gives the seconds to rest."""
+        chunk = self._waiting[: self._most_records]
+        del self._waiting[: self._most_records]
+        if not self._waiting:
+            self._filled.clear()
+        self._in_work = True
+        began = time.monotonic()
+        if await self._handler.handle_chunk(self.partition, chunk):
+            self.position = chunk[-1].offset + 1
+        took_s = time.monotonic() - began
+        self._in_work = False
+        self._on_room()
+        if len(self._waiting) * FLOOD >= self._most_records:
+            return 0.0
+        return min(took_s, LONGEST_REST_S)
+
+    def _forget(self) -> float:
+        """Leave the records to the partition's next owner."""
+        self._waiting.clear()
+        self._filled.clear()
+        return 0.0
