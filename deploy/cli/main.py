@@ -12,7 +12,7 @@ from typing import Final
 import typer
 from pydantic import ValidationError
 
-from deploy.cli import bench, history, records, stack, trading
+from deploy.cli import bench, history, records, stack, trading, workers
 from deploy.errors import StackError
 from deploy.variables import refuse_unknown
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings=_CONTEXT,
     pretty_exceptions_enable=False,
 )
-for group in (stack, trading, history, records, bench):
+for group in (stack, workers, trading, history, records, bench):
     group.register(app)
 
 

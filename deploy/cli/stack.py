@@ -13,7 +13,7 @@ import typer
 from deploy import output
 from deploy.errors import StackError
 from deploy.stack import control
-from deploy.stack.context import Options
+from deploy.stack.context import DEFAULT_WORKERS, Options
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import read_runtime
 
@@ -53,20 +53,28 @@ def _options(workers: int, only: str, seed_data: str) -> Options:
 def up(
     *,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return when ready.")] = False,
-    workers: Annotated[int, typer.Option(help="Stream workers, 1 to 12.")] = 2,
+    workers: Annotated[
+        int | None, typer.Option(help="Stream workers, 1 to 12; 2, or as many as run.")
+    ] = None,
     seed_data: Annotated[str, typer.Option(help="demo or none: a retailer to look at.")] = "none",
     only: Annotated[str, typer.Option(help="Comma-separated services and steps.")] = "",
 ) -> None:
     """Start the whole stack; everything it writes lives in INVENTORY_HOME (.inventory)."""
     from deploy.stack import cds  # noqa: PLC0415 -- only this verb needs the JVM parts
 
-    home, options = _home(), _options(workers, only, seed_data)
+    home = _home()
+    options = _options(DEFAULT_WORKERS if workers is None else workers, only, seed_data)
+    was_running = read_runtime(home).running
     if options.wants("kafka") or options.wants("connect"):
         cds.ensure(output.console.print)
     if not detach:
         _stay_in_front(home, options)
     else:
         control.start_detached(home, options, _say)
+        if was_running and workers is not None:
+            from deploy.stack import fleet  # noqa: PLC0415 -- only for a stack that runs already
+
+            fleet.scale(home, workers)
         _tell_addresses(home)
 
 

@@ -25,13 +25,14 @@ APPLICATIONS: Final = {
 WORKER_MODULE: Final = "streams.worker"
 STEPS: Final = ("migrate", "topics", "connector")
 HOST: Final = "127.0.0.1"
+DEFAULT_WORKERS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a person may choose when starting a stack."""
 
-    workers: int = 2
+    workers: int = DEFAULT_WORKERS
     only: tuple[str, ...] = ()
     seed_data: str = "none"
     demo: bool = False

@@ -12,13 +12,14 @@ from types import FrameType
 from deploy.artifacts import fetch
 from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
-from deploy.stack.context import Context, Options, worker_names
+from deploy.stack.context import DEFAULT_WORKERS, Context, Options, worker_names
 from deploy.stack.director import Director
 from deploy.stack.home import Home
 from deploy.stack.ports import choose_ports
 from deploy.stack.processes import end, identify
 from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
 from deploy.stack.supervisor import Supervisor
+from deploy.stack.wanted import Wanted, write_wanted
 
 
 def build_context(home: Home, options: Options) -> Context:
@@ -69,6 +70,7 @@ def _supervise_locked(home: Home, options: Options) -> int:
         return 1
     runtime.ports = dict(context.ports)
     write_environment(home, runtime, context.variables())
+    write_wanted(home, Wanted(options.workers))
     supervisor = Supervisor(home, runtime)
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
@@ -91,7 +93,7 @@ def options_from(arguments: Sequence[str]) -> tuple[Home, Options]:
     """Home and options from the command line that `control.start_detached` writes."""
     parser = argparse.ArgumentParser(prog="deploy.stack.daemon")
     parser.add_argument("home", type=Path)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=DEFAULT_WORKERS)
     parser.add_argument("--only", default="")
     parser.add_argument("--seed-data", default="none")
     parser.add_argument("--demo", action="store_true")

@@ -29,6 +29,7 @@ from deploy.stack.context import (
 from deploy.stack.service import Service
 from deploy.stack.services import application, connect, kafka, postgres
 from deploy.stack.supervisor import Supervisor
+from deploy.stack.workforce import Workforce
 
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
@@ -186,6 +187,7 @@ class Director(threading.Thread):
     def _watch(self) -> None:
         """Probe what was restarted, and restart a failed connector task."""
         watch = ConnectorWatch(self.context, self.supervisor)
+        workforce = self._workforce()
         while not self.supervisor.stopping.wait(_WATCH_S):
             for service in self.supervisor.not_ready():
                 pid = self.supervisor.pid_of(service.name)
@@ -193,6 +195,15 @@ class Director(threading.Thread):
                     self.supervisor.mark_ready(service.name)
             if self.context.options.wants("connect"):
                 watch.look(time.monotonic())
+            workforce.look()
+
+    def _workforce(self) -> Workforce:
+        def leave(worker: str) -> None:
+            from deploy.stack import membership  # noqa: PLC0415 -- aiokafka, once in a while
+
+            membership.leave(self.context.kafka_bootstrap, worker)
+
+        return Workforce(self.context, self.supervisor, leave)
 
 
 class ConnectorWatch:

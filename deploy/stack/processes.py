@@ -87,6 +87,18 @@ def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float
         wait_until(lambda: not any(map(alive, waiting)), timeout_s=grace_s)
 
 
+def ask(process: ProcessId, number: signal.Signals) -> None:
+    """Send `number` to exactly this process, if it still lives; returns at once."""
+    if alive(process):
+        _send(process.pid, number)
+
+
+def kill(process: ProcessId) -> None:
+    """Kill this process with its group, if it still lives; returns at once."""
+    if alive(process):
+        _kill_group(process.pid)
+
+
 def wait_until(condition: Callable[[], bool], *, timeout_s: float, poll_s: float = _POLL_S) -> bool:
     """Whether `condition` came true before the deadline."""
     deadline = time.monotonic() + timeout_s

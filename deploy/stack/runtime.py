@@ -16,7 +16,7 @@ _SECRET = re.compile("DATABASE_URL$|TOKEN$|KEY$")
 
 @dataclass(slots=True)
 class ServiceRuntime:
-    """One service as the supervisor sees it."""
+    """One service as the supervisor sees it; `restarts` counts crashes, not what people asked."""
 
     state: str = "stopped"
     pid: int | None = None
@@ -24,6 +24,7 @@ class ServiceRuntime:
     port: int | None = None
     url: str | None = None
     restarts: int = 0
+    asked_restarts: int = 0
     started_at: float | None = None
     last_exit: int | None = None
     log: str = ""

@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from deploy.stack.home import Home
-from deploy.stack.processes import ProcessId, end, identify, spawn
+from deploy.stack.processes import GRACE_S, ProcessId, ask, end, identify, kill, spawn
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
 from deploy.stack.service import Service
 
@@ -23,9 +24,19 @@ _SETTLED_S: Final = 60.0
 _LONGEST_DELAY_S: Final = 30.0
 
 
+class Ending(Enum):
+    """Why a child was asked to stop, and what follows."""
+
+    RESTART = "it is started again, which is no crash"
+    RELEASE = "it is wanted no more"
+
+
 @dataclass(slots=True)
 class Child:
-    """A wanted service with its current process."""
+    """A wanted service with its current process.
+
+    `ending` is set while a person wants the process gone; it is killed at `kill_at`.
+    """
 
     service: Service
     process: subprocess.Popen[bytes] | None = None
@@ -33,6 +44,8 @@ class Child:
     started: float = 0.0
     due: float = 0.0
     crashes_in_a_row: int = 0
+    ending: Ending | None = None
+    kill_at: float = 0.0
 
 
 def delay_after(crashes_in_a_row: int) -> float:
@@ -67,6 +80,30 @@ class Supervisor:
                 )
         self._wake.set()
 
+    def names(self) -> tuple[str, ...]:
+        """Services that are wanted, those on their way out included."""
+        with self._lock:
+            return tuple(self._children)
+
+    def restart(self, name: str) -> None:
+        """Have the service's process stop and another one start; the others go on."""
+        self._end_one(name, Ending.RESTART)
+
+    def release(self, name: str) -> None:
+        """Have the service stop for good; its entry goes when its process has ended."""
+        self._end_one(name, Ending.RELEASE)
+
+    def _end_one(self, name: str, ending: Ending) -> None:
+        with self._lock:
+            child = self._children[name]
+            child.ending = ending
+            child.kill_at = time.monotonic() + GRACE_S
+            self.runtime.services[name].state = "stopping"
+            self._dirty = True
+            if child.process is not None:
+                ask(child.identity, child.service.stop_signal)
+        self._wake.set()
+
     def pid_of(self, name: str) -> int | None:
         """Pid of the service's current process, or None between two of them."""
         with self._lock:
@@ -87,14 +124,17 @@ class Supervisor:
             return [
                 child.service
                 for name, child in self._children.items()
-                if child.process is not None and self.runtime.services[name].state != "running"
+                if child.process is not None
+                and child.ending is None
+                and self.runtime.services[name].state != "running"
             ]
 
     def mark_ready(self, name: str) -> None:
         """Record that the service's probe answered."""
         with self._lock:
-            self.runtime.services[name].state = "running"
-            self._dirty = True
+            if self._children[name].ending is None:
+                self.runtime.services[name].state = "running"
+                self._dirty = True
 
     def stop(self) -> None:
         """Ask the loop to end everything and return."""
@@ -113,10 +153,12 @@ class Supervisor:
 
     def _step(self, now: float) -> None:
         with self._lock:
-            for child in self._children.values():
+            for child in list(self._children.values()):
                 if child.process is not None and child.process.poll() is not None:
-                    self._record_crash(child, now)
-                if child.process is None and now >= child.due:
+                    self._record_end(child, now)
+                if child.ending is not None:
+                    self._go_on_ending(child, now)
+                elif child.process is None and now >= child.due:
                     self._start(child, now)
             if self._dirty:
                 write_runtime(self.home, self.runtime)
@@ -138,6 +180,29 @@ class Supervisor:
         entry.pid, entry.started_ticks = child.identity.pid, child.identity.started
         entry.started_at = time.time()
         self._dirty = True
+
+    def _go_on_ending(self, child: Child, now: float) -> None:
+        """Kill what did not listen in time; what is gone is forgotten or started again."""
+        if child.process is not None:
+            if now > child.kill_at:
+                kill(child.identity)
+            return
+        self._dirty = True
+        if child.ending is Ending.RELEASE:
+            del self._children[child.service.name]
+            del self.runtime.services[child.service.name]
+            return
+        child.ending, child.crashes_in_a_row = None, 0
+        self.runtime.services[child.service.name].state = "starting"
+        self.runtime.services[child.service.name].asked_restarts += 1
+        self._start(child, now)
+
+    def _record_end(self, child: Child, now: float) -> None:
+        if child.ending is None:
+            self._record_crash(child, now)
+        else:
+            child.process = None
+            self.runtime.services[child.service.name].pid = None
 
     def _record_crash(self, child: Child, now: float) -> None:
         assert child.process is not None  # noqa: S101 -- the caller looked

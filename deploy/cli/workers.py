@@ -1,0 +1,169 @@
+"""Verbs of the stream workers: list, scale, restart, and one key right now."""
+
+import time
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+from urllib.parse import quote, urlencode
+
+import typer
+
+from cdc.contracts.times import time_text
+from cdc.settings import Connections
+from cdc.worker_addresses import worker_urls
+from deploy import output
+from deploy.errors import StackError
+from deploy.stack import fleet
+from deploy.stack.home import Home, default_home
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+_COLUMNS: Final = (
+    "worker",
+    "state",
+    "pid",
+    "crashed",
+    "restarted",
+    "partitions",
+    "keys",
+    "lag",
+    "age",
+    "address",
+)
+_POLL_S: Final = 0.2
+_SECOND_US: Final = 1_000_000
+
+workers = typer.Typer(help="Stream workers: who holds what, more or fewer, restarts.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.add_typer(workers, name="workers")
+    app.command()(query)
+
+
+def _home() -> Home:
+    return Home(default_home())
+
+
+@workers.callback(invoke_without_command=True)
+def workers_list(context: typer.Context, *, json: Json = False) -> None:
+    """List the workers: process, partitions, keys, lag and age."""
+    if context.invoked_subcommand is not None:
+        return
+    found = fleet.workers(_home())
+    if json:
+        output.as_json(found)
+        return
+    output.table("", _COLUMNS, [_row(row) for row in found])
+
+
+def _row(row: dict[str, Any]) -> tuple[object, ...]:
+    held = ", ".join(map(str, row["partitions"])) or "none"
+    restoring = len(row["partitions"]) - row["running"]
+    return (
+        row["worker"],
+        row["state"],
+        row["pid"],
+        row["restarts"],
+        row["asked_restarts"],
+        f"{held} ({restoring} restoring)" if restoring else held,
+        row["keys"],
+        f"{row['lag_records']} records, {row['lag_seconds']:.1f} s",
+        _age_text(row["oldest_as_of_us"]),
+        row["address"],
+    )
+
+
+@workers.command()
+def scale(count: Annotated[int, typer.Argument(metavar="N", help="1 to 12.")]) -> None:
+    """Have N workers: start or stop some while the others go on."""
+    seconds = fleet.scale(_home(), count)
+    output.console.print(f"{count} workers serve all partitions after {seconds:.1f} s")
+
+
+@workers.command()
+def restart(
+    name: Annotated[str | None, typer.Argument(help="One worker.")] = None,
+    *,
+    rolling: Annotated[bool, typer.Option("--rolling", help="All, one after another.")] = False,
+) -> None:
+    """Restart one worker, or all in turn, each when the one before it serves again."""
+    if rolling == (name is not None):
+        message = "name a worker, or give --rolling for all of them"
+        raise StackError(message)
+    if name is None:
+        fleet.restart_rolling(_home(), output.console.print)
+    else:
+        output.console.print(f"{name} restarted in {fleet.restart(_home(), name):.1f} s")
+
+
+def query(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="LOCATION|SKU")],
+    *,
+    windows: Annotated[bool, typer.Option("--windows", help="Sales windows too.")] = False,
+    since: Annotated[int | None, typer.Option("--from", help="Epoch microseconds.")] = None,
+    until: Annotated[int | None, typer.Option("--to", help="Epoch microseconds.")] = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for a restoring worker.")] = 2.0,
+    json: Json = False,
+) -> None:
+    """Ask the workers for a key right now; any of them answers. Exit 1 without an answer."""
+    settings = fleet.connections(_home())
+    place = quote(key, safe="")
+    found = ask(settings, f"/iq/v1/store/on-hand/{place}", wait)
+    if windows:
+        span = {"from": since, "to": until}
+        given = urlencode({name: at for name, at in span.items() if at is not None})
+        found |= ask(settings, f"/iq/v1/store/sales-windows/{place}?{given}", wait)
+    if json:
+        output.as_json(found)
+        return
+    _show(found)
+
+
+def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
+    """What the workers say, asked in turn until one answers or `wait_s` seconds are over.
+
+    Raises:
+        StackError: nobody answered in time, or the question was refused.
+    """
+    deadline = time.monotonic() + wait_s
+    while True:
+        said = "no worker answers"
+        for url in worker_urls(settings).values():
+            answer = fleet.get(settings, url, path)
+            if answer is None:
+                continue
+            status, body = answer
+            if status == HTTPStatus.OK:
+                return body
+            said = body.get("error") or f"partition {body['partition']} is {body['state']}"
+            if status != HTTPStatus.SERVICE_UNAVAILABLE:
+                raise StackError(said)
+        if time.monotonic() > deadline:
+            message = f"{said}; asked for {wait_s:g} s"
+            raise StackError(message, repair="inventory workers")
+        time.sleep(_POLL_S)
+
+
+def _show(found: dict[str, Any]) -> None:
+    position = found["position"]
+    place = f"{position['partition']}@{position['offset']}, generation {position['generation']}"
+    rows = [
+        ("on hand", found["on_hand_units"]),
+        ("available to sell", found["available_to_sell_units"]),
+        ("as of", f"{time_text(found['as_of_us'])} ({_age_text(found['as_of_us'])} ago)"),
+        ("position", place),
+        ("worker", f"{found['worker']}, {found['state']}"),
+        ("logic revision", found["logic_revision"]),
+    ]
+    output.table(found["inv_key"], ("", ""), rows)
+    if "windows" in found:
+        columns = ("start_us", "sold_units", "returned_units", "revenue_minor", "window_revision")
+        cells = [[row[name] for name in columns] for row in found["windows"]]
+        output.table("sales windows", columns, cells)
+
+
+def _age_text(at_us: int | None) -> str:
+    if at_us is None:
+        return ""
+    return f"{max(0, time.time_ns() // 1000 - at_us) / _SECOND_US:.1f} s"

@@ -1,0 +1,172 @@
+"""The running workers as one asks them: who holds what, and scaling or restarting them in turn."""
+
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Final
+
+from pydantic import SecretStr
+
+from cdc.contracts.topics import PARTITIONS
+from cdc.settings import Connections
+from cdc.worker_addresses import worker_urls
+from deploy.errors import StackError
+from deploy.stack.context import worker_names
+from deploy.stack.home import Home
+from deploy.stack.runtime import Runtime, environment_of, read_runtime
+from deploy.stack.wanted import Wanted, read_wanted, write_wanted
+from deploy.stack.workforce import PREFIX
+
+Say = Callable[[str], None]
+
+RUNNING: Final = "RUNNING"
+_READY_S: Final = 120.0
+_POLL_S: Final = 0.1
+_ASK_S: Final = 2.0
+
+
+def connections(home: Home) -> Connections:
+    """Where the workers of this home's stack are, and their token.
+
+    Raises:
+        StackError: no stack runs.
+    """
+    found = environment_of(home)
+    return Connections(home=home.path, query_token=SecretStr(found["INVENTORY_QUERY_TOKEN"]))
+
+
+def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]] | None:
+    """Status and document that one worker answers, None if it doesn't."""
+    import httpx  # noqa: PLC0415 -- other commands start without it
+
+    token = settings.query_token.get_secret_value()
+    try:
+        answer = httpx.get(
+            f"{url}{path}", headers={"Authorization": f"Bearer {token}"}, timeout=_ASK_S
+        )
+        return answer.status_code, answer.json()
+    except (httpx.HTTPError, ValueError):
+        return None
+
+
+def partitions(settings: Connections) -> list[dict[str, Any]]:
+    """One row for each partition, as the first worker that answers sees them; none without any."""
+    for url in worker_urls(settings).values():
+        answer = get(settings, url, "/iq/v1/partitions")
+        if answer is not None and answer[0] == HTTPStatus.OK:
+            return list(answer[1]["partitions"])
+    return []
+
+
+def workers(home: Home) -> list[dict[str, Any]]:
+    """One row for each worker: its process, and what the partitions that it holds sum up to."""
+    settings = connections(home)
+    rows = partitions(settings)
+    found: list[dict[str, Any]] = []
+    for name, service in sorted(
+        read_runtime(home).services.items(), key=lambda pair: _order(pair[0])
+    ):
+        if not name.startswith(PREFIX):
+            continue
+        mine = [row for row in rows if row["worker"] == name]
+        as_of = [row["as_of_us"] for row in mine if row.get("as_of_us") is not None]
+        found.append(
+            {
+                "worker": name,
+                "state": service.state,
+                "pid": service.pid,
+                "restarts": service.restarts,
+                "asked_restarts": service.asked_restarts,
+                "partitions": [row["partition"] for row in mine],
+                "running": sum(row["state"] == RUNNING for row in mine),
+                "keys": sum(row.get("keys", 0) for row in mine),
+                "lag_records": sum(row.get("lag_records", 0) for row in mine),
+                "lag_seconds": max((row.get("lag_seconds", 0.0) for row in mine), default=0.0),
+                "oldest_as_of_us": min(as_of, default=None),
+                "address": service.url,
+            }
+        )
+    return found
+
+
+def scale(home: Home, count: int) -> float:
+    """Have `count` workers; gives the seconds until all partitions were served by them.
+
+    Raises:
+        StackError: no stack is ready, a bad number, or it took too long.
+    """
+    began = time.monotonic()
+    _running(home)
+    write_wanted(home, _wanted(home).scaled(count))
+    names = set(worker_names(count))
+    _wait(
+        lambda: _states(home) == dict.fromkeys(names, "running") and _is_served(home, names),
+        lambda: f"{count} workers: not all partitions are served, workers are {_states(home)}",
+    )
+    return time.monotonic() - began
+
+
+def restart(home: Home, name: str) -> float:
+    """Restart one worker and wait until it and all partitions are ready again; gives seconds.
+
+    Raises:
+        StackError: no stack is ready, no such worker, or it took too long.
+    """
+    began = time.monotonic()
+    runtime = _running(home)
+    if name not in runtime.services or not name.startswith(PREFIX):
+        message = f"no worker {name!r}: expected one of {', '.join(_states(home))}"
+        raise StackError(message)
+    before = runtime.services[name].asked_restarts
+    write_wanted(home, _wanted(home).restarted(name))
+
+    def is_back() -> bool:
+        service = read_runtime(home).services[name]
+        back = service.asked_restarts > before and service.state == "running"
+        return back and _is_served(home, set(_states(home)))
+
+    _wait(is_back, lambda: f"{name} did not come back, workers are {_states(home)}")
+    return time.monotonic() - began
+
+
+def restart_rolling(home: Home, say: Say) -> None:
+    """Restart all workers, each when the one before it serves again."""
+    for name in _states(home):
+        say(f"{name} restarted in {restart(home, name):.1f} s")
+
+
+def _running(home: Home) -> Runtime:
+    runtime = read_runtime(home)
+    if not runtime.running or runtime.phase != "ready":
+        message = f"no stack is ready in {home.path}"
+        raise StackError(message, repair="inventory up --detach")
+    return runtime
+
+
+def _wanted(home: Home) -> Wanted:
+    return read_wanted(home) or Wanted(len(_states(home)))
+
+
+def _states(home: Home) -> dict[str, str]:
+    services = read_runtime(home).services
+    names = sorted((name for name in services if name.startswith(PREFIX)), key=_order)
+    return {name: services[name].state for name in names}
+
+
+def _order(name: str) -> tuple[int, str]:
+    return len(name), name
+
+
+def _is_served(home: Home, names: set[str]) -> bool:
+    rows = partitions(connections(home))
+    served = [row for row in rows if row["state"] == RUNNING and row["worker"] in names]
+    return len(served) == PARTITIONS
+
+
+def _wait(condition: Callable[[], bool], describe: Callable[[], str]) -> None:
+    deadline = time.monotonic() + _READY_S
+    while not condition():
+        if time.monotonic() > deadline:
+            message = f"after {_READY_S:.0f} s: {describe()}"
+            raise StackError(message, repair="inventory logs worker-1")
+        time.sleep(_POLL_S)

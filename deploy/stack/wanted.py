@@ -1,0 +1,51 @@
+"""What people want of a running stack's workers: `wanted.json` of a home.
+
+Commands write the whole wish, the director makes it so. A wish survives whoever wrote it and can be
+repeated without harm; a message to the supervisor's process would do neither.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import Final
+
+from cdc.contracts.topics import PARTITIONS
+from deploy.errors import StackError
+from deploy.stack.home import Home, write_json
+
+_FILE: Final = "wanted.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How many workers, and how often each was asked to begin anew since the stack started."""
+
+    workers: int
+    restarts: dict[str, int] = field(default_factory=dict)
+
+    def scaled(self, workers: int) -> "Wanted":
+        """The wish with another number of workers.
+
+        Raises:
+            StackError: not 1 to 12; a partition has one owner, so more would stand idle.
+        """
+        if not 1 <= workers <= PARTITIONS:
+            message = f"{workers} workers: expected 1 to {PARTITIONS}, one per partition"
+            raise StackError(message)
+        return replace(self, workers=workers)
+
+    def restarted(self, name: str) -> "Wanted":
+        """The wish with one more restart of the worker `name`."""
+        return replace(self, restarts={**self.restarts, name: self.restarts.get(name, 0) + 1})
+
+
+def read_wanted(home: Home) -> Wanted | None:
+    """The last wish, None if there never was one."""
+    try:
+        return Wanted(**json.loads((home.path / _FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+def write_wanted(home: Home, wanted: Wanted) -> None:
+    """Replace the wish in one step."""
+    write_json(home.path / _FILE, asdict(wanted))

@@ -1,0 +1,61 @@
+"""Makes the running workers those that are wanted, without touching the others.
+
+The director calls `look` twice a second. A worker that starts gets a port and joins the group by
+itself; one that goes is asked to stop, and its static membership is given back, because the group
+would keep its partitions for a whole session otherwise.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from deploy.stack.context import Context, worker_names
+from deploy.stack.ports import choose_ports
+from deploy.stack.services import application
+from deploy.stack.supervisor import Supervisor
+from deploy.stack.wanted import Wanted, read_wanted
+
+PREFIX = "worker-"
+
+
+class Workforce:
+    """The workers of one stack; `leave` gives back the membership of a worker that has ended."""
+
+    def __init__(
+        self, context: Context, supervisor: Supervisor, leave: Callable[[str], None]
+    ) -> None:
+        self._context = context
+        self._supervisor = supervisor
+        self._leave = leave
+        self._going: set[str] = set()
+        self._restarts: dict[str, int] = {}
+
+    def look(self) -> None:
+        """Compare what runs with what is wanted, and begin what is missing."""
+        wanted = read_wanted(self._context.home)
+        if wanted is None:
+            return
+        running = {name for name in self._supervisor.names() if name.startswith(PREFIX)}
+        for name in sorted(self._going - running):
+            self._going.discard(name)
+            self._leave(name)
+        wants = self._context.options.wants
+        names = {name for name in worker_names(wanted.workers) if wants(name)}
+        for name in sorted(names - running):
+            self._start(name)
+        for name in sorted(running - names - self._going):
+            self._going.add(name)
+            self._supervisor.release(name)
+        self._restart(wanted, names & running)
+
+    def _start(self, name: str) -> None:
+        home = self._context.home
+        port = choose_ports(home.path / "ports.json", (name,), {})
+        self._context = replace(self._context, ports={**self._context.ports, **port})
+        self._supervisor.want(application.worker(self._context, name))
+
+    def _restart(self, wanted: Wanted, names: set[str]) -> None:
+        for name in sorted(names):
+            asked = wanted.restarts.get(name, 0)
+            if asked > self._restarts.get(name, 0):
+                self._restarts[name] = asked
+                self._supervisor.restart(name)

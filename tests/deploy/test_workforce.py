@@ -1,0 +1,180 @@
+"""Workers start, stop and restart one by one, as `wanted.json` says."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from deploy.errors import StackError
+from deploy.stack.context import Context, Options
+from deploy.stack.home import Home
+from deploy.stack.processes import alive, identify, wait_until
+from deploy.stack.runtime import Runtime, read_runtime
+from deploy.stack.service import Service
+from deploy.stack.services import application
+from deploy.stack.supervisor import Supervisor
+from deploy.stack.wanted import Wanted, read_wanted, write_wanted
+from deploy.stack.workforce import Workforce
+
+SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
+DEAF = (
+    sys.executable,
+    "-c",
+    (
+        "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        "print('deaf', flush=True); time.sleep(600)"
+    ),
+)
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    found = Home(tmp_path / "home")
+    found.create()
+    return found
+
+
+@dataclass
+class Stack:
+    """A supervisor with a workforce, whose look is the test's to take."""
+
+    supervisor: Supervisor
+    workforce: Workforce
+    left: list[str] = field(default_factory=list)
+
+    def has(self, *names: str) -> bool:
+        """Whether exactly these are wanted, each with a process."""
+        self.workforce.look()
+        have = self.supervisor.names()
+        return set(have) == set(names) and all(map(self.supervisor.pid_of, have))
+
+
+@pytest.fixture
+def stack(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    def sleeper(context: Context, name: str) -> Service:
+        port = context.ports[name]
+        return Service(name, SLEEP, dict(os.environ), home.path, lambda _: True, 1, port)
+
+    monkeypatch.setattr(application, "worker", sleeper)
+    context = Context(home, Options(), {"web": 1, "kafka": 2}, home.secrets())
+    supervisor = Supervisor(home, Runtime())
+    left: list[str] = []
+    made = Stack(supervisor, Workforce(context, supervisor, left.append), left)
+    loop = threading.Thread(target=supervisor.run)
+    loop.start()
+    yield made
+    supervisor.stop()
+    loop.join(30)
+    assert not loop.is_alive()
+
+
+def until(condition: Any) -> None:
+    assert wait_until(condition, timeout_s=20)
+
+
+def test_workers_come_and_go_while_the_others_keep_their_processes(
+    home: Home, stack: Stack
+) -> None:
+    write_wanted(home, Wanted(2))
+    until(lambda: stack.has("worker-1", "worker-2"))
+    kept = [stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2")]
+
+    write_wanted(home, Wanted(3))
+    until(lambda: stack.has("worker-1", "worker-2", "worker-3"))
+    third = identify(stack.supervisor.pid_of("worker-3") or 0)
+    write_wanted(home, Wanted(2))
+    until(lambda: stack.has("worker-1", "worker-2"))
+
+    assert [stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2")] == kept
+    assert not alive(third)
+    until(lambda: stack.workforce.look() is None and stack.left == ["worker-3"])
+    until(lambda: set(read_runtime(home).services) == {"worker-1", "worker-2"})
+
+
+def test_a_worker_that_comes_back_gets_its_port_again(home: Home, stack: Stack) -> None:
+    ports = []
+    for count in (2, 1, 2):
+        write_wanted(home, Wanted(count))
+        names = [f"worker-{number}" for number in range(1, count + 1)]
+        until(lambda names=names: stack.has(*names))
+        until(lambda names=names: set(read_runtime(home).services) == set(names))
+        ports.append({name: s.port for name, s in read_runtime(home).services.items()})
+
+    assert ports[0] == ports[2]
+    assert len(set(ports[0].values())) == 2
+
+
+def test_an_asked_restart_is_no_crash_and_comes_once(home: Home, stack: Stack) -> None:
+    write_wanted(home, Wanted(2))
+    until(lambda: stack.has("worker-1", "worker-2"))
+    first, other = (stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2"))
+
+    wanted = read_wanted(home)
+    assert wanted is not None
+    write_wanted(home, wanted.restarted("worker-1"))
+    stack.workforce.look()
+    until(lambda: stack.supervisor.pid_of("worker-1") not in (None, first))
+    second = stack.supervisor.pid_of("worker-1")
+    stack.workforce.look()
+
+    assert stack.supervisor.pid_of("worker-2") == other
+    until(lambda: read_runtime(home).services["worker-1"].asked_restarts == 1)
+    assert read_runtime(home).services["worker-1"].restarts == 0
+    assert stack.supervisor.pid_of("worker-1") == second
+
+
+def test_a_killed_worker_is_counted_and_one_between_two_lives_can_go(
+    home: Home, stack: Stack
+) -> None:
+    write_wanted(home, Wanted(2))
+    until(lambda: stack.has("worker-1", "worker-2"))
+    for crash in (1, 2, 3):
+        until(lambda: stack.supervisor.pid_of("worker-2"))
+        os.kill(stack.supervisor.pid_of("worker-2") or 0, signal.SIGKILL)
+        until(lambda crash=crash: read_runtime(home).services["worker-2"].restarts == crash)
+
+    write_wanted(home, Wanted(1))
+
+    until(lambda: stack.has("worker-1"))
+
+
+def test_what_does_not_listen_is_killed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deploy.stack.supervisor.GRACE_S", 0.2)
+    supervisor = Supervisor(home, Runtime())
+    loop = threading.Thread(target=supervisor.run)
+    loop.start()
+    supervisor.want(Service("deaf", DEAF, dict(os.environ), home.path, lambda _: True, 1))
+    until(lambda: home.log_of("deaf").exists() and b"deaf" in home.log_of("deaf").read_bytes())
+    first = supervisor.pid_of("deaf")
+
+    supervisor.restart("deaf")
+    supervisor.mark_ready("deaf")
+
+    until(lambda: supervisor.pid_of("deaf") not in (None, first))
+    supervisor.release("deaf")
+    until(lambda: supervisor.names() == ())
+    supervisor.stop()
+    loop.join(30)
+
+
+def test_only_services_of_the_stack_are_started(home: Home) -> None:
+    context = Context(home, Options(only=("postgres",)), {}, home.secrets())
+    supervisor = Supervisor(home, Runtime())
+    workforce = Workforce(context, supervisor, lambda _: None)
+    workforce.look()
+    write_wanted(home, Wanted(3))
+
+    workforce.look()
+
+    assert supervisor.names() == ()
+
+
+@pytest.mark.parametrize("count", [0, 13])
+def test_more_workers_than_partitions_are_refused(count: int) -> None:
+    with pytest.raises(StackError, match="expected 1 to 12"):
+        Wanted(2).scaled(count)
