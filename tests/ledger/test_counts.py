@@ -64,7 +64,7 @@ def sell(ledger: psycopg.Connection, units: int, at: datetime, ref: str = "1") -
 def expected(ledger: psycopg.Connection, count_id: int) -> int:
     found = ledger.execute(
         "SELECT e.expected_units FROM retail.stock_count c, LATERAL app.expected_at(c.inv_key,"
-        " date_trunc('second', least(c.occurred_at, c.recorded_at)), c.id) e WHERE c.id = %s",
+        " retail.business_at(c.occurred_at, c.recorded_at), c.id) e WHERE c.id = %s",
         [count_id],
     ).fetchone()
     assert found is not None

@@ -1,6 +1,9 @@
 """SQL's own statement of what a row does to stock, against the rules that the workers fold by."""
 
+import re
 from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -10,7 +13,7 @@ from psycopg.types.json import Jsonb
 from analytics.verification import sums
 from inventory.parsing import ADJUSTMENT_REASONS
 from tests.ledger.folded import state_of
-from tests.ledger.rows import NOON, write
+from tests.ledger.rows import NOON, VALID, write
 
 LATER = NOON + timedelta(hours=1)
 
@@ -158,3 +161,47 @@ def test_documents_add_up_to_what_is_on_order_and_in_transit(ledger: psycopg.Con
         ("shipment_line", -3, 0),
     ]
     assert summed(ledger, only=["L|S"])[2:4] == (21, 10)
+
+
+def test_nothing_beside_the_migration_says_what_a_business_time_is() -> None:
+    root = Path(__file__).parents[2]
+    restated = re.compile(r"least\([\w. ]+,\s*[\w.]*recorded_at\)")
+
+    found = [
+        str(path.relative_to(root))
+        for package in ("webui", "analytics", "streams", "deploy", "tests/ledger")
+        for path in (root / package).rglob("*.py")
+        if "migrations" not in path.parts and restated.search(path.read_text())
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "moved"),
+    [
+        ("sale_line", {"quantity_units": 3}, -3),
+        ("sale_line", {"quantity_units": -3, "condition": "resaleable"}, 3),
+        ("sale_line", {"quantity_units": -3, "condition": "damaged"}, 0),
+        ("shipment_line", {}, 5),
+        ("stock_adjustment", {"reason": "found", "quantity_units": 2}, 2),
+        ("stock_adjustment", {"reason": "dispose", "quantity_units": 2}, 0),
+        ("stock_adjustment", {"reason": "theft", "quantity_units": 2}, -2),
+    ],
+)
+def test_shelves_of_a_live_run_start_from_the_books(
+    ledger: psycopg.Connection, table: str, changes: dict[str, Any], moved: int
+) -> None:
+    shelves = import_module("webui.trading.shelves")  # late: it needs Django set up
+    store = shelves.STORES[0]
+    at = {"location": store, "inv_key": f"{store}|S"}
+    write(ledger, "stock_count", **at, units=20, occurred_at=NOON)
+    before = {name: NOON for name in ("occurred_at", "received_at") if name in VALID[table]}
+    after = dict.fromkeys(before, LATER)
+    write(ledger, table, **at, **changes, **before)
+    changes = changes | ({"source_ref": "2"} if table == "sale_line" else {})
+    write(ledger, table, **at, **changes, **after)
+
+    [(key, units)] = shelves.rows(shelves._BOOKS, {"locations": [store]})
+
+    assert (key, units) == (f"{store}|S", 20 + moved)

@@ -100,9 +100,7 @@ SELECT DISTINCT ON (c.inv_key) c.inv_key AS subject, c.inv_key, c.location, c.sk
         'expected_units', now.expected_units, 'variance_units', c.units - now.expected_units,
         'counted_by', coalesce(c.counted_by, c.recorded_by)) AS detail
 FROM retail.stock_count c
-CROSS JOIN LATERAL (
-    SELECT date_trunc('second', least(c.occurred_at, c.recorded_at)) AS at
-) business
+CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) business
 CROSS JOIN LATERAL app.expected_at(c.inv_key, business.at, c.id) AS now
 WHERE c.status IN ('draft', 'approved') AND c.kind <> 'opening' AND now.stock_known
   AND c.recorded_at > %(now)s - interval '4 days'
@@ -153,7 +151,7 @@ SELECT side.inv_key AS subject, side.inv_key, side.location, side.sku,
 FROM retail.shipment_line i
 LEFT JOIN retail.item_location l ON l.inv_key = i.inv_key
 CROSS JOIN LATERAL (SELECT coalesce(i.due_on,
-    (least(i.shipped_at, i.recorded_at) AT TIME ZONE 'UTC')::date
+    (retail.business_at(i.shipped_at, i.recorded_at) AT TIME ZONE 'UTC')::date
         + ((coalesce(l.lead_time_centidays, 0) + 99) / 100)::int) AS on_day) due
 CROSS JOIN LATERAL (
     SELECT i.inv_key, i.location, i.sku

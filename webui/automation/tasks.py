@@ -76,7 +76,7 @@ _COUNT_HOURS: Final = """
 WITH mark AS (
     SELECT coalesce((SELECT value FROM app.inbox_mark WHERE name = 'sale_line'), 0) AS id
 ), batch AS MATERIALIZED (
-    SELECT l.id, l.location, least(l.occurred_at, l.recorded_at) AS at
+    SELECT l.id, l.location, retail.business_at(l.occurred_at, l.recorded_at) AS at
     FROM retail.sale_line l, mark
     WHERE l.id > mark.id AND l.recorded_at < %(now)s - interval '30 s'
     ORDER BY l.id LIMIT %(most)s

@@ -98,9 +98,7 @@ SELECT i.id, i.inv_key, i.location, i.sku, coalesce(p.name, i.sku) AS name, o.or
        nullif(trim(i.discrepancy_reason), '') AS discrepancy_reason
 FROM retail.purchase_order_line o
 JOIN retail.shipment_line i ON i.purchase_order_line_id = o.id
-CROSS JOIN LATERAL (
-    SELECT date_trunc('second', least(i.received_at, i.recorded_at)) AS at
-) happened
+CROSS JOIN LATERAL (SELECT retail.business_at(i.received_at, i.recorded_at) AS at) happened
 LEFT JOIN retail.product p ON p.code = i.sku
 WHERE o.supplier = %(supplier)s AND (%(location)s = '' OR o.location = %(location)s)
   AND i.leg = 'supplier_in' AND i.status = 'received'

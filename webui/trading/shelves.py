@@ -31,28 +31,13 @@ ORDER BY md5(item.inv_key)
 # Books as the simulator reads them once: the last count and what moved after it (domain.md 2.4).
 _BOOKS: Final = """
 WITH counted AS (
-    SELECT DISTINCT ON (inv_key) inv_key, units,
-        date_trunc('second', least(occurred_at, recorded_at)) AS at
-    FROM retail.stock_count WHERE status = 'approved' AND location = ANY(%(locations)s)
-    ORDER BY inv_key, at DESC, id DESC
-), moved AS (
-    SELECT inv_key, date_trunc('second', least(occurred_at, recorded_at)) AS at,
-        -quantity_units AS units
-    FROM retail.sale_line WHERE quantity_units > 0 OR condition = 'resaleable'
-    UNION ALL
-    SELECT inv_key, date_trunc('second', least(received_at, recorded_at)), received_units
-    FROM retail.shipment_line WHERE leg <> 'transfer_out' AND status = 'received'
-    UNION ALL
-    SELECT inv_key, date_trunc('second', least(shipped_at, recorded_at)), -shipped_units
-    FROM retail.shipment_line WHERE leg = 'transfer_out' AND status = 'shipped'
-    UNION ALL
-    SELECT inv_key, date_trunc('second', least(occurred_at, recorded_at)), CASE
-        WHEN reason IN ('found', 'correction_up', 'repair') THEN quantity_units
-        WHEN reason IN ('dispose', 'vendor_return_damaged') THEN 0 ELSE -quantity_units END
-    FROM retail.stock_adjustment
+    SELECT DISTINCT ON (inv_key) inv_key, units, business_at
+    FROM retail.approved_count WHERE location = ANY(%(locations)s)
+    ORDER BY inv_key, business_at DESC, row_id DESC
 )
-SELECT counted.inv_key, (counted.units + coalesce(sum(moved.units), 0))::bigint
-FROM counted LEFT JOIN moved ON moved.inv_key = counted.inv_key AND moved.at > counted.at
+SELECT counted.inv_key, (counted.units + coalesce(sum(moved.on_hand_units), 0))::bigint
+FROM counted LEFT JOIN retail.movement moved
+    ON moved.inv_key = counted.inv_key AND moved.business_at > counted.business_at
 GROUP BY counted.inv_key, counted.units
 """
 

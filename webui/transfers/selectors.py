@@ -62,7 +62,7 @@ class Moving:
 # Due is the day that was agreed, or the destination's lead time after the goods left. Stuck: three
 # days past that (docs/domain.md 8), as the task of the same name says.
 _STUCK: Final = f"""(a.status = 'shipped' AND coalesce(a.due_on,
-    (least(a.shipped_at, a.recorded_at) AT TIME ZONE 'UTC')::date
+    (retail.business_at(a.shipped_at, a.recorded_at) AT TIME ZONE 'UTC')::date
         + ((coalesce(il.lead_time_centidays, 0) + 99) / 100)::int)
     + {STUCK_AFTER_DAYS} <= (now() AT TIME ZONE 'UTC')::date)"""
 _VIEWS: Final = {

@@ -121,8 +121,8 @@ def _locked_draft(count_id: int) -> Row:
     # A statement of its own: it sees what has committed while the lock was waited for.
     count = fetch_one(
         "SELECT c.*, t.at AS business_at, e.expected_units, e.stock_known"
-        " FROM retail.stock_count c, LATERAL (SELECT date_trunc('second',"
-        " least(c.occurred_at, c.recorded_at)) AS at) t,"
+        " FROM retail.stock_count c,"
+        " LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t,"
         " LATERAL app.expected_at(c.inv_key, t.at, c.id) e WHERE c.id = %s",
         count_id,
     )
