@@ -12,7 +12,7 @@ from typing import Final
 import typer
 from pydantic import ValidationError
 
-from deploy.cli import bench, history, records, stack, trading, workers
+from deploy.cli import bench, history, records, revision, stack, trading, workers
 from deploy.errors import StackError
 from deploy.variables import refuse_unknown
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings=_CONTEXT,
     pretty_exceptions_enable=False,
 )
-for group in (stack, workers, trading, history, records, bench):
+for group in (stack, workers, trading, history, records, revision, bench):
     group.register(app)
 
 
@@ -60,6 +60,8 @@ def _expected() -> tuple[type[Exception], ...]:
         ("analytics.archive.follow", "ArchiveBehind"),
         ("analytics.kafka", "TopicUnreadable"),
         ("cdc.capture.client", "CaptureError"),
+        ("streams.sinks.active", "RevisionMoved"),
+        ("cdc.contracts.versions", "UnreadableRecord"),
         ("psycopg", "OperationalError"),
         ("confluent_kafka", "KafkaException"),
         ("analytics.archive.manifest", "BrokenArchive"),

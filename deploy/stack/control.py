@@ -98,8 +98,11 @@ def wait_down(home: Home) -> None:
 def stop(home: Home) -> bool:
     """End the stack of `home`; gives whether there was one.
 
-    Also ends children that a killed supervisor left, by their recorded identity.
+    Also ends children that a killed supervisor left, by their recorded identity, and workers of
+    other logic revisions that run beside this stack: without its broker they could only crash.
     """
+    for beside in sorted(home.path.glob("revisions/v*")):
+        stop(Home(beside))
     runtime = read_runtime(home)
     was_running = runtime.running
     if was_running:

@@ -1,6 +1,7 @@
 """How far a sink has come, kept in the same transaction as the rows it wrote: exactly once."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import psycopg
 
@@ -37,14 +38,24 @@ def write_positions(
     last: dict[Place, int] = {}
     for record in batch:
         last[record.topic, record.partition] = record.offset + 1
-    places = sorted(last)
+    set_positions(connection, sink, last, as_of_us)
+
+
+def set_positions(
+    connection: Connection,
+    sink: str,
+    next_offsets: Mapping[Place, int],
+    as_of_us: Mapping[Place, int] = MappingProxyType({}),
+) -> None:
+    """Let the sink go on at these offsets."""
+    places = sorted(next_offsets)
     connection.execute(
         _WRITE,
         (
             sink,
             [topic for topic, _ in places],
             [partition for _, partition in places],
-            [last[place] for place in places],
+            [next_offsets[place] for place in places],
             [as_of_us.get(place) for place in places],
         ),
     )

@@ -1,0 +1,158 @@
+"""What two logic revisions decide differently, at a place in the log that both have passed.
+
+Both read on while they are compared. A key that has moved behind the barrier may differ for a
+moment only, so it is looked at a second time, at a later barrier, before it counts.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from cdc.settings import Connections
+from deploy.revisions import progress
+from deploy.revisions.decisions import Decisions, Named, differing_fields, stands
+
+ONLY_FORMER: Final = "only_former"
+ONLY_NEW: Final = "only_new"
+CHANGED: Final = "changed"
+_SHOWN: Final = ("id", "status", "quantity_units", "new_minor")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One key on which the revisions don't agree.
+
+    `fields` names what differs; `former` and `fresh` hold id, status and quantity or price.
+    """
+
+    kind: str
+    inv_key: str
+    how: str
+    fields: tuple[str, ...]
+    former: Mapping[str, Any] | None
+    fresh: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Decisions that wait for an answer, by how the revisions agree on them."""
+
+    former: int
+    fresh: int
+    barrier: Mapping[int, int]
+    equal: int
+    moving: int
+    differences: tuple[Difference, ...]
+
+    def counts(self) -> dict[str, int]:
+        """How many keys agree, differ in which way, or have moved while being looked at."""
+        by_way = [difference.how for difference in self.differences]
+        ways = {how: by_way.count(how) for how in (ONLY_FORMER, ONLY_NEW, CHANGED)}
+        return {"equal": self.equal, **ways, "moving": self.moving}
+
+    def as_json(self, most: int = 50) -> dict[str, Any]:
+        """The report for scripts, with at most so many differences in full."""
+        return {
+            "former": self.former,
+            "revision": self.fresh,
+            "barrier": dict(self.barrier),
+            **self.counts(),
+            "differing": len(self.differences),
+            "differences": [asdict(difference) for difference in self.differences[:most]],
+        }
+
+
+def compare(
+    settings: Connections, former: Decisions, fresh: Decisions, timeout_s: float
+) -> Comparison:
+    """Compare what stands after everything that is in the log now.
+
+    Raises:
+        StackError: one of the two did not get there in time.
+    """
+    deadline = time.monotonic() + timeout_s
+    first = _at_barrier(settings, former, fresh, deadline)
+    if not first.moving:
+        return first
+    suspected = {_named(difference) for difference in _differences(former, fresh)}
+    second = _at_barrier(settings, former, fresh, deadline)
+    return _settled(second, former, fresh, suspected)
+
+
+def _at_barrier(
+    settings: Connections, former: Decisions, fresh: Decisions, deadline: float
+) -> Comparison:
+    barrier = progress.ends(settings)
+    for side in (former, fresh):
+        progress.wait_past(settings, barrier, side.revision, deadline)
+        side.refresh(deadline)
+    found = list(_differences(former, fresh))
+    still = [entry for entry in found if not _moved(entry, former, fresh, barrier)]
+    keys = former.newest.keys() | fresh.newest.keys()
+    standing = sum(stands(former.newest.get(k)) or stands(fresh.newest.get(k)) for k in keys)
+    return Comparison(
+        former=former.revision,
+        fresh=fresh.revision,
+        barrier=barrier,
+        equal=standing - len(found),
+        moving=len(found) - len(still),
+        differences=tuple(still),
+    )
+
+
+def _settled(
+    second: Comparison, former: Decisions, fresh: Decisions, suspected: set[Named]
+) -> Comparison:
+    """The second look; what has differed in both looks differs, wherever it moved meanwhile."""
+    known = {_named(difference) for difference in second.differences}
+    found = list(_differences(former, fresh))
+    lasting = [entry for entry in found if _named(entry) in known | suspected]
+    return Comparison(
+        former=second.former,
+        fresh=second.fresh,
+        barrier=second.barrier,
+        equal=second.equal,
+        moving=len(found) - len(lasting),
+        differences=tuple(lasting),
+    )
+
+
+def _differences(former: Decisions, fresh: Decisions) -> Iterator[Difference]:
+    for kind, key in sorted(former.newest.keys() | fresh.newest.keys()):
+        old, new = former.newest.get((kind, key)), fresh.newest.get((kind, key))
+        how, fields = _how(old, new)
+        if how is not None:
+            yield Difference(kind, key, how, fields, _shown(old), _shown(new))
+
+
+def _how(
+    old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
+) -> tuple[str | None, tuple[str, ...]]:
+    if not stands(old) and not stands(new):
+        return None, ()
+    if old is None or not stands(old):
+        return ONLY_NEW, ()
+    if new is None or not stands(new):
+        return ONLY_FORMER, ()
+    fields = tuple(differing_fields(old, new))
+    return (CHANGED if fields else None), fields
+
+
+def _moved(
+    difference: Difference, former: Decisions, fresh: Decisions, barrier: Mapping[int, int]
+) -> bool:
+    """Whether either side has decided something about the key behind the barrier."""
+    sides = (side.newest.get(_named(difference)) for side in (former, fresh))
+    places = [side["position"] for side in sides if side is not None]
+    return any(place["offset"] >= barrier[place["partition"]] for place in places)
+
+
+def _named(difference: Difference) -> Named:
+    return difference.kind, difference.inv_key
+
+
+def _shown(document: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if document is None:
+        return None
+    return {name: document[name] for name in _SHOWN if name in document}

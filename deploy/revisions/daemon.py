@@ -1,0 +1,87 @@
+"""The supervisor of a shadow's workers: `python -m deploy.revisions.daemon`."""
+
+import fcntl
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from deploy.revisions.shadow import home_of
+from deploy.stack.context import HOST, WORKER_MODULE
+from deploy.stack.home import Home
+from deploy.stack.ports import choose_ports
+from deploy.stack.processes import end, identify
+from deploy.stack.runtime import Runtime, environment_of, read_runtime
+from deploy.stack.service import Service
+from deploy.stack.services.application import answers
+from deploy.stack.supervisor import Supervisor
+
+_PROBE_S: Final = 0.2
+
+
+def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) -> int:
+    """Keep the workers running until a signal."""
+    beside = home_of(home, revision)
+    with (beside.path / "supervisor.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        end(read_runtime(beside).children(), signal.SIGTERM)  # of a supervisor that was killed
+        me = identify(os.getpid())
+        names = [f"shadow-v{revision}-{number}" for number in range(1, workers + 1)]
+        ports = choose_ports(beside.path / "ports.json", names, {})
+        runtime = Runtime(
+            phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started, ports=ports
+        )
+        supervisor = Supervisor(beside, runtime)
+
+        def on_signal(_number: int, _frame: FrameType | None) -> None:
+            supervisor.stop()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, on_signal)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        supervisor.want(*(_worker(home, name, ports[name], tree, python) for name in names))
+        threading.Thread(target=_probe, args=(supervisor,), name="probe", daemon=True).start()
+        supervisor.run()
+    return 0
+
+
+def _worker(home: Home, name: str, port: int, tree: Path, python: str) -> Service:
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("INVENTORY_")}
+    mine = {"INVENTORY_WORKER_ID": name, "INVENTORY_WORKER_PORT": str(port)}
+    url = f"http://{HOST}:{port}"
+    return Service(
+        name=name,
+        command=(python, "-m", WORKER_MODULE),
+        environment=inherited | {"PYTHONUNBUFFERED": "1"} | environment_of(home) | mine,
+        directory=tree,  # `-m` puts it first on the path, so this tree's code is what runs
+        ready=lambda _pid: answers(f"{url}/readyz"),
+        stop_rank=0,
+        port=port,
+        url=url,
+    )
+
+
+def _probe(supervisor: Supervisor) -> None:
+    """Say which workers serve; the shadow is ready when all have once."""
+    while not supervisor.stopping.wait(_PROBE_S):
+        for service in supervisor.not_ready():
+            pid = supervisor.pid_of(service.name)
+            if pid is not None and service.ready(pid):
+                supervisor.mark_ready(service.name)
+        states = {entry.state for entry in supervisor.runtime.services.values()}
+        if supervisor.runtime.phase == "starting" and states == {"running"}:
+            supervisor.note(phase="ready")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run from the command line that `shadow.start` writes."""
+    home, revision, tree, python, workers = arguments
+    return supervise(Home(Path(home)), int(revision), Path(tree), python, int(workers))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

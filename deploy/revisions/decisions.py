@@ -1,0 +1,86 @@
+"""What a logic revision says of each key: its newest decision, read from its own topics."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from analytics import kafka
+from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
+from cdc.contracts.topics import written_by
+from cdc.contracts.versions import UnreadableRecord, document_of
+from cdc.settings import Connections
+
+STANDING: Final = ("open", "snoozed")
+# Where and when a decision was made, and by which rules, says nothing about what it is.
+_CIRCUMSTANCES: Final = ("position", "as_of_us", "logic_revision")
+
+Named = tuple[str, str]  # topic's kind and inv_key
+
+
+@dataclass(slots=True)
+class Decisions:
+    """The newest decision of each key, and how far the topics were read; `refresh` reads on."""
+
+    settings: Connections
+    revision: int
+    newest: dict[Named, dict[str, Any]] = field(default_factory=dict)
+    _content: dict[Named, bytes] = field(default_factory=dict)
+    _tails: dict[str, kafka.Tail] = field(default_factory=dict)
+
+    def refresh(self, deadline: float) -> None:
+        """Read both topics to the ends they have now.
+
+        Raises:
+            UnreadableRecord: names the place of a record that this code can't read.
+        """
+        names = written_by(self.revision)
+        for kind, topic in (("reorder", names.reorder_events), ("price", names.price_events)):
+            tail = self._tails.setdefault(
+                topic,
+                kafka.Tail(self.settings.kafka_bootstrap, topic, self.settings.partitions),
+            )
+            for message in tail.read(deadline=deadline):
+                if message.error() is None and message.value() is not None:
+                    self._take(kind, message)
+
+    def _take(self, kind: str, message: Any) -> None:  # noqa: ANN401 -- the client has no types
+        try:
+            document = document_of(f"{kind} event", message.value())
+        except UnreadableRecord as unreadable:
+            place = message.topic(), message.partition(), message.offset()
+            raise unreadable.at(*place) from unreadable
+        name = kind, str(document["inv_key"])
+        self.newest[name] = document
+        self._content[name] = message.value()
+
+    def next_offsets(self) -> dict[tuple[str, int], int]:
+        """Per topic and partition the first offset that was not read."""
+        return {
+            (topic, number): tail.next_offsets.get(number, 0)
+            for topic, tail in self._tails.items()
+            for number in range(self.settings.partitions)
+        }
+
+    def standing(self) -> tuple[list[ReorderEvent], list[PriceEvent]]:
+        """Every need and every price proposal that is open or snoozed."""
+        reorders: list[ReorderEvent] = []
+        prices: list[PriceEvent] = []
+        for (kind, key), document in sorted(self.newest.items(), key=lambda entry: entry[0]):
+            if not stands(document):
+                continue
+            if kind == "reorder":
+                reorders.append(decode_reorder(self._content[kind, key]))
+            else:
+                prices.append(decode_price(self._content[kind, key]))
+        return reorders, prices
+
+
+def stands(document: Mapping[str, Any] | None) -> bool:
+    """Whether the decision waits for an answer."""
+    return document is not None and document["status"] in STANDING
+
+
+def differing_fields(former: Mapping[str, Any], fresh: Mapping[str, Any]) -> list[str]:
+    """Names of the fields in which two decisions differ, circumstances left out."""
+    names = (former.keys() | fresh.keys()) - set(_CIRCUMSTANCES)
+    return sorted(name for name in names if former.get(name) != fresh.get(name))

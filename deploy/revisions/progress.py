@@ -1,0 +1,58 @@
+"""How far the workers of a logic revision are in `stock.events`, by what they have committed.
+
+Group offsets are hints that may run ahead. The header on the last record of each changelog says
+what the state includes, and any revision's code writes it in the same form.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from analytics import kafka
+from cdc.contracts.progress import progress_in
+from cdc.contracts.topics import STOCK_EVENTS, written_by
+from cdc.settings import Connections
+from deploy.errors import StackError
+
+_TAIL: Final = 64  # offsets: a chunk ends its levels with the header, then comes a marker
+_EVERY_S: Final = 0.5
+
+Offsets = Mapping[int, int]
+
+
+def ends(settings: Connections) -> dict[int, int]:
+    """Per partition the offset behind the newest record of `stock.events`."""
+    return kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
+
+
+def reached(settings: Connections, revision: int) -> dict[int, int]:
+    """Per partition the first offset without effect on the revision's committed state."""
+    topic = written_by(revision).on_hand_changelog
+    asked = settings.kafka_bootstrap, topic, settings.partitions
+    first, last = kafka.start_offsets(*asked), kafka.end_offsets(*asked)
+    begin = {number: max(first[number], last[number] - _TAIL) for number in last}
+    found = dict.fromkeys(range(settings.partitions), 0)
+    tail = kafka.Tail(*asked, next_offsets=begin)
+    for message in tail.read_until(last, deadline=time.monotonic() + kafka.TIMEOUT_S):
+        progress = None if message.error() else progress_in(message.headers() or ())
+        if progress is not None:
+            found[message.partition()] = progress.next_offset
+    return found
+
+
+def behind(positions: Offsets, barrier: Offsets) -> int:
+    """Records that are missing up to the barrier."""
+    return sum(max(0, end - positions.get(number, 0)) for number, end in barrier.items())
+
+
+def wait_past(settings: Connections, barrier: Offsets, revision: int, deadline: float) -> None:
+    """Return once the revision's state includes everything before the barrier.
+
+    Raises:
+        StackError: it does not in time; the message says by how much.
+    """
+    while missing := behind(reached(settings, revision), barrier):
+        if time.monotonic() > deadline:
+            message = f"logic revision {revision} is {missing} records behind"
+            raise StackError(message, repair="inventory revision list")
+        time.sleep(_EVERY_S)

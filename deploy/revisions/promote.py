@@ -1,0 +1,74 @@
+"""The switch: in one Postgres transaction other rules begin to decide and their needs stand alone.
+
+Before it, only the former revision's decisions reach a desk; after it, only the new one's. The
+actuator goes on in the new topics behind the last decision that the transaction has taken in.
+"""
+
+import time
+
+import psycopg
+
+from cdc.settings import Connections
+from deploy.errors import StackError
+from deploy.revisions import progress
+from deploy.revisions.compare import Comparison, compare
+from deploy.revisions.decisions import Decisions
+from streams.sinks.active import Switch, active_revision, switch
+from streams.sinks.actuator import Actuator
+from streams.sinks.positions import Connection, set_positions
+from streams.sinks.proposals import propose_only
+
+
+def active(settings: Connections) -> int | None:
+    """The logic revision that decides; None before the first start."""
+    with connect(settings) as connection:
+        return active_revision(connection)
+
+
+def connect(settings: Connections) -> Connection:
+    """A connection with the application's rights, in autocommit mode."""
+    address = settings.database_url.get_secret_value()
+    return psycopg.connect(address, autocommit=True, connect_timeout=10)
+
+
+def promote(
+    settings: Connections, revision: int, *, accept: int | None, by: str, timeout_s: float
+) -> Comparison | None:
+    """Let `revision` decide if it differs from the former one in no more than `accept` keys.
+
+    None for `accept` goes without a comparison, which needs workers of both: for a stack that was
+    stopped and started again with other code. The new revision must have caught up in any case.
+
+    Raises:
+        StackError: it decides already, is behind, or differs in more keys.
+        RevisionMoved: somebody else has switched meanwhile.
+    """
+    former = active(settings)
+    if former is None or former == revision:
+        message = f"logic revision {revision} can't take over from {former}"
+        raise StackError(message, repair="inventory revision list")
+    fresh = Decisions(settings, revision)
+    if accept is None:
+        found, reached = None, progress.ends(settings)
+        progress.wait_past(settings, reached, revision, time.monotonic() + timeout_s)
+    else:
+        found = compare(settings, Decisions(settings, former), fresh, timeout_s)
+        reached = dict(found.barrier)
+        _refuse_more_than(accept, found)
+    fresh.refresh(time.monotonic() + timeout_s)
+    counts = {} if found is None else found.counts()
+    with connect(settings) as connection, connection.transaction():
+        switch(connection, Switch(revision, former, by, reached, counts))
+        propose_only(connection, *fresh.standing())
+        set_positions(connection, Actuator.name, fresh.next_offsets())
+    return found
+
+
+def _refuse_more_than(accept: int, found: Comparison) -> None:
+    differing = len(found.differences)
+    if differing > accept:
+        message = (
+            f"logic revision {found.fresh} differs from {found.former} in {differing} keys, "
+            f"{accept} are accepted: look at them, then accept their number"
+        )
+        raise StackError(message, repair=f"inventory revision compare {found.fresh}")

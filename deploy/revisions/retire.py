@@ -1,0 +1,63 @@
+"""The end of a logic revision: its workers first, and, when asked, everything it has written."""
+
+from dataclasses import astuple
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException
+
+from cdc.capture.admin import admin_client
+from cdc.contracts.topics import application_id, written_by
+from cdc.settings import Connections
+from deploy.errors import StackError
+from deploy.revisions import shadow
+from deploy.revisions.promote import active, connect
+from deploy.stack.home import Home
+from inventory.revision import LOGIC_REVISION
+
+_TIMEOUT_S: Final = 30.0
+_GONE: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND)
+_FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
+
+
+def retire(home: Home, settings: Connections, revision: int, *, delete: bool) -> None:
+    """End the revision's workers; `delete` also takes its topics, its group and its files.
+
+    Raises:
+        StackError: it decides, this stack's own workers are of it, or somebody still reads as it.
+    """
+    if revision == active(settings):
+        message = f"logic revision {revision} decides: promote another first"
+        raise StackError(message, repair="inventory revision list")
+    if revision == LOGIC_REVISION:
+        message = f"the workers of this stack are of logic revision {revision}: deploy other code"
+        raise StackError(message)
+    shadow.stop(home, revision)
+    if delete:
+        _delete_group(settings, revision)
+        _delete_topics(settings, revision)
+        shadow.forget(home, revision)
+
+
+def _delete_group(settings: Connections, revision: int) -> None:
+    group = application_id(revision)
+    client = admin_client(settings.kafka_bootstrap)
+    for future in client.delete_consumer_groups([group]).values():
+        try:
+            future.result(timeout=_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() not in _GONE:
+                message = f"group {group}: {error.args[0].str()}; end its workers first"
+                raise StackError(message) from error
+
+
+def _delete_topics(settings: Connections, revision: int) -> None:
+    names = list(astuple(written_by(revision)))
+    client = admin_client(settings.kafka_bootstrap)
+    for future in client.delete_topics(names, operation_timeout=_TIMEOUT_S).values():
+        try:
+            future.result(timeout=_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() not in _GONE:
+                raise
+    with connect(settings) as connection:
+        connection.execute(_FORGET, (names,))

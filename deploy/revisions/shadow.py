@@ -1,0 +1,122 @@
+"""Workers of another logic revision beside a running stack: code of their own, topics of their own.
+
+A shadow is a small stack in the home of the large one (`revisions/v2`), with a supervisor, logs and
+`runtime.json` of its own. Its workers join the group of their revision, replay `stock.events` from
+the beginning and write topics that nothing else reads, so nothing they decide reaches a desk.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cdc.capture.admin import create_topics
+from cdc.contracts.topics import application_id, topics_of
+from deploy.errors import StackError
+from deploy.stack import control
+from deploy.stack.home import Home
+from deploy.stack.processes import wait_until
+from deploy.stack.runtime import environment_of, read_runtime
+
+_ASK: Final = "from inventory.revision import LOGIC_REVISION; print(LOGIC_REVISION)"
+_START_S: Final = 60.0
+_ASK_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Where the code of a revision lies, and the interpreter with the packages it needs."""
+
+    tree: Path
+    python: str = sys.executable
+
+    def revision(self) -> int:
+        """The logic revision that this code says it is.
+
+        Raises:
+            StackError: there is no code of this project.
+        """
+        command = [self.python, "-c", _ASK]
+        try:
+            asked = subprocess.run(  # noqa: S603 -- a tree that the operator has named
+                command, cwd=self.tree, capture_output=True, text=True, timeout=_ASK_S, check=False
+            )
+        except OSError as error:
+            message = f"--code {self.tree}: {error}"
+            raise StackError(message) from error
+        if asked.returncode or not asked.stdout.strip().isdigit():
+            message = f"--code {self.tree}: no code of this project: {asked.stderr.strip()[-300:]}"
+            raise StackError(message)
+        return int(asked.stdout)
+
+
+def home_of(home: Home, revision: int) -> Home:
+    """The shadow's home, inside of the stack's."""
+    return Home(home.path / "revisions" / f"v{revision}")
+
+
+def shadows(home: Home) -> dict[int, Home]:
+    """Every revision that was ever started beside this stack and not retired."""
+    found = re.compile(r"v(\d+)")
+    names = (home.path / "revisions").glob("v*")
+    known = {int(m[1]): Home(path) for path in names if (m := found.fullmatch(path.name))}
+    return dict(sorted(known.items()))
+
+
+def start(home: Home, revision: int, code: Code, workers: int) -> Home:
+    """Create the revision's topics and start its workers; returns when they are ready.
+
+    Raises:
+        StackError: no stack runs, the code is of another revision, or it did not become ready.
+    """
+    variables = environment_of(home)
+    found = code.revision()
+    if found != revision:
+        message = f"--code {code.tree}: LOGIC_REVISION is {found}, not {revision}"
+        raise StackError(message)
+    beside = home_of(home, revision)
+    if read_runtime(beside).running:
+        control.wait_ready(beside)
+        return beside
+    create_topics(variables["INVENTORY_KAFKA_BOOTSTRAP"], topics_of(revision))
+    beside.logs.mkdir(parents=True, exist_ok=True)
+    _spawn_supervisor(home, beside, revision, code, workers)
+    control.wait_ready(beside)
+    return beside
+
+
+def _spawn_supervisor(home: Home, beside: Home, revision: int, code: Code, workers: int) -> None:
+    command = [sys.executable, "-m", "deploy.revisions.daemon", str(home.path), str(revision)]
+    command += [str(code.tree), code.python, str(workers)]
+    with beside.log_of("supervisor").open("ab") as log:
+        daemon = subprocess.Popen(  # noqa: S603 -- our own module
+            command,
+            env=os.environ | {"INVENTORY_HOME": str(home.path)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    wait_until(
+        lambda: read_runtime(beside).supervisor_pid == daemon.pid or daemon.poll() is not None,
+        timeout_s=_START_S,
+    )
+    if read_runtime(beside).supervisor_pid != daemon.pid:
+        tail = beside.log_of("supervisor").read_text(encoding="utf-8", errors="replace")[-800:]
+        message = f"the supervisor of revision {revision} did not start:\n{tail}"
+        raise StackError(message)
+
+
+def stop(home: Home, revision: int) -> bool:
+    """End the workers of a shadow; gives whether there were any."""
+    return control.stop(home_of(home, revision))
+
+
+def forget(home: Home, revision: int) -> None:
+    """Delete what a stopped shadow left on disk, its workers' state included."""
+    shutil.rmtree(home_of(home, revision).path, ignore_errors=True)
+    shutil.rmtree(home.path / "workers" / application_id(revision), ignore_errors=True)

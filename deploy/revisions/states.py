@@ -1,0 +1,114 @@
+"""Whether two logic revisions hold the same state of every key, byte for byte.
+
+What may differ is left out: the number of the revision, and how chunks were cut (the rows that a
+level record carries, and the position of a window row, which is that of its chunk).
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final
+
+import orjson
+
+from analytics import kafka
+from cdc.contracts.progress import is_heartbeat
+from cdc.contracts.topics import written_by
+from cdc.contracts.versions import document_of
+from cdc.settings import Connections
+
+_OF_A_CHUNK: Final = ("logic_revision", "rows", "dropped")
+_DIGEST_BYTES: Final = 16
+
+
+@dataclass(slots=True)
+class _Key:
+    """Offset and digest of a key's level, and of each of its window rows by start."""
+
+    offset: int = -1
+    digest: bytes = b""
+    windows: dict[int, tuple[int, bytes]] = field(default_factory=dict)
+
+    def whole(self) -> tuple[bytes, dict[int, bytes]]:
+        return self.digest, {start: digest for start, (_, digest) in self.windows.items()}
+
+    def reaches(self) -> int:
+        return max([self.offset, *(offset for offset, _ in self.windows.values())])
+
+
+@dataclass(frozen=True, slots=True)
+class StateComparison:
+    """Keys by how their states agree; those that have moved behind the barrier are not judged."""
+
+    equal: int
+    moving: int
+    differing: tuple[str, ...]
+
+    def as_json(self, most: int = 50) -> dict[str, Any]:
+        """The report for scripts, with at most so many keys by name."""
+        names = list(self.differing[:most])
+        return {
+            "equal": self.equal,
+            "moving": self.moving,
+            "differing": len(self.differing),
+            "keys": names,
+        }
+
+
+def compare_states(
+    settings: Connections, former: int, fresh: int, barrier: dict[int, int], timeout_s: float
+) -> StateComparison:
+    """Compare every key's level and every window row that both changelogs hold."""
+    deadline = time.monotonic() + timeout_s
+    old, partition_of = _states(settings, former, deadline)
+    new, more = _states(settings, fresh, deadline)
+    partition_of |= more
+    equal, moving, differing = 0, 0, []
+    for key in sorted(old.keys() | new.keys()):
+        one, other = old.get(key, _Key()), new.get(key, _Key())
+        if one.whole() == other.whole():
+            equal += 1
+        elif max(one.reaches(), other.reaches()) >= barrier[partition_of[key]]:
+            moving += 1
+        else:
+            differing.append(key.decode("utf-8", "replace"))
+    return StateComparison(equal, moving, tuple(differing))
+
+
+def _states(
+    settings: Connections, revision: int, deadline: float
+) -> tuple[dict[bytes, _Key], dict[bytes, int]]:
+    names = written_by(revision)
+    found: dict[bytes, _Key] = {}
+    partition_of: dict[bytes, int] = {}
+    for message in _records(settings, names.on_hand_changelog, deadline):
+        document = document_of("level", message.value(), orjson.loads)
+        state = found.setdefault(message.key(), _Key())
+        state.offset = document["position"]["offset"]
+        kept = {name: said for name, said in document.items() if name not in _OF_A_CHUNK}
+        state.digest = _digest(kept)
+        partition_of[message.key()] = message.partition()
+    for message in _records(settings, names.sales_windows_changelog, deadline):
+        document = document_of("window", message.value(), orjson.loads)
+        key, _, start = message.key().rpartition(b"@")
+        state = found.setdefault(key, _Key())
+        state.windows[int(start)] = document["position"]["offset"], _digest(document["row"])
+        partition_of[key] = message.partition()
+    return found, partition_of
+
+
+def _records(settings: Connections, topic: str, deadline: float) -> Iterator[Any]:
+    tail = kafka.Tail(settings.kafka_bootstrap, topic, settings.partitions)
+    for message in tail.read(deadline=deadline):
+        if (
+            message.error() is None
+            and message.value() is not None
+            and not is_heartbeat(message.key())
+        ):
+            yield message
+
+
+def _digest(document: dict[str, Any]) -> bytes:
+    content = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    return blake2b(content, digest_size=_DIGEST_BYTES).digest()
