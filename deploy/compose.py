@@ -181,6 +181,11 @@ def _build(target: str) -> dict[str, Any]:
     }
 
 
+def worker_urls() -> str:
+    """Where workers are, for the pages and for each other."""
+    return ",".join(f"http://{name}:{_WORKER_PORT}" for name in _WORKERS)
+
+
 def worker(name: str) -> dict[str, Any]:
     """A stream worker."""
     service = _application(
@@ -188,6 +193,7 @@ def worker(name: str) -> dict[str, Any]:
         INVENTORY_WORKER_ID=name,
         INVENTORY_WORKER_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WORKER_PORT=str(_WORKER_PORT),
+        INVENTORY_WORKER_URLS=worker_urls(),
     )
     url = f"http://localhost:{_WORKER_PORT}/readyz"
     return service | {"healthcheck": _health("CMD", "curl", "-fsS", url)}
@@ -199,7 +205,7 @@ def web() -> dict[str, Any]:
         APPLICATIONS["web"],
         INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WEB_PORT=str(_WEB_PORT),
-        INVENTORY_WORKER_URLS=",".join(f"http://{name}:{_WORKER_PORT}" for name in _WORKERS),
+        INVENTORY_WORKER_URLS=worker_urls(),
     )
     health = _health("CMD", "curl", "-fsS", f"http://localhost:{_WEB_PORT}/readyz")
     return service | {"healthcheck": health, "ports": [f"127.0.0.1:8080:{_WEB_PORT}"]}
