@@ -73,8 +73,10 @@ def run_inventory(
     """Run the installed command with its own home and any free port for the pages."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
-    if "INVENTORY_CACHE" in os.environ:
-        mine["INVENTORY_CACHE"] = os.environ["INVENTORY_CACHE"]
+    # Where downloads lie, and how the workers of this session consume.
+    for name in ("INVENTORY_CACHE", "INVENTORY_CONSUMER"):
+        if name in os.environ:
+            mine[name] = os.environ[name]
     return subprocess.run(  # noqa: S603 -- our own command
         [str(INVENTORY), *arguments],
         cwd=PROJECT,

@@ -1,0 +1,494 @@
+"""The one module that knows Faust's private names: each name, and the real drain loop over them."""
+
+import ast
+import asyncio
+import inspect
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import aiokafka
+import pytest
+from faust.sensors.monitor import Monitor
+from faust.transport.base import Transport
+from faust.transport.consumer import Fetcher
+from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
+
+import streams.worker.chunks as module
+from cdc.contracts.topics import STOCK_EVENTS
+from streams.app import create_app
+from streams.engine.records import SourceRecord
+from streams.settings import WorkerSettings
+from streams.worker.chunks import FETCH_WAIT_MS, ChunkConsumer, QuickFetches, consume_chunks
+
+DEADLINE_S = 10
+ONE, TWO, OTHER = TP(STOCK_EVENTS, 1), TP(STOCK_EVENTS, 2), TP("reference.product", 0)
+
+# Each private name that the module uses, with the parameters it relies on; None is an attribute.
+CONTRACT: dict[str, tuple[type, tuple[str, ...] | None]] = {
+    "_drain_messages": (driver.Consumer, ("self", "fetcher")),
+    "_wait_next_records": (driver.Consumer, ("self", "timeout")),
+    "_get_active_partitions": (driver.Consumer, ("self",)),
+    "_new_consumer_thread": (driver.Consumer, ("self",)),
+    "_create_worker_consumer": (driver.AIOKafkaConsumerThread, ("self", "transport")),
+    "_filter_tps_with_pending_acks": (driver.Consumer, ("self", "topics")),
+    "_new_offset": (driver.Consumer, ("self", "tp")),
+    "_to_message": (driver.Consumer, ("self", "tp", "record")),
+    "_add_gap": (driver.Consumer, ("self", "tp", "offset_from", "offset_to")),
+    "_read_offset": (driver.Consumer, None),
+    "_buffered_partitions": (driver.Consumer, None),
+    "_stopped": (driver.Consumer, None),
+    "_fetch_max_wait_ms": (aiokafka.AIOKafkaConsumer, None),
+}
+# What has a public name and no promise: undocumented, or of a class that is not documented.
+RELIED_ON: dict[str, tuple[type, tuple[str, ...]]] = {
+    "wait_empty": (driver.Consumer, ("self",)),
+    "on_partitions_revoked": (driver.Consumer, ("self", "revoked")),
+    "perform_seek": (driver.Consumer, ("self",)),
+    "on_buffer_full": (driver.Consumer, ("self", "tp")),
+    "on_buffer_drop": (driver.Consumer, ("self", "tp")),
+    "create_consumer": (Transport, ("self", "callback", "kwargs")),
+}
+
+
+def parameters(owner: type, name: str) -> tuple[str, ...]:
+    return tuple(inspect.signature(getattr(owner, name)).parameters)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, expected) in CONTRACT.items() if expected])
+def test_a_private_method_has_the_parameters_that_are_relied_on(name: str) -> None:
+    owner, expected = CONTRACT[name]
+
+    assert parameters(owner, name) == expected
+
+
+@pytest.mark.parametrize("name", RELIED_ON)
+def test_an_undocumented_method_has_the_parameters_that_are_relied_on(name: str) -> None:
+    owner, expected = RELIED_ON[name]
+
+    assert parameters(owner, name) == expected
+
+
+def test_every_private_name_that_is_used_is_in_the_contract() -> None:
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    private = {name for name in used if name.startswith("_") and not name.startswith("__")}
+    ours = set(vars(ChunkConsumer)) | {"_hot_topic", "_handler", "_most_records", "_on_failure"}
+    overridden = {name for name in vars(ChunkConsumer) if hasattr(driver.Consumer, name)}
+
+    assert private - ours - {"_lanes", "_room"} <= CONTRACT.keys()
+    ours = {"_abc_impl"}  # Python's own
+    assert {n for n in overridden if n[0] == "_" and n[:2] != "__"} - ours <= CONTRACT.keys()
+
+
+def test_no_other_module_imports_a_transport_of_faust() -> None:
+    root = Path(module.__file__).parents[1]
+    importing = [p.name for p in root.rglob("*.py") if "faust.transport" in p.read_text("utf-8")]
+
+    assert importing == ["chunks.py"]
+
+
+@dataclass
+class Engine:
+    """Stands where the runtime stands, and finishes chunks when a test says so."""
+
+    chunks: list[tuple[int, list[int]]] = field(default_factory=list)
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    mine: bool = True
+    error: BaseException | None = None
+    failures: list[BaseException] = field(default_factory=list)
+    began: asyncio.Event = field(default_factory=asyncio.Event)
+    finished: list[int] = field(default_factory=list)
+
+    async def ready(self, _partition: int) -> bool:
+        return self.mine
+
+    async def handle_chunk(self, partition: int, chunk: Sequence[SourceRecord]) -> bool:
+        self.chunks.append((partition, [record.offset for record in chunk]))
+        self.began.set()
+        await self.open.wait()
+        if self.error is not None:
+            raise self.error
+        self.finished.append(partition)
+        return self.mine
+
+
+def record(tp: TP, offset: int) -> Any:
+    return SimpleNamespace(
+        topic=tp.topic, partition=tp.partition, offset=offset, key=b"k", value=b"v", headers=(),
+        timestamp=0, timestamp_type=0, checksum=None, serialized_key_size=1,
+        serialized_value_size=1,
+    )  # fmt: skip
+
+
+class Rig:
+    """A real ChunkConsumer of a real app; only the broker's answers are the test's own."""
+
+    def __init__(self, engine: Engine, most_records: int = 100) -> None:
+        self.engine = engine
+        self.app = create_app(WorkerSettings(consumer="chunks"))
+        self.fetched: deque[dict[TP, list[Any]]] = deque()
+        self.empty = asyncio.Event()
+        self.committed: list[dict[TP, int]] = []
+        self.passed_on: list[int] = []
+        consume_chunks(
+            self.app,
+            hot_topic=STOCK_EVENTS,
+            handler=engine,
+            most_records=most_records,
+            on_failure=engine.failures.append,
+        )
+        consumer = self.app.transport.create_consumer(
+            callback=self.pass_on,
+            on_partitions_revoked=self.revoke,
+            on_partitions_assigned=self.assign,
+            beacon=self.app.beacon,
+        )
+        consumer._getmany = self.getmany
+        consumer._commit = self.commit
+        consumer.assignment = lambda: {ONE, TWO, OTHER}
+        consumer.seek_to_committed = self.seek_to_committed
+        consumer._set_active_tps({ONE, TWO, OTHER})
+        self.consumer = consumer
+        self.app.consumer = consumer
+        self.app.producer = SimpleNamespace(flush=self.nothing)
+        self.sought = 0
+
+    async def nothing(self) -> None:
+        return None
+
+    async def pass_on(self, message: Any) -> None:
+        self.passed_on.append(message.offset)
+
+    async def revoke(self, _revoked: set[TP]) -> None:
+        """What Faust's app does: stop the flow, wait for the work, commit."""
+        self.consumer.stop_flow()
+        self.consumer.pause_partitions({ONE, TWO, OTHER})
+        await self.consumer.wait_empty()
+
+    async def assign(self, _assigned: set[TP], _generation: int) -> None:
+        return None
+
+    async def seek_to_committed(self) -> dict[TP, int]:
+        self.sought += 1
+        return {}
+
+    async def commit(self, offsets: dict[TP, int]) -> bool:
+        self.committed.append(dict(offsets))
+        return True
+
+    async def getmany(self, *, active_partitions: set[TP], **_timeout: float) -> Any:
+        if not self.fetched:
+            self.empty.set()
+            await asyncio.sleep(0.001)
+            return {}
+        everything = self.fetched.popleft()
+        paused = {tp: rows for tp, rows in everything.items() if tp not in active_partitions}
+        if paused:
+            self.fetched.appendleft(paused)
+        return {tp: rows for tp, rows in everything.items() if tp in active_partitions}
+
+    def fetch(self, *records: tuple[TP, Sequence[int]]) -> None:
+        self.fetched.append({tp: [record(tp, n) for n in offsets] for tp, offsets in records})
+
+    def close(self) -> None:
+        """End the loop of the consumer's thread, which was never started."""
+        self.consumer._thread.thread_loop.close()
+
+    async def drained(self, test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run `test` while the consumer's own drain loop runs."""
+        fetcher = Fetcher(self.app, loop=asyncio.get_running_loop(), beacon=self.app.beacon)
+        draining = asyncio.create_task(self.consumer._drain_messages(fetcher))
+        try:
+            await asyncio.wait_for(test(), DEADLINE_S)
+        finally:
+            fetcher._stopped.set()
+            self.engine.open.set()
+            draining.cancel()
+            await asyncio.wait([draining])
+            for lane in self.consumer._lanes.values():
+                await lane.close()
+
+
+@contextmanager
+def rigged(most_records: int = 100) -> Iterator[Rig]:
+    rig = Rig(Engine(), most_records)
+    try:
+        yield rig
+    finally:
+        rig.close()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():  # noqa: ASYNC110 -- the condition is Faust's, which has no event for it
+        await asyncio.sleep(0.001)
+
+
+def run(test: Callable[[Rig], Coroutine[Any, Any, None]], most_records: int = 100) -> Rig:
+    async def inside() -> Rig:
+        with rigged(most_records) as rig:
+            await rig.drained(lambda: test(rig))
+            return rig
+
+    return asyncio.run(inside())
+
+
+def test_nothing_is_committed_before_the_chunk_is_acknowledged() -> None:
+    async def test(rig: Rig) -> None:
+        rig.fetch((ONE, [7, 8, 9]))
+        await rig.engine.began.wait()
+        await rig.consumer.commit()
+        assert rig.committed == []
+
+        rig.engine.open.set()
+        await until(lambda: rig.engine.finished)
+        await until(lambda: rig.consumer._new_offset(ONE))
+        await rig.consumer.commit()
+
+    rig = run(test)
+
+    assert rig.engine.chunks == [(1, [7, 8, 9])]
+    assert rig.committed == [{ONE: 10}]
+
+
+def test_an_error_ends_the_worker_and_commits_nothing() -> None:
+    async def test(rig: Rig) -> None:
+        rig.engine.error = RuntimeError("fenced")
+        rig.engine.open.set()
+        rig.fetch((ONE, [7]))
+        await until(lambda: rig.engine.failures)
+        await rig.consumer.commit()
+
+    rig = run(test)
+
+    assert [str(error) for error in rig.engine.failures] == ["fenced"]
+    assert rig.committed == []
+
+
+def test_partitions_of_one_fetch_are_handled_at_the_same_time() -> None:
+    async def test(rig: Rig) -> None:
+        rig.fetch((ONE, [1]), (TWO, [5]))
+        await until(lambda: len(rig.engine.chunks) == 2)
+
+    assert sorted(run(test).engine.chunks) == [(1, [1]), (2, [5])]
+
+
+def test_what_arrives_while_a_chunk_is_in_work_becomes_one_chunk() -> None:
+    async def test(rig: Rig) -> None:
+        rig.fetch((ONE, [1]))
+        await rig.engine.began.wait()
+        rig.fetch((ONE, [2, 3]))
+        rig.fetch((ONE, [4]))
+        await until(lambda: not rig.fetched)
+        rig.empty.clear()
+        await rig.empty.wait()
+        rig.engine.open.set()
+        await until(lambda: len(rig.engine.finished) == 2)
+
+    assert run(test).engine.chunks == [(1, [1]), (1, [2, 3, 4])]
+
+
+def test_a_full_lane_stops_its_own_partition_and_no_other() -> None:
+    async def test(rig: Rig) -> None:
+        rig.fetch((ONE, [1]))
+        await rig.engine.began.wait()
+        rig.fetch((ONE, range(2, 12)))
+        rig.fetch((ONE, [12]), (TWO, [5]))
+        await until(lambda: (2, [5]) in rig.engine.chunks)
+        assert rig.fetched
+        rig.engine.open.set()
+        await until(lambda: rig.consumer._new_offset(ONE) == 13)
+
+    rig = run(test, most_records=4)
+
+    assert all(len(offsets) <= 4 for _, offsets in rig.engine.chunks)
+    assert [n for partition, found in rig.engine.chunks if partition == 1 for n in found] == [
+        *range(1, 13)
+    ]
+
+
+def test_a_loop_with_nothing_but_full_lanes_waits_for_room() -> None:
+    async def test(rig: Rig) -> None:
+        rig.consumer._set_active_tps({ONE})
+        rig.fetch((ONE, [1]))
+        await rig.engine.began.wait()
+        rig.fetch((ONE, range(2, 12)))
+        rig.fetch((ONE, [12]))
+        await until(lambda: not rig.consumer._get_active_partitions())
+        rig.engine.open.set()
+        await until(lambda: rig.consumer._new_offset(ONE) == 13)
+
+    assert run(test, most_records=4).engine.failures == []
+
+
+def test_a_revoke_waits_for_the_chunk_in_work_commits_it_and_forgets_the_rest() -> None:
+    async def test(rig: Rig) -> None:
+        rig.fetch((ONE, [1, 2]))
+        await rig.engine.began.wait()
+        rig.fetch((ONE, [3, 4]))
+        await until(lambda: not rig.fetched)
+        revoking = asyncio.create_task(rig.consumer.on_partitions_revoked({ONE, TWO}))
+        await until(lambda: not rig.consumer.flow_active)
+        assert not revoking.done()
+        assert rig.committed == []
+
+        rig.engine.open.set()
+        await revoking
+
+    rig = run(test)
+
+    assert rig.engine.chunks == [(1, [1, 2])]
+    assert rig.committed == [{ONE: 3}]
+    assert rig.consumer._lanes == {}
+
+
+def test_a_cancelled_fetcher_does_not_cut_the_chunk() -> None:
+    async def inside() -> Rig:
+        with rigged() as rig:
+            fetcher = Fetcher(rig.app, loop=asyncio.get_running_loop(), beacon=rig.app.beacon)
+            draining = asyncio.create_task(rig.consumer._drain_messages(fetcher))
+            rig.fetch((ONE, [1]))
+            await asyncio.wait_for(rig.engine.began.wait(), DEADLINE_S)
+
+            draining.cancel()
+            await asyncio.wait([draining])
+            rig.engine.open.set()
+            await asyncio.wait_for(rig.consumer.wait_empty(), DEADLINE_S)
+            return rig
+
+    rig = asyncio.run(inside())
+
+    assert rig.engine.finished == [1]
+    assert rig.committed == [{ONE: 2}]
+
+
+def test_records_of_a_partition_that_is_not_ours_are_left_and_not_committed() -> None:
+    async def test(rig: Rig) -> None:
+        rig.engine.mine = False
+        rig.engine.open.set()
+        rig.fetch((ONE, [1]))
+        await until(lambda: not rig.fetched)
+        rig.empty.clear()
+        await rig.empty.wait()
+        await rig.consumer.commit()
+
+    rig = run(test)
+
+    assert rig.engine.chunks == []
+    assert rig.committed == []
+
+
+def test_a_hole_in_the_offsets_reaches_the_engine_which_sees_it() -> None:
+    async def test(rig: Rig) -> None:
+        rig.engine.open.set()
+        rig.fetch((ONE, [1, 2]))
+        await until(lambda: len(rig.engine.finished) == 1)
+        rig.fetch((ONE, [9]))
+        await until(lambda: len(rig.engine.finished) == 2)
+
+    assert run(test).engine.chunks == [(1, [1, 2]), (1, [9])]
+
+
+def test_what_was_fetched_for_an_assignment_that_has_ended_is_dropped() -> None:
+    async def test(rig: Rig) -> None:
+        fetch = rig.getmany
+
+        async def late(**asked: Any) -> Any:
+            found = await fetch(**asked)
+            if found:
+                rig.app.consumer_generation_id += 1
+            return found
+
+        rig.consumer._getmany = late
+        rig.fetch((ONE, [1]))
+        await until(lambda: not rig.fetched)
+        rig.empty.clear()
+        await rig.empty.wait()
+
+    assert run(test).engine.chunks == []
+
+
+def test_what_was_fetched_while_the_flow_was_stopped_is_sought_again() -> None:
+    async def test(rig: Rig) -> None:
+        fetch = rig.getmany
+
+        async def late(**asked: Any) -> Any:
+            found = await fetch(**asked)
+            if found:
+                rig.consumer.stop_flow()
+            return found
+
+        rig.consumer._getmany = late
+        rig.fetch((ONE, [1]))
+        await until(lambda: rig.sought)
+
+    assert run(test).engine.chunks == []
+
+
+def test_other_topics_take_faust_s_own_way_and_their_holes_are_known() -> None:
+    async def test(rig: Rig) -> None:
+        rig.fetch((OTHER, [3, 4, 9]), (ONE, [1]))
+        rig.fetch((OTHER, [4, 10]))
+        await until(lambda: rig.passed_on[-1:] == [10])
+
+    rig = run(test)
+
+    assert rig.passed_on == [3, 4, 9, 10]
+    assert [(i.begin, i.end) for i in rig.consumer._gap[OTHER]] == [(5, 10)]
+    assert rig.consumer._read_offset[OTHER] == 10
+
+
+def test_a_seek_that_fails_is_told_and_tried_again_by_the_next_assignment() -> None:
+    async def test(rig: Rig) -> None:
+        async def broken() -> Any:
+            rig.sought += 1
+            raise ConnectionError
+
+        rig.consumer.seek_to_committed = broken
+        await rig.consumer._seek_back()
+
+    assert run(test).sought == 1
+
+
+@pytest.mark.parametrize("error", [driver.ConsumerStoppedError(), asyncio.CancelledError()])
+@pytest.mark.parametrize("stopping", [True, False])
+def test_a_consumer_that_was_stopped_is_an_error_unless_the_worker_stops(
+    error: BaseException, *, stopping: bool
+) -> None:
+    async def inside() -> None:
+        async def stopped(**_: object) -> Any:
+            raise error
+
+        with rigged() as rig:
+            rig.consumer._getmany = stopped
+            if stopping:
+                rig.app._stopped.set()
+            fetcher = Fetcher(rig.app, loop=asyncio.get_running_loop(), beacon=rig.app.beacon)
+            await rig.consumer._drain_messages(fetcher)
+
+    if stopping:
+        asyncio.run(inside())
+    else:
+        with pytest.raises(type(error)):
+            asyncio.run(inside())
+
+
+def test_the_consumer_has_the_attributes_that_are_relied_on_and_fetches_shortly() -> None:
+    async def inside() -> None:
+        with rigged() as rig:
+            consumer = rig.consumer
+            assert isinstance(consumer._thread, QuickFetches)
+            assert isinstance(rig.app.monitor, Monitor)
+            assert rig.app.monitor.stream_inbound_time == {}
+            for name in ("_read_offset", "_buffered_partitions", "_stopped", "scheduler"):
+                assert hasattr(consumer, name), name
+            made = consumer._thread._create_worker_consumer(rig.app.transport)
+            await made.stop()
+            assert made._fetch_max_wait_ms == FETCH_WAIT_MS
+
+    asyncio.run(inside())
