@@ -149,3 +149,45 @@ def bench_policy(
         return
     for title, columns, rows in report.tables():
         output.table(title, columns, rows)
+
+
+@bench.command("simulate")
+def bench_simulate(
+    *,
+    seeds: Annotated[int, typer.Option(help="How many histories.")] = 10_000,
+    start: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes side by side.")] = 1,
+    keep: Annotated[
+        str | None, typer.Option(help="Only these steps/faults of the first seed, like 0,3/1.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Try the engine on crashes, rebalances and clock steps; exit code 1 if a promise breaks."""
+    for name, number, least in (("seeds", seeds, 1), ("start", start, 0), ("workers", workers, 1)):
+        if number < least:
+            message = f"--{name} {number}: expected {least} or more"
+            raise StackError(message)
+    from bench import simulate  # noqa: PLC0415 -- late like the others
+
+    if keep is not None:
+        found = simulate.replay(start, _kept(keep))
+        output.plain("nothing is violated" if found is None else found.as_text())
+        raise typer.Exit(0 if found is None else 1)
+    report = simulate.run(start=start, seeds=seeds, workers=workers, tell=output.errors.print)
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())
+    raise typer.Exit(1 if report.failed else 0)
+
+
+def _kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Places of steps and of faults; a dash is none."""
+    try:
+        steps, faults = (
+            () if part == "-" else tuple(map(int, part.split(","))) for part in text.split("/")
+        )
+    except ValueError:
+        message = f"--keep {text!r}: expected places of steps and faults, like 0,3/1 or 0,3/-"
+        raise StackError(message) from None
+    return steps, faults

@@ -56,6 +56,11 @@ class MemoryBroker:
             record for record in self.topics[place] if last[record.key] == record.offset
         ]
 
+    def delete(self, topic: str, partition: int) -> None:
+        """Delete and create anew: the next record has offset 0."""
+        for kept in (self.topics, self.times_ms, self._ends):
+            kept.pop((topic, partition), None)
+
     def writer(self, partition: int, reach: Reach = undisturbed) -> "MemoryWriter":
         """Initialise the partition's producer: fences every writer made before."""
         self.epochs[partition] += 1

@@ -1,0 +1,243 @@
+"""The promises of docs/delivery.md and docs/domain.md 4, checked whenever something can be seen.
+
+What becomes visible is a committed transaction, or a state that a worker shows to queries. Both are
+compared with the truth at the very position that they claim, so a defect shows where it happens.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NoReturn
+
+import orjson
+
+from bench.simulation.oracle import GENERATION, Truth, newest
+from bench.simulation.source import APPLIED, Sent
+from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
+from cdc.contracts.progress import Progress, progress_in
+from cdc.contracts.rejects import Origin, decode_late, decode_rejection
+from cdc.contracts.state import decode_window, encode_level
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    PRICE_EVENTS,
+    REORDER_EVENTS,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_LATE,
+    STOCK_REJECTED,
+)
+from inventory.model.ids import InvKey, Position
+from inventory.model.outputs import LateSale
+from inventory.model.state import KeyState, WindowRow
+from streams.engine.records import LogRecord
+from streams.engine.store import OwnedPartition
+
+_STAGES: Final = {
+    STOCK_REJECTED: 0,
+    STOCK_LATE: 0,
+    ON_HAND_CHANGELOG: 1,
+    SALES_WINDOWS_CHANGELOG: 2,
+    REORDER_EVENTS: 2,
+    PRICE_EVENTS: 2,
+}
+
+Sends = Sequence[tuple[str, LogRecord]]
+
+
+class Violation(Exception):
+    """A promise is broken; the message says which, where and by what."""
+
+
+def broken(promise: str, seen: object) -> NoReturn:
+    """Raise `Violation`."""
+    problem = f"{promise}: {seen}"
+    raise Violation(problem)
+
+
+def check_rules(sent: Sequence[Sent], truth: Truth) -> None:
+    """The single pass itself follows the definition of idempotence and of a key's clock.
+
+    Raises:
+        Violation: a record has another verdict, or moves a clock that it must leave alone.
+    """
+    clocks: dict[InvKey, int | None] = {}
+    for offset, record in enumerate(sent):
+        verdict = truth.verdicts[offset]
+        if record.verdict not in (None, verdict):
+            broken(f"record {offset} is {record.verdict}", verdict)
+        key = InvKey(record.key.decode())
+        state = truth.states.get(key, {}).get(offset)
+        if state is None:
+            continue
+        before_us = clocks.get(key)
+        wanted_us = before_us
+        if verdict == APPLIED and record.clock_us is not None:
+            wanted_us = record.clock_us if before_us is None else max(before_us, record.clock_us)
+        elif any(offset in found for found in truth.outputs.values()):
+            broken(f"record {offset} decides nothing", verdict)
+        if state.stream_time_us != wanted_us:
+            broken(f"stream time of {key}@{offset} is {wanted_us}", state.stream_time_us)
+        clocks[key] = wanted_us
+
+
+@dataclass(slots=True)
+class Visible:
+    """What a reader of committed records knows of one partition, held to the truth."""
+
+    number: int
+    truth: Truth
+    positions: dict[InvKey, int] = field(default_factory=dict)
+    rows: dict[tuple[InvKey, int], WindowRow] = field(default_factory=dict)
+    late: set[int] = field(default_factory=set)
+    rejected: set[int] = field(default_factory=set)
+    decided: dict[str, int] = field(default_factory=dict)
+    progress: int = 0
+
+    def committed(self, sends: Sends) -> None:
+        """Take the records of one transaction, in the order in which they were sent.
+
+        Raises:
+            Violation: one of them, or all of them together, are not the truth.
+        """
+        stages = [_STAGES[topic] for topic, _ in sends]
+        if stages != sorted(stages):
+            broken("refusals before levels before rows and decisions", [t for t, _ in sends])
+        carried: dict[InvKey, set[int]] = {}
+        written: dict[InvKey, set[int]] = {}
+        progress = None
+        for topic, record in sends:
+            if progress is not None and topic == ON_HAND_CHANGELOG:
+                broken("progress stands on the last level of its chunk", record.key)
+            if topic == ON_HAND_CHANGELOG:
+                self._level(record, carried)
+                progress = progress_in(record.headers)
+            else:
+                self._other(topic, record.value or b"", written)
+        for key, starts in carried.items():
+            self._check_rows(key, starts, written.get(key, set()))
+        if carried and progress is None:
+            broken("progress stands on the last level of its chunk", None)
+        if progress is not None:
+            self._check_progress(progress)
+
+    def _level(self, record: LogRecord, carried: dict[InvKey, set[int]]) -> None:
+        content = record.value or b""
+        document = orjson.loads(content)
+        key = InvKey(document["inv_key"])
+        if (record.key or b"").decode() != key:
+            broken(f"level of {key}", record.key)
+        state = self._true_state(key, Position(**document["position"]))
+        starts = {row["start_us"] for row in document["rows"]}
+        if encode_level(state, starts) != content:
+            broken(f"level of {key}@{state.position.offset} is that of one pass", content.decode())
+        if state.position.offset < self.positions.get(key, -1):
+            broken(f"positions of {key} never go back", state.position.offset)
+        self.positions[key] = state.position.offset
+        carried[key] = starts
+
+    def _true_state(self, key: InvKey, position: Position) -> KeyState:
+        state = self.truth.states.get(key, {}).get(position.offset)
+        if state is None or position.generation != GENERATION:
+            broken(f"{key} has a state at its position", position)
+        return state
+
+    def _other(self, topic: str, content: bytes, written: dict[InvKey, set[int]]) -> None:
+        if topic == SALES_WINDOWS_CHANGELOG:
+            self._window(content, written)
+        elif topic in (STOCK_LATE, STOCK_REJECTED):
+            self._refusal(topic, content)
+        else:
+            decoder = decode_reorder if topic == REORDER_EVENTS else decode_price
+            self._decision(decoder(content))
+
+    def _window(self, content: bytes, written: dict[InvKey, set[int]]) -> None:
+        key, row, position = decode_window(content)
+        if self._true_state(key, position).windows.get(row.start_us) != row:
+            broken(f"row {key}@{row.start_us} is that of one pass", row)
+        self.rows[key, row.start_us] = row
+        if position.offset == self.positions.get(key):
+            written.setdefault(key, set()).add(row.start_us)
+
+    def _refusal(self, topic: str, content: bytes) -> None:
+        if topic == STOCK_LATE:
+            late = decode_late(content)
+            at = self._offset(late.origin)
+            if self.truth.late.get(at) != LateSale(late.units, late.amount_minor):
+                broken(f"{late.origin.id} is late as in one pass", late)
+            self.late.add(at)
+            return
+        rejection = decode_rejection(content)
+        at = self._offset(rejection.origin)
+        if self.truth.rejected.get(at) != rejection.reason:
+            broken(f"{rejection.origin.id} is rejected as in one pass", rejection.reason)
+        self.rejected.add(at)
+
+    def _decision(self, event: ReorderEvent | PriceEvent) -> None:
+        output, key = event.output, InvKey(event.at.inv_key)
+        history = self.truth.outputs.get(output.id, {})
+        decided_at = [at for at, known in history.items() if known == output]
+        if not decided_at:
+            broken(f"decision {output.id} revision {output.revision} is that of one pass", output)
+        at = self._offset(event.at.origin)
+        if not decided_at[0] <= at <= self.positions.get(key, -1):
+            broken(f"{output.id} is no older and no newer than its level", at)
+        self.decided[output.id] = max(output.revision, self.decided.get(output.id, 0))
+
+    def _offset(self, origin: Origin) -> int:
+        if (origin.generation, origin.partition) != (GENERATION, self.number):
+            broken(f"origins lie in partition {self.number}", origin.id)
+        return origin.offset
+
+    def _check_rows(self, key: InvKey, carried: set[int], written: set[int]) -> None:
+        if carried != written:
+            broken(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
+
+    def _check_progress(self, progress: Progress) -> None:
+        """Everything before it is visible, nothing behind it is, and the ring's marks fit."""
+        at = progress.next_offset
+        if at < self.progress:
+            broken("progress never goes back", at)
+        self.progress = at
+        marks = (progress.newest_commit_us, progress.highest_lsn, progress.streamed)
+        if at >= len(self.truth.marks) or marks != self.truth.marks[at]:
+            broken(f"progress {at} has the marks of one pass", marks)
+        self.check_complete(at)
+
+    def check_complete(self, before: int) -> None:
+        """What one pass over the records before that offset gives is visible, and no more."""
+        truth = self.truth
+        for key, states in truth.states.items():
+            if self.positions.get(key, -1) != newest(states, before):
+                broken(f"progress {before} is that of {key}", self.positions.get(key))
+        for (key, start_us), rows in truth.rows.items():
+            at = newest(rows, before)
+            if at >= 0 and self.rows.get((key, start_us)) != rows[at]:
+                broken(f"row {key}@{start_us} is visible", self.rows.get((key, start_us)))
+        for identifier, history in truth.outputs.items():
+            at = newest(history, before)
+            if at >= 0 and self.decided.get(identifier, 0) != history[at].revision:
+                broken(f"last revision of {identifier} is visible", self.decided.get(identifier))
+        self._check_refusals(truth.late, self.late, before)
+        self._check_refusals(truth.rejected, self.rejected, before)
+
+    def _check_refusals(self, true: Mapping[int, object], seen: set[int], before: int) -> None:
+        missing = [at for at in true if at < before and at not in seen]
+        if missing:
+            broken("late and rejected records are there before the progress behind them", missing)
+
+
+def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey, int]) -> None:
+    """A worker shows what is committed, and no query sees a key go back; `shown` remembers.
+
+    Raises:
+        Violation: a state that nobody committed, that is not the truth, or that went back.
+    """
+    for key, state in owned.published.items():
+        at = state.position.offset
+        if at == shown.get(key):
+            continue
+        if at > visible.positions.get(key, -1):
+            broken(f"{key} is published after it is committed", state.position)
+        if at < shown.get(key, -1):
+            broken(f"published positions of {key} never go back", state.position)
+        if state != visible.truth.states.get(key, {}).get(at):
+            broken(f"published state of {key}@{at} is that of one pass", state)
+        shown[key] = at

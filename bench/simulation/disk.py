@@ -1,0 +1,116 @@
+"""The directories in which simulated workers keep their snapshots, and what becomes of the files.
+
+Real files, written and read by the engine's own code. They lie in memory where the machine has a
+place for that, because the engine waits for the disk.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from bench.simulation import faults
+from bench.simulation.oracle import GENERATION
+from bench.simulation.source import Sent
+from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.progress import Progress
+from inventory.partition import Partition
+from streams.engine.cold import ColdStates
+from streams.engine.restore import CHANGELOGS
+from streams.engine.snapshot import Snapshot, SnapshotRefused, file_of, load, write
+
+_IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 -- only where to make a directory of our own
+_OTHER_GENERATION: Final = GENERATION - 1
+
+
+class Disk:
+    """One directory per worker, which outlives the worker's processes; a context manager."""
+
+    def __init__(self) -> None:
+        place = _IN_MEMORY if _IN_MEMORY.is_dir() else None
+        self._root = Path(tempfile.mkdtemp(prefix="simulation-", dir=place))
+        self._first: dict[Path, bytes] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        shutil.rmtree(self._root)
+
+    def clear(self) -> None:
+        """Delete every file."""
+        if self._first:
+            for path in self._root.glob("*/*"):
+                path.unlink()
+            self._first.clear()
+
+    def write(self, slot: int, snapshot: Snapshot) -> None:
+        """Write the snapshot of the worker in that slot."""
+        path = write(snapshot, self._directory(slot))
+        self._first.setdefault(path, path.read_bytes())
+
+    def load(self, slot: int, partition: int) -> Snapshot | None:
+        """What the worker in that slot finds; None if it refuses the file."""
+        try:
+            return load(self._directory(slot), partition, GENERATION)
+        except SnapshotRefused:
+            return None
+
+    def damage(self, slot: int, kind: str) -> None:
+        """Do to every file of the worker what the fault says."""
+        paths = sorted(self._directory(slot).glob("*.snapshot"))
+        contents = [path.read_bytes() for path in paths]
+        for path, content, other in zip(paths, contents, reversed(contents), strict=True):
+            match kind:
+                case faults.TEAR:
+                    # At a frame's end too, where no checksum can tell.
+                    path.write_bytes(content[: len(content) * (1 + len(content) % 3) // 3])
+                case faults.FLIP:
+                    at = len(content) * 2 // 3
+                    path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+                case faults.AGE:
+                    path.write_bytes(self._first[path])
+                case _:
+                    path.write_bytes(other)
+
+    def spoof(self, slot: int, sent: Iterable[Sent]) -> None:
+        """Leave files of another generation, in which the topic had other offsets."""
+        records = list(sent)
+        for partition in sorted({record.partition for record in records}):
+            found = _of_another_log(partition, [r for r in records if r.partition == partition])
+            path = write(found, self._directory(slot))
+            name = file_of(self._directory(slot), partition, GENERATION)
+            self._first.setdefault(name, path.replace(name).read_bytes())
+
+    def _directory(self, slot: int) -> Path:
+        return self._root / f"worker-{slot}"
+
+
+def _of_another_log(partition: int, sent: list[Sent]) -> Snapshot:
+    """A snapshot of the same records, but the first, as a topic before this one had them."""
+    folded = Partition(_OTHER_GENERATION)
+    for offset, record in enumerate(sent[1:]):
+        try:
+            folded.apply(decode(record.key, record.value, offset=offset))
+        except Malformed:
+            continue
+    cold = ColdStates()
+    for _keys in cold.add(folded.states.values()):
+        pass
+    ring = folded.ring
+    return Snapshot(
+        number=partition,
+        generation=_OTHER_GENERATION,
+        positions=dict.fromkeys(CHANGELOGS, 0),
+        progress=Progress(0, ring.newest_commit_us, ring.highest_lsn, streamed=ring.streamed),
+        open_keys=(),
+        ring=ring.identities(),
+        cold=cold,
+    )

@@ -1,0 +1,96 @@
+"""What goes wrong in one simulated history, drawn from a seed."""
+
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from typing_extensions import override
+
+from bench.simulation.history import PARTITIONS
+
+SLOTS: Final = 2  # places for worker processes; a dead one is started again in its place
+
+KILL: Final = "kill"
+SLEEP: Final = "sleep"
+LOSE_ACK: Final = "lose ack"
+REFUSE: Final = "refuse commit"
+MOVE: Final = "move"
+COMPACT: Final = "compact"
+REPUBLISH: Final = "republish"
+TEAR: Final = "tear snapshots"
+FLIP: Final = "flip a bit of snapshots"
+AGE: Final = "put the first snapshots back"
+SWAP: Final = "swap snapshots of partitions"
+SPOOF: Final = "snapshots of another generation"
+WIPE: Final = "delete changelogs, kill everybody"
+
+DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the worker is killed too, and finds them
+_KINDS: Final = {
+    KILL: 6,
+    SLEEP: 4,
+    LOSE_ACK: 3,
+    REFUSE: 1,
+    MOVE: 4,
+    COMPACT: 2,
+    REPUBLISH: 2,
+    TEAR: 1,
+    FLIP: 1,
+    AGE: 2,
+    SWAP: 1,
+    SPOOF: 1,
+    WIPE: 1,
+}
+_REJOINING: Final = (KILL, MOVE, SLEEP, WIPE, *DAMAGES)
+_LATEST: Final = 160
+_MOST: Final = 5
+QUARTERS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that happens before the scheduler's step `at`, to the worker in a slot.
+
+    `to` is who has each partition afterwards, for a rebalance. `quarter` is where the group goes
+    on afterwards, as a share of the log: offsets that lie behind the changelog or ahead of it.
+    """
+
+    at: int
+    kind: str
+    slot: int = 0
+    to: tuple[int, ...] = ()
+    quarter: int | None = None
+    steps: int = 0
+
+    @override
+    def __str__(self) -> str:
+        """A few words for the list that a failing seed prints."""
+        words = [f"at step {self.at}: {self.kind}"]
+        if self.kind not in (MOVE, COMPACT, WIPE):
+            words.append(f"worker {self.slot}")
+        if self.steps:
+            words.append(f"for {self.steps} steps")
+        if self.to:
+            words.append("partitions to workers " + " ".join(map(str, self.to)))
+        if self.quarter is not None:
+            words.append(f"group goes on at {self.quarter}/{QUARTERS} of the log")
+        return ", ".join(words)
+
+
+def draw_faults(random: Random) -> tuple[Fault, ...]:
+    """None to a few faults, in the order in which they happen."""
+    drawn = [_drawn(random) for _ in range(random.randint(0, _MOST))]
+    return tuple(sorted(drawn, key=lambda fault: fault.at))
+
+
+def _drawn(random: Random) -> Fault:
+    kind = random.choices(tuple(_KINDS), tuple(_KINDS.values()))[0]
+    is_moved = kind == MOVE or (kind == SLEEP and random.random() < 3 / 4)
+    return Fault(
+        # Early steps are more frequent, because short histories end early.
+        at=min(random.randrange(1, _LATEST), random.randrange(1, _LATEST)),
+        kind=kind,
+        slot=int(random.random() < 1 / 4),
+        to=tuple(random.randrange(SLOTS) for _ in range(PARTITIONS)) if is_moved else (),
+        quarter=random.choice((None, 0, 1, 2, 3, 4)) if kind in _REJOINING else None,
+        steps=random.choice((5, 20, 80)) if kind == SLEEP else 0,
+    )

@@ -1,0 +1,82 @@
+"""What one uninterrupted pass over the log gives: no broker, no engine, no crash.
+
+Kept for every position, so that each record a worker writes can be compared at the moment it
+becomes visible, and not only at the end.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from bench.simulation.source import Sent
+from cdc.contracts.decode import Malformed, decode
+from inventory.model.ids import InvKey
+from inventory.model.outputs import LateSale, Output
+from inventory.model.record import Record
+from inventory.model.state import KeyState, WindowRow
+from inventory.partition import Folded, Partition
+
+GENERATION = 7
+
+Mark = tuple[int | None, int | None, bool]
+
+
+@dataclass(slots=True)
+class Truth:
+    """One partition of the log, folded once.
+
+    `states` has each state by key and offset, `marks[n]` what the ring knows beside its members
+    after n records. `rows` has the contents of every window that ever changed, by offset.
+    """
+
+    partition: Partition = field(default_factory=lambda: Partition(GENERATION))
+    verdicts: list[str] = field(default_factory=list)
+    states: dict[InvKey, dict[int, KeyState]] = field(default_factory=dict)
+    marks: list[Mark] = field(default_factory=lambda: [(None, None, False)])
+    rows: dict[tuple[InvKey, int], dict[int, WindowRow]] = field(default_factory=dict)
+    outputs: dict[str, dict[int, Output]] = field(default_factory=dict)
+    late: dict[int, LateSale] = field(default_factory=dict)
+    rejected: dict[int, str] = field(default_factory=dict)
+
+    def take(self, sent: Sent) -> None:
+        """Fold the next record."""
+        offset = len(self.verdicts)
+        try:
+            record = decode(sent.key, sent.value, offset=offset)
+        except Malformed:
+            self.rejected[offset] = "malformed"
+            self.verdicts.append("rejected:malformed")
+        else:
+            folded = self.partition.apply(record)
+            self.verdicts.append(folded.verdict)
+            self._keep(offset, record, folded)
+        ring = self.partition.ring
+        self.marks.append((ring.newest_commit_us, ring.highest_lsn, ring.streamed))
+
+    def _keep(self, offset: int, record: Record, folded: Folded) -> None:
+        if folded.verdict.startswith("rejected:"):
+            self.rejected[offset] = folded.verdict.removeprefix("rejected:")
+            return
+        if folded.late is not None:
+            self.late[offset] = folded.late
+        key, state = InvKey(record.key), folded.state
+        if state is None:
+            return
+        self.states.setdefault(key, {})[offset] = state
+        for start_us in folded.windows_changed:
+            self.rows.setdefault((key, start_us), {})[offset] = state.windows[start_us]
+        for output in folded.outputs:
+            self.outputs.setdefault(output.id, {})[offset] = output
+
+
+def newest(history: Mapping[int, object], before: int) -> int:
+    """The last offset in `history` that is less than `before`; -1 if there is none."""
+    return max((at for at in history if at < before), default=-1)
+
+
+def truth_of(sent: Iterable[Sent], partition: int) -> Truth:
+    """Fold the records of one partition."""
+    truth = Truth()
+    for record in sent:
+        if record.partition == partition:
+            truth.take(record)
+    return truth

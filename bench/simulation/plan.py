@@ -1,0 +1,46 @@
+"""One simulated history: what the retailer does, what goes wrong, and how the scheduler draws."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from random import Random
+
+from bench.simulation.faults import SLOTS, Fault, draw_faults
+from bench.simulation.history import PARTITIONS, Step, draw_steps
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that decides a run; equal plans run equally.
+
+    `to` is who has each partition at first, `sizes` the numbers of records that fetches bring.
+    `keeps` says whether workers write snapshots.
+    """
+
+    seed: int
+    steps: tuple[Step, ...]
+    faults: tuple[Fault, ...]
+    to: tuple[int, ...]
+    sizes: tuple[int, ...]
+    keeps: bool = False
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions have records."""
+        return 1 + max((step.partition for step in self.steps), default=0)
+
+    def kept(self, steps: Collection[int], faults: Collection[int]) -> "Plan":
+        """The same history with only these steps and faults, by their place in the plan."""
+        return replace(
+            self,
+            steps=tuple(step for at, step in enumerate(self.steps) if at in steps),
+            faults=tuple(fault for at, fault in enumerate(self.faults) if at in faults),
+        )
+
+
+def draw_plan(seed: int) -> Plan:
+    """The history of a seed."""
+    random = Random(f"{seed}:plan")  # noqa: S311 -- a simulation, not a secret
+    steps = draw_steps(random)
+    to = tuple(int(random.random() < 1 / 4) for _ in range(PARTITIONS))
+    sizes = tuple(random.randint(1, 4) for _ in range(SLOTS * PARTITIONS))
+    return Plan(seed, steps, draw_faults(random), to, sizes, keeps=random.random() < 1 / 2)

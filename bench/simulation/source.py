@@ -1,0 +1,241 @@
+"""The steps of a history as records of `stock.events`, each with the verdict that it must get.
+
+The verdicts come from the definition in docs/domain.md 4, by looking at everything that was sent
+before. That is slow and knows nothing of the ring, so it judges the ring.
+"""
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from bench.simulation.history import HOUR_US, KEYS, PARTITIONS, SECOND_US, Step
+
+Row = dict[str, Any]
+Identity = tuple[str, int, int | None, str]
+
+APPLIED: Final = "applied"
+RESENT: Final = "resent"
+MALFORMED: Final = "rejected:malformed"
+BEFORE_HORIZON: Final = "rejected:before_dedupe_horizon"
+SNAPSHOT_AFTER_START: Final = "rejected:snapshot_after_start"
+_HORIZON_US: Final = 120 * SECOND_US
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_US: Final = 1_780_000_000 * SECOND_US
+_ON_ARRIVAL: Final = {"wrong_key": "rejected:key_mismatch", "zero": "rejected:limit"}
+_POLICY: Final[Row] = {
+    "status": "active",
+    "clock_mode": "live",
+    "replenish_family": "sS",
+    "levels": "fixed",
+    "reorder_point_units": 6,
+    "order_up_to_units": 20,
+    "cost_minor": 500,
+    "supplier": "ACME",
+}
+# With a floor of 750 under a price of 500 the next closed window asks for a higher price.
+_PRICED: Final[Row] = {
+    "price_mode": "advise",
+    "regular_minor": 999,
+    "tax_bp": 2000,
+    "margin_permille": 200,
+    "ladder_permille": [150, 300],
+    "endings": [49, 99],
+}
+
+
+class Sent(NamedTuple):
+    """One record as the broker has it.
+
+    `verdict` is None where the rules of the key decide, `clock_us` the time to which the record
+    moves the clock of its key if it is applied: None for heartbeats and snapshot rows.
+    """
+
+    number: int
+    partition: int
+    key: bytes
+    value: bytes | None
+    at_ms: int
+    verdict: str | None
+    clock_us: int | None = None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the definition of idempotence needs of the records of one partition."""
+
+    commits: dict[Identity, int] = field(default_factory=dict)
+    newest_us: int | None = None
+    highest_lsn: int | None = None
+    streamed: bool = False
+
+    def judge(self, identity: Identity, *, lsn: int, commit_us: int) -> str:
+        oldest_us = None if self.newest_us is None else self.newest_us - _HORIZON_US
+        known_us = self.commits.get(identity)
+        if known_us is not None and (
+            not self.streamed or oldest_us is None or known_us >= oldest_us
+        ):
+            verdict = RESENT
+        elif identity[3] == "r":
+            verdict = SNAPSHOT_AFTER_START if self.streamed else APPLIED
+        elif (
+            oldest_us is not None
+            and commit_us < oldest_us
+            and self.highest_lsn is not None
+            and lsn <= self.highest_lsn
+        ):
+            verdict = BEFORE_HORIZON
+        else:
+            verdict = APPLIED
+        self._remember(identity, lsn=lsn, commit_us=commit_us)
+        return verdict
+
+    def _remember(self, identity: Identity, *, lsn: int, commit_us: int) -> None:
+        self.commits.setdefault(identity, commit_us)
+        self.streamed = self.streamed or identity[3] != "r"
+        self.newest_us = commit_us if self.newest_us is None else max(self.newest_us, commit_us)
+        self.highest_lsn = lsn if self.highest_lsn is None else max(self.highest_lsn, lsn)
+
+
+@dataclass(slots=True)
+class _Change:
+    """A change as it was sent, to be sent again."""
+
+    key: str
+    table: str
+    op: str
+    image: Row
+    lsn: int
+    commit_us: int
+    fate: str | None
+
+    @property
+    def identity(self) -> Identity:
+        lsn = None if self.op == "r" else self.lsn
+        return self.table, self.image["id"], lsn, self.op
+
+    def encoded(self) -> bytes:
+        source = {"table": self.table, "lsn": self.lsn, "ts_us": self.commit_us}
+        images = {"before": self.image, "after": None}
+        if self.op != "d":
+            images = {"before": self.image if self.op == "u" else None, "after": self.image}
+        return orjson.dumps({**images, "source": source, "op": self.op})
+
+
+class Till:
+    """Writes steps down in the words of the connector."""
+
+    def __init__(self) -> None:
+        self._now_us = _FIRST_US
+        self._ids = itertools.count(1)
+        self._lsns = itertools.count(1_000)
+        self._seen = [_Seen() for _ in range(PARTITIONS)]
+        self._changes: dict[int, _Change] = {}
+
+    def write(self, step: Step) -> Sent | None:
+        """The record of the step; None if what it speaks of was left out."""
+        self._now_us += step.gap_us
+        at_ms = self._now_us // 1000 + 5 + step.skew_ms
+        if step.kind in ("garbage", "tombstone"):
+            value = None if step.kind == "tombstone" else b"\x00not a change"
+            key = KEYS[step.key].encode()
+            return Sent(step.number, step.partition, key, value, at_ms, MALFORMED)
+        change = self._change(step)
+        if change is None:
+            return None
+        self._changes[step.number] = change
+        verdict: str | None = self._seen[step.partition].judge(
+            change.identity, lsn=change.lsn, commit_us=change.commit_us
+        )
+        if verdict == APPLIED:
+            verdict = change.fate
+        is_clock = change.op != "r" and change.table != "pipeline_heartbeat"
+        return Sent(
+            step.number,
+            step.partition,
+            change.key.encode(),
+            change.encoded(),
+            at_ms,
+            verdict,
+            change.commit_us if is_clock else None,
+        )
+
+    def _change(self, step: Step) -> _Change | None:
+        if step.kind == "resend":
+            return self._changes.get(step.refers or 0)
+        if step.kind == "delete":
+            gone = self._changes.get(step.refers or 0)
+            if gone is None:
+                return None
+            return _Change(
+                gone.key, gone.table, "d", gone.image, next(self._lsns), self._now_us, APPLIED
+            )
+        table, key, image, fate = self._row(step)
+        op = "r" if step.kind.startswith("snapshot") else "u" if step.kind == "beat" else "c"
+        return _Change(key, table, op, image, next(self._lsns), self._now_us, fate)
+
+    def _row(self, step: Step) -> tuple[str, str, Row, str | None]:
+        """Table, topic key, image, and what the fold says to it if the ring lets it pass."""
+        key = KEYS[step.key]
+        match step.kind:
+            case "count" | "snapshot_count":
+                image = self._image(key, units=step.units * 2, kind="cycle", status="approved")
+                return "stock_count", key, image, None  # its horizon is the key's affair
+            case "range" | "snapshot_range":
+                return "item_location", key, self._image(key, **_POLICY), APPLIED
+            case "price_rule":
+                return "item_location", key, self._image(key, **_POLICY, **_PRICED), APPLIED
+            case "price":
+                image = self._image(key, price_minor=500, floor_minor=0, kind="manual", step=0)
+                image["effective_from"] = _iso(self._now_us - HOUR_US)
+                return "price_change", key, image, APPLIED
+            case "beat":
+                beat_key = f"~heartbeat|{step.partition}"
+                image = self._image(beat_key, beat=step.number)
+                return "pipeline_heartbeat", beat_key, image, APPLIED
+            case _:
+                return self._line(step, key)
+
+    def _line(self, step: Step, key: str) -> tuple[str, str, Row, str | None]:
+        signs = {"return": -1, "zero": 0}
+        ages_us = {"old_sale": step.units * 20 * HOUR_US}
+        image = self._image(
+            key,
+            age_us=ages_us.get(step.kind, SECOND_US),
+            quantity_units=signs.get(step.kind, 1) * step.units,
+            amount_minor=signs.get(step.kind, 1) * step.units * 100,
+            condition="resaleable",
+            source="till",
+            source_ref=str(step.number),
+        )
+        topic_key = "S9|Z" if step.kind == "wrong_key" else key
+        return "sale_line", topic_key, image, _ON_ARRIVAL.get(step.kind, APPLIED)
+
+    def _image(self, key: str, *, age_us: int = SECOND_US, **columns: object) -> Row:
+        location, _, sku = key.partition("|")
+        return {
+            "id": next(self._ids),
+            "inv_key": key,
+            "location": location,
+            "sku": sku,
+            "recorded_at": _iso(self._now_us),
+            "recorded_by": None,
+            "occurred_at": _iso(self._now_us - age_us),
+            **columns,
+        }
+
+
+def written(steps: Iterable[Step]) -> tuple[Sent, ...]:
+    """The records of all steps that have one, in the order in which they are sent."""
+    till = Till()
+    sent = (till.write(step) for step in steps)
+    return tuple(record for record in sent if record is not None)
+
+
+def _iso(at_us: int) -> str:
+    """A time as the connector writes it."""
+    moment = _EPOCH + timedelta(microseconds=at_us)
+    return moment.replace(tzinfo=None).isoformat() + "Z"

@@ -1,0 +1,270 @@
+"""Runs one plan: a broker, a group, worker processes, and a scheduler that lets one thing happen.
+
+Every process stands still before each of its effects. The scheduler picks whose effect comes next,
+lets records arrive, and lets things go wrong in between. When nothing is left to do, the last
+records arrive and everything that anybody can still see is compared with the single pass.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from typing_extensions import override
+
+from bench.simulation import faults
+from bench.simulation.checks import Violation, Visible, broken, check_rules
+from bench.simulation.disk import Disk
+from bench.simulation.event_loop import StepLoop
+from bench.simulation.faults import QUARTERS, SLOTS, Fault
+from bench.simulation.history import Step
+from bench.simulation.oracle import GENERATION, Truth, truth_of
+from bench.simulation.plan import Plan
+from bench.simulation.process import COMMIT, COMMITTED, FETCH, FOLLOW, BrokerFailed, Process
+from bench.simulation.source import Sent, written
+from cdc.contracts.topics import STOCK_EVENTS
+from streams.engine.memory import MemoryBroker, Transaction
+from streams.engine.records import Fenced
+from streams.engine.restore import CHANGELOGS, restore
+
+MOST_STEPS: Final = 5_000
+_BEATS_FROM: Final = 1_000  # numbers of the steps that close a history
+
+
+class WatchedBroker(MemoryBroker):
+    """Shows each committed transaction to a reader who compares it with the truth."""
+
+    def __init__(self, visible: list[Visible]) -> None:
+        super().__init__()
+        self._visible = visible
+
+    @override
+    def commit(self, transaction: Transaction) -> None:
+        super().commit(transaction)
+        self._visible[transaction.partition].committed(transaction.sent)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A process that stands before an effect."""
+
+    process: Process
+    effect: str
+    turn: asyncio.Future[None]
+
+    def is_due(self, step: int) -> bool:
+        """Whether it may go on now."""
+        if self.process.asleep_until > step:
+            return False
+        if self.effect == FETCH:
+            return self.process.has_work
+        return self.effect != FOLLOW or self.process.is_behind
+
+
+class World:
+    """One run of a plan; `trace` keeps what happened, for whoever has to understand a failure."""
+
+    def __init__(self, plan: Plan, disk: Disk) -> None:
+        beats = (Step(_BEATS_FROM + p, "beat", p) for p in range(plan.partitions))
+        sent = written((*plan.steps, *beats))
+        self._to_come = list(reversed(sent))
+        self._closing = plan.partitions
+        self._faults = list(reversed(plan.faults))
+        self._random = Random(f"{plan.seed}:schedule")  # noqa: S311 -- no secret
+        self._sizes = plan.sizes
+        self._assigned_to = plan.to
+        self._waiting: list[Waiting] = []
+        self._violation: Violation | None = None
+        self._step = 0
+        self._keeps = plan.keeps
+        self.loop = StepLoop()
+        self.disk = disk
+        disk.clear()
+        self._sent = sent
+        self.truths = [truth_of(sent, p) for p in range(plan.partitions)]
+        self.visible = [Visible(p, truth) for p, truth in enumerate(self.truths)]
+        self.broker: MemoryBroker = WatchedBroker(self.visible)
+        self.group_offsets = [0] * plan.partitions
+        self.group_round = 0
+        self.trace: list[str] = []
+        self.processes: list[Process] = []
+        for partition, truth in enumerate(self.truths):
+            check_rules([s for s in sent if s.partition == partition], truth)
+
+    def run(self) -> None:
+        """Let everything happen, then look.
+
+        Raises:
+            Violation: a promise is broken.
+        """
+        self.processes = [Process(self, slot) for slot in range(SLOTS)]
+        for process in self.processes:
+            process.start()
+        while self._next():
+            self._step += 1
+            if self._step > MOST_STEPS:
+                broken("everything is handled at last", f"not after {MOST_STEPS} steps")
+        self._check_end()
+
+    # What processes see.
+
+    async def reach(self, process: Process, effect: str) -> None:
+        """Wait for the turn."""
+        turn = self.loop.create_future()
+        self._waiting.append(Waiting(process, effect, turn))
+        await turn
+
+    def partitions_of(self, slot: int) -> list[int]:
+        """What the group gives to the worker in that slot."""
+        return [p for p in range(len(self.truths)) if self._assigned_to[p] == slot]
+
+    def chunk_size(self) -> int:
+        """How many records the next fetch brings."""
+        return self._random.choice(self._sizes)
+
+    def is_time_to_keep(self) -> bool:
+        """Whether the timer of snapshots is due."""
+        return self._keeps and self._random.random() < 1 / 4
+
+    def died(self, process: Process, error: BaseException) -> None:
+        """Start the process again if it had a reason to die."""
+        if isinstance(error, Violation):
+            self._violation = self._violation or error
+        elif not isinstance(error, Fenced | BrokerFailed):
+            problem = f"a worker lives through everything that happens here: {error!r}"
+            violation = Violation(problem)
+            violation.__cause__ = error
+            self._violation = self._violation or violation
+        self._end(process, f"died of {error!r}")
+
+    # What happens.
+
+    def _next(self) -> bool:
+        """Let one thing happen; False if nothing is left."""
+        self._settle()
+        while self._faults and self._faults[-1].at <= self._step:
+            self._disturb(self._faults.pop())
+            self._settle()
+        due = [waiting for waiting in self._waiting if waiting.is_due(self._step)]
+        records_left = len(self._to_come) > self._closing
+        if records_left and (not due or self._random.random() < 1 / 6):
+            self._produce()
+            return True
+        if due:
+            self._let(due[int(self._random.random() * len(due))])
+            return True
+        return self._wake() or self._bring_on()
+
+    def _settle(self) -> None:
+        self.loop.run()
+        if self._violation is not None:
+            raise self._violation
+
+    def _let(self, waiting: Waiting) -> None:
+        self.trace.append(f"{self._step}: worker {waiting.process.slot} {waiting.effect}")
+        self._waiting.remove(waiting)
+        waiting.turn.set_result(None)
+
+    def _produce(self) -> None:
+        record: Sent = self._to_come.pop()
+        self.broker.produce(
+            STOCK_EVENTS, record.partition, record.key, record.value, at_ms=record.at_ms
+        )
+        self.trace.append(f"{self._step}: step {record.number} arrives in [{record.partition}]")
+
+    def _wake(self) -> bool:
+        """Nobody else has anything to do: let the sleepers wake up."""
+        sleepers = [p for p in self.processes if p.asleep_until > self._step]
+        for process in sleepers:
+            process.asleep_until = self._step
+        return bool(sleepers)
+
+    def _bring_on(self) -> bool:
+        """Everything is done: let the next thing go wrong now, then send the last records."""
+        if self._faults:
+            self._disturb(self._faults.pop())
+            return True
+        self._closing = 0
+        if self._to_come:
+            self._produce()
+            return True
+        return False
+
+    def _disturb(self, fault: Fault) -> None:
+        self.trace.append(f"{self._step}: {fault}")
+        process = self.processes[fault.slot]
+        happen: dict[str, Callable[[], object]] = {
+            faults.KILL: lambda: self._end(process, "killed"),
+            faults.SLEEP: lambda: process.sleep(self._step + fault.steps),
+            faults.LOSE_ACK: lambda: process.fail_at(COMMITTED),
+            faults.REFUSE: lambda: process.fail_at(COMMIT),
+            faults.COMPACT: self._compact,
+            faults.REPUBLISH: lambda: process.run(process.republish()),
+            faults.WIPE: self._wipe,
+        }
+        happen.get(fault.kind, lambda: self._damage(fault.kind, process))()
+        if fault.to:
+            self._assigned_to = fault.to
+            self.group_round += 1
+        if fault.quarter is not None:
+            for partition in range(len(self.truths)):
+                end = len(self.broker.topics[STOCK_EVENTS, partition])
+                self.group_offsets[partition] = end * fault.quarter // QUARTERS
+
+    def _compact(self) -> None:
+        for topic in CHANGELOGS:
+            for partition in range(len(self.truths)):
+                self.broker.compact(topic, partition)
+
+    def _wipe(self) -> None:
+        """Nobody lives while topics are deleted; a running worker would not write all again."""
+        for topic in CHANGELOGS:
+            for partition in range(len(self.truths)):
+                self.broker.delete(topic, partition)
+        self.visible[:] = [Visible(p, truth) for p, truth in enumerate(self.truths)]
+        for process in self.processes:
+            self._end(process, "killed")
+
+    def _damage(self, kind: str, process: Process) -> None:
+        if kind == faults.SPOOF:
+            self.disk.spoof(process.slot, self._sent)
+        else:
+            self.disk.damage(process.slot, kind)
+        self._end(process, "killed")
+
+    def _end(self, process: Process, reason: str) -> None:
+        """Nothing of the process ever happens again; another one starts in its place."""
+        if self.processes[process.slot] is not process:
+            return
+        self.trace.append(f"{self._step}: worker {process.slot} {reason}")
+        self._waiting = [w for w in self._waiting if w.process is not process]
+        self.processes[process.slot] = Process(self, process.slot)
+        self.processes[process.slot].start()
+
+    # What is left.
+
+    def _check_end(self) -> None:
+        for partition, truth in enumerate(self.truths):
+            end = len(truth.verdicts)
+            self.visible[partition].check_complete(end)
+            if self.visible[partition].progress != end:
+                broken(f"partition {partition} is handled up to {end}", self.visible[partition])
+            owner = self.processes[self._assigned_to[partition]]
+            owned = owner.ownership.ready.get(partition)
+            if owned is None or dict(owned.published.items()) != truth.partition.states:
+                broken(f"partition {partition} shows one pass", owned and owned.published)
+            self._check_restore(partition, truth)
+
+    def _check_restore(self, partition: int, truth: Truth) -> None:
+        """Whoever starts now knows the same: from the topics alone, or with any snapshot."""
+        self._compact()
+        snapshots = [self.disk.load(slot, partition) for slot in range(SLOTS)]
+        for snapshot in (None, *(found for found in snapshots if found is not None)):
+            task = self.loop.start(restore(partition, GENERATION, self.broker, snapshot))
+            self.loop.run()
+            restored, true = task.result(), truth.partition
+            if dict(restored.published.items()) != true.states:
+                broken(f"restored states of {partition}", dict(restored.published.items()))
+            if set(restored.partition.ring.identities()) != set(true.ring.identities()):
+                broken(f"restored ring of {partition}", restored.partition.ring.identities())
