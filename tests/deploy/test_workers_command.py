@@ -1,0 +1,183 @@
+"""What `inventory workers` and `inventory query` say, of workers that really answer."""
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from aiohttp.test_utils import TestServer
+from typer.testing import CliRunner
+
+from deploy.cli.main import app
+from deploy.errors import StackError
+from deploy.stack import fleet
+from deploy.stack.home import Home, write_json
+from deploy.stack.processes import identify, wait_until
+from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
+from deploy.stack.wanted import Wanted, read_wanted, write_wanted
+from streams.query.server import QueryServer
+from tests.streams.served import KEYS, STOCKED, TOKEN, halves, partition, stocked
+
+EVEN, ODD = (next(key for key in KEYS if partition(key) % 2 == rest) for rest in (0, 1))
+
+
+@contextmanager
+def served(home: Home) -> Iterator[Runtime]:
+    """Two workers that share the partitions, and a home that says where they are."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def begin() -> list[TestServer]:
+        servers = [TestServer(QueryServer(w).application()) for w in await halves(stocked())]
+        for server in servers:
+            await server.start_server()
+        return servers
+
+    async def close() -> None:
+        for server in servers:
+            await server.close()
+
+    servers = asyncio.run_coroutine_threadsafe(begin(), loop).result(30)
+    me = identify(os.getpid())
+    runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
+    for number, server in enumerate(servers, 1):
+        url = str(server.make_url("/")).rstrip("/")
+        entry = ServiceRuntime(state="running", pid=number, port=urlsplit(url).port, url=url)
+        runtime.services[f"worker-{number}"] = entry
+    write_environment(home, runtime, {"INVENTORY_QUERY_TOKEN": TOKEN})
+    write_runtime(home, runtime)
+    try:
+        yield runtime
+    finally:
+        asyncio.run_coroutine_threadsafe(close(), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(30)
+        loop.close()
+
+
+@pytest.fixture
+def runtime(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime]:
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
+    monkeypatch.setenv("COLUMNS", "200")
+    with served(Home(tmp_path)) as found:
+        yield found
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, arguments)
+    return result.exit_code, result.stdout or str(result.exception)
+
+
+@pytest.mark.usefixtures("runtime")
+def test_the_list_says_who_holds_what() -> None:
+    code, text = run("workers", "--json")
+
+    assert code == 0, text
+    first, second = json.loads(text)
+    assert (first["worker"], second["worker"]) == ("worker-1", "worker-2")
+    assert first["partitions"] == list(range(0, 12, 2))
+    assert second["partitions"] == list(range(1, 12, 2))
+    assert first["running"] == second["running"] == 6
+    assert first["keys"] + second["keys"] == len(KEYS)
+    assert "0, 2, 4, 6, 8, 10" in run("workers")[1]
+
+
+@pytest.mark.usefixtures("runtime")
+@pytest.mark.parametrize("key", [EVEN, ODD])
+def test_a_key_of_any_worker_is_told_with_its_windows(key: str) -> None:
+    code, text = run("query", key, "--windows", "--json")
+
+    assert code == 0, text
+    assert json.loads(text)["on_hand_units"] == STOCKED - 3
+    assert [row["sold_units"] for row in json.loads(text)["windows"]] == [3]
+    assert json.loads(run("query", key, "--windows", "--to", "0", "--json")[1])["windows"] == []
+    shown = run("query", key, "--windows")[1]
+    assert f"on hand            {STOCKED - 3}" in shown
+    assert "sales windows" in shown
+
+
+@pytest.mark.usefixtures("runtime")
+@pytest.mark.parametrize(
+    ("key", "problem"), [("bad", "key must be LOCATION|SKU"), ("S9|NONE", "no fact of S9|NONE")]
+)
+def test_a_key_that_nobody_has_is_an_error(key: str, problem: str) -> None:
+    code, text = run("query", key)
+
+    assert (code, problem in text) == (1, True), text
+
+
+def test_a_partition_that_nobody_serves_is_waited_for_and_told(runtime: Runtime, tmp_path) -> None:
+    del runtime.services["worker-2"]
+    write_runtime(Home(tmp_path), runtime)
+
+    code, text = run("query", ODD, "--wait", "0.3")
+
+    assert code == 1
+    assert f"partition {partition(ODD)} is UNKNOWN; asked for 0.3 s" in text
+
+
+def test_without_workers_nothing_answers(runtime: Runtime, tmp_path) -> None:
+    runtime.services.clear()
+    write_runtime(Home(tmp_path), runtime)
+
+    assert "no worker answers" in run("query", ODD, "--wait", "0")[1]
+    assert json.loads(run("workers", "--json")[1]) == []
+
+
+def test_scaling_writes_the_wish_and_waits_until_all_is_served(
+    runtime: Runtime, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+
+    assert run("workers", "scale", "2")[1].startswith("2 workers serve all partitions after")
+    assert read_wanted(home) == Wanted(2)
+    monkeypatch.setattr(fleet, "_READY_S", 0.0)
+    with pytest.raises(StackError, match="not all partitions are served"):
+        fleet.scale(home, 3)
+    assert read_wanted(home) == Wanted(3)
+
+
+def test_a_restart_is_over_when_the_worker_was_started_anew(runtime: Runtime, tmp_path) -> None:
+    home = Home(tmp_path)
+    write_wanted(home, Wanted(2))
+
+    def supervise() -> bool:
+        wanted = read_wanted(home)
+        assert wanted is not None
+        for name, times in wanted.restarts.items():
+            runtime.services[name].asked_restarts = times
+        write_runtime(home, runtime)
+        return len(wanted.restarts) == 2
+
+    thread = threading.Thread(target=wait_until, args=(supervise,), kwargs={"timeout_s": 60})
+    thread.start()
+    code, text = run("workers", "restart", "--rolling")
+    thread.join(30)
+
+    assert code == 0, text
+    assert [line.split()[0] for line in text.splitlines()] == ["worker-1", "worker-2"]
+    assert read_wanted(home) == Wanted(2, {"worker-1": 1, "worker-2": 1})
+
+
+@pytest.mark.usefixtures("runtime")
+def test_what_cannot_be_restarted_is_refused() -> None:
+    assert "name a worker, or give --rolling" in run("workers", "restart")[1]
+    assert "name a worker, or give --rolling" in run("workers", "restart", "w", "--rolling")[1]
+    assert "no worker 'worker-9'" in run("workers", "restart", "worker-9")[1]
+
+
+def test_without_a_stack_the_commands_say_so(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    write_json(Home(tmp_path).path / "wanted.json", {"workers": 2, "restarts": {}})
+
+    for arguments in (("workers",), ("workers", "scale", "3"), ("query", EVEN)):
+        code, text = run(*arguments)
+
+        assert code == 1
+        assert "no stack" in text
