@@ -15,13 +15,13 @@ from analytics.explain_facts import (
     Facts,
     Known,
     Step,
-    places_of,
     read_decision,
     read_facts,
     read_state,
     why_unknown,
 )
-from analytics.explain_text import section_lines, step_lines
+from analytics.explain_history import Places, Revision, history_of
+from analytics.explain_text import revision_lines, section_lines, step_lines
 from cdc.contracts.partition import partition_of
 from cdc.contracts.times import us_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
@@ -49,8 +49,9 @@ class Explanation:
     partition: int
     at: str | None
     steps: tuple[Step, ...]
+    revisions: tuple[Revision, ...]
     sections: tuple[Section, ...]
-    came_from: str | None  # who gave the state: a worker, the read model, nobody
+    came_from: str | None  # who gave the state: a worker, the read model, the archived log, nobody
 
     @property
     def on_hand_units(self) -> int:
@@ -70,6 +71,7 @@ class Explanation:
             "gaps": list(wrong),
             "terms": [_term(part, line) for part in self.sections for line in part.lines],
             "facts": [asdict(step) for step in self.steps],
+            "window_revisions": [asdict(revision) for revision in self.revisions],
         }
 
     def as_text(self) -> str:
@@ -80,6 +82,7 @@ class Explanation:
             [
                 f"{self.inv_key} (partition {self.partition}{state}){at}",
                 *step_lines(self.steps),
+                *revision_lines(self.revisions),
                 *section_lines(self.sections),
                 *(f"does not add up: {gap}" for gap in gaps(self.sections)),
             ]
@@ -114,21 +117,26 @@ def explain(
     key = f"{location}|{sku}"
     until = _moment(at)
     number = partition_of(key.encode(), known.partitions)
-    places = places_of(known, key, number)
+    until_us = None if until is None else us_of(until)
+    logged = history_of(known, key, number, until_us=until_us)
     with psycopg.connect(known.read_database_url.get_secret_value()) as connection:
         # One snapshot: facts, documents and the shown state belong together.
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        facts = read_facts(connection, key, until, places)
-        if until is not None:
+        facts = read_facts(connection, key, until, logged.places)
+        if until_us is not None:
             found = None
-            sections = lines_at(facts.stock, in_force(facts.prices, us_of(until)), us_of(until))
+            price = in_force(facts.prices, until_us)
+            sections = lines_at(facts.stock, price, until_us, logged.state)
         else:
             found = read_state(connection, known, key, ON_HAND_CHANGELOG)
-            sections = _sections(connection, facts, found, number, places)
+            sections = _sections(connection, facts, found, number, logged.places)
         if not (facts.steps or found or facts.policy):
             raise UnknownItem(why_unknown(connection, sku, location))
     origin = None if found is None else found.came_from
-    return Explanation(key, number, at, facts.steps, signed(sections, facts.actors), origin)
+    if until_us is not None and logged.state is not None:
+        origin = "archived log"
+    named = signed(sections, facts.actors)
+    return Explanation(key, number, at, facts.steps, logged.revisions, named, origin)
 
 
 def _sections(
@@ -136,7 +144,7 @@ def _sections(
     facts: Facts,
     known: Known | None,
     partition: int,
-    places: dict[tuple[str, int], list[int]],
+    places: Places,
 ) -> tuple[Section, ...]:
     if known is None:
         return (stock_section(None, facts.stock),)

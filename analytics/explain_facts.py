@@ -4,14 +4,11 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
-from zlib import crc32
 
 import psycopg
 
-from analytics.archive.manifest import Manifest
-from analytics.archive.rows import MALFORMED, read
+from analytics.explain_history import Places
 from cdc import workers
-from cdc.contracts.decode import decode
 from cdc.contracts.state import decode_level
 from cdc.contracts.times import us_of
 from cdc.settings import Connections
@@ -21,7 +18,6 @@ from inventory.explanation.stock import Cause, CountFact, Document, StockFacts
 from inventory.model.price_timeline import PriceRow, Timeline
 from inventory.model.state import KeyState
 
-Places = dict[tuple[str, int], list[int]]
 Actors = dict[tuple[str, int], str | None]
 
 PATIENCE_S: Final = 2.0  # a command waits longer for a worker than a page
@@ -171,23 +167,6 @@ def read_state(
         return None
     level, _dropped = decode_level(json.dumps(shown[0]).encode())
     return Known(level, is_whole=False, as_of_us=shown[1], came_from=f"read model: {live.problem}")
-
-
-def places_of(settings: Connections, key: str, number: int) -> Places:
-    """Offsets of every archived change of the key's rows."""
-    manifest = Manifest(settings.archive_dir)
-    encoded = key.encode()
-    places: Places = {}
-    for file in manifest.files(number):
-        path = manifest.directory / file.file
-        for row in read(path, bucket=crc32(encoded), buckets=1 << 32):
-            if row.key != encoded or row.admission == MALFORMED:
-                continue
-            record = decode(row.key, row.value, offset=row.offset)
-            image = record.after if isinstance(record.after, dict) else record.before
-            if isinstance(image, dict):
-                places.setdefault((record.table, image.get("id", 0)), []).append(row.offset)
-    return places
 
 
 def why_unknown(connection: psycopg.Connection, sku: str, location: str) -> str:

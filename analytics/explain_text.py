@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from analytics.explain_facts import Step
+from analytics.explain_history import Revision
 from cdc.contracts.times import time_text
 from inventory.explanation import words
 from inventory.explanation.arrival import ON_TIME
@@ -19,6 +20,18 @@ def step_lines(steps: tuple[Step, ...]) -> Iterator[str]:
         yield (
             f"  {step.at}  {moved:>9}  = {step.on_hand_units:>9}  {step.table} {step.id} "
             f"({step.what}{variance}{late}) {step.document} by {step.actor or 'system'} @{offsets}"
+        )
+
+
+def revision_lines(revisions: tuple[Revision, ...]) -> Iterator[str]:
+    """One line per late change of a closed window, with its counters after it."""
+    if revisions:
+        yield "Late changes of closed windows"
+    for one in revisions:
+        yield (
+            f"  {time_text(one.start_us)}  revision {one.window_revision}: sold {one.sold_units},"
+            f" returned {one.returned_units}, revenue {one.revenue_minor}, late lines"
+            f" {one.late_lines}; {one.op} of {one.table} {one.id} @{one.offset}"
         )
 
 

@@ -104,7 +104,7 @@ def explain(
     location: Where,
     at: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Stock and price of this business time, ISO 8601, UTC."),
+        typer.Option(metavar="TIME", help="The explanation of this business time, ISO 8601, UTC."),
     ] = None,
     json: Json = False,
 ) -> None:

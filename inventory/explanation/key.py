@@ -1,7 +1,7 @@
 """All sections of a key in their fixed order; the command line and the item page print these."""
 
 from inventory.explanation.demand import demand_section
-from inventory.explanation.lines import Section, Source, note
+from inventory.explanation.lines import Line, Section, Source, note
 from inventory.explanation.needs import hold_section, levels_section, quantity_section
 from inventory.explanation.price import price_in_force, price_section
 from inventory.explanation.stock import StockFacts, stock_section
@@ -44,14 +44,39 @@ def explain(
     )
 
 
-def explain_at(facts: StockFacts, price: PriceRow | None, at_us: int) -> tuple[Section, ...]:
-    """What the facts of today say of a business time: on-hand, and the price in force.
+def explain_at(
+    facts: StockFacts, price: PriceRow | None, at_us: int, state: KeyState | None = None
+) -> tuple[Section, ...]:
+    """What the facts of today say of a business time, and what was known and asked for then.
 
-    What was on order, what demand was known and what the rules asked for is history of the state,
-    not of the facts: a recomputation up to that record shows it.
+    On-hand and the price in force are true of that time by facts of today, late ones included.
+    Demand, levels, quantity and need are history of the state: `state` is a fold of the log up to
+    that time, with its window rows. Without it, they are left out.
     """
-    at = Section("source", (note("business_at_us", at_us),))
-    return (stock_section(None, facts), Section("price", price_in_force(price)), at)
+    price_lines = Section("price", price_in_force(price))
+    at = note("business_at_us", at_us)
+    if state is None:
+        return (stock_section(None, facts), price_lines, Section("source", (at,)))
+    return (
+        stock_section(None, facts),
+        demand_section(state, is_whole=True),
+        levels_section(state),
+        quantity_section(state),
+        price_lines,
+        hold_section(state, None),
+        Section("source", (at, *_place_of(state))),
+    )
+
+
+def _place_of(state: KeyState) -> tuple[Line, ...]:
+    place = state.position
+    return (
+        note("policy_generation", place.generation),
+        note("policy_offset", place.offset),
+        note("stream_time_us", state.stream_time_us),
+        note("known_on_hand_units", state.on_hand_units),
+        note("known_base_position_units", state.base_position_units),
+    )
 
 
 def _provenance(state: KeyState, came_from: Provenance) -> Section:

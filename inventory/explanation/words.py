@@ -54,6 +54,8 @@ _LABELS: Final = {
     "price_from_us": "Price since",
     "clamps_minor": "Clamps",
     "target_change_minor": "To the step's target",
+    "known_on_hand_units": "On hand as it was known then",
+    "known_base_position_units": "Base position B as it was known then",
     "policy_generation": "Policy position, generation",
     "policy_partition": "Policy position, partition",
     "policy_offset": "Policy position, offset",

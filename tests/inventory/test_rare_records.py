@@ -167,6 +167,22 @@ def test_at_a_business_time_facts_say_on_hand_and_price_only() -> None:
     assert sections[0].lines[-1].amount == 50
 
 
+def test_at_a_business_time_a_fold_up_to_it_says_what_was_asked_for() -> None:
+    log = Log()
+    fixed = {"levels": "fixed", "reorder_point_units": 20, "order_up_to_units": 60}
+    log.insert("item_location", policy(replenish_family="sS", **fixed))
+    log.insert("stock_count", count(7, 10, at("00:00")))
+
+    sections = explain_at(StockFacts(None, (), ()), None, at("10:00"), log.state)
+
+    names = ["stock", "demand", "levels", "quantity", "price", "hold", "source"]
+    assert [section.name for section in sections] == names
+    found = {line.name: line.amount for part in sections for line in part.lines}
+    assert found["quantity_units"] == 50
+    assert found["known_on_hand_units"] == 10
+    assert found["policy_offset"] == log.state.position.offset
+
+
 @pytest.mark.parametrize(
     ("selling_days", "last_day", "expected"),
     [(0, 0, False), (1, 0, False), (2, 1, False), (2, 2, True), (26, 32, False), (26, 33, True)],

@@ -1,7 +1,7 @@
 """`inventory explain` and the item page over real rows: they add up to the state, line by line."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -12,9 +12,12 @@ import pytest
 from pydantic import SecretStr
 
 from analytics.explain import Explanation, UnknownItem, explain
+from analytics.explain_history import history_of
+from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
 from inventory.explanation.lines import ADD, SUM, gaps
 from inventory.parsing import ADJUSTMENT_REASONS
+from tests.analytics.histories import PARTITIONS, archived, generate
 from tests.ledger.folded import state_of
 from tests.ledger.postgres import Server
 from tests.ledger.rows import NOON, write
@@ -237,3 +240,34 @@ def test_counts_of_one_second_stand_in_the_order_of_their_ids(ledger: psycopg.Co
     shown = [(fact.kind, fact.running_units, fact.is_before_count) for fact in facts("L|S")]
 
     assert shown == [("opening count", 7, True), ("cycle count", 5, False)]
+
+
+def test_at_a_time_the_archived_log_says_what_was_known_and_asked_for(
+    ledger: psycopg.Connection, settings: Connections
+) -> None:
+    history = generate(7)
+    archived(settings.archive_dir, history)
+    key = min(history.keys)
+    location, _, sku = key.partition("|")
+    write(ledger, "item_location", location=location, sku=sku)
+    known = settings.model_copy(update={"partitions": PARTITIONS})
+    number = partition_of(key.encode(), PARTITIONS)
+
+    late = explain(sku, location, "2026-03-03T00:00:00", settings=known)
+    early = explain(sku, location, "2026-02-01T00:00:00", settings=known)
+
+    at_us = int(datetime(2026, 3, 3, tzinfo=UTC).timestamp()) * 1_000_000
+    state = history_of(known, key, number, until_us=at_us).state
+    assert state is not None
+    names = ["stock", "demand", "levels", "quantity", "price", "hold", "source"]
+    assert [section.name for section in late.sections] == names
+    assert gaps(late.sections) == ()
+    assert late.came_from == "archived log"
+    assert amounts(late, "levels")["reorder_point_units"] == state.reorder_point_units == 20
+    assert amounts(late, "hold")["episode_state"] == state.episode.state
+    assert amounts(late, "source")["known_on_hand_units"] == state.on_hand_units
+    assert amounts(late, "source")["policy_offset"] == state.position.offset
+    assert late.as_json()["window_revisions"]
+    assert "Late changes of closed windows" in late.as_text()
+    assert [section.name for section in early.sections] == ["stock", "price", "source"]
+    assert early.came_from is None

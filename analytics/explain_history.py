@@ -1,0 +1,129 @@
+"""What the archived log knows of one key: where its rows stand, its state then, its late windows.
+
+One pass over the key's archived records, with the workers' own fold. Facts say what is true of a
+business time; only the log says what was known at it, and what a window said before it changed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from zlib import crc32
+
+from analytics.archive.manifest import ArchiveFile, Manifest
+from analytics.archive.rows import MALFORMED, read
+from cdc.contracts.decode import decode
+from cdc.settings import Connections
+from inventory.dedupe import Admission
+from inventory.fold import APPLIED, Folded, fold
+from inventory.model.record import Record
+from inventory.model.state import KeyState, WindowRow
+
+Places = dict[tuple[str, int], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A closed window after one late change, and the row whose change that was."""
+
+    offset: int
+    table: str
+    id: int
+    op: str
+    start_us: int
+    sold_units: int
+    returned_units: int
+    revenue_minor: int
+    late_lines: int
+    window_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Offsets of each row's changes, revisions in log order, and the state that was asked for.
+
+    `state` is the newest whose clock had not passed the time asked for, the last one without such
+    a time; None where nothing was known then, or nothing is archived.
+    """
+
+    places: Places
+    revisions: tuple[Revision, ...]
+    state: KeyState | None
+
+
+def history_of(
+    settings: Connections, key: str, number: int, *, until_us: int | None = None
+) -> History:
+    """Fold the archived records of `key`, all of them; the state stops at `until_us`.
+
+    `until_us` is compared with the key's own clock: commit times of a live key, business times of
+    one that is replayed.
+    """
+    places: Places = {}
+    revisions: list[Revision] = []
+    state: KeyState | None = None
+    then: KeyState | None = None
+    for record, admission, generation in _records(settings, key, number):
+        table, row_id = record.table, _row_id(record)
+        if row_id is not None:
+            places.setdefault((table, row_id), []).append(record.offset)
+        folded = fold(state, record, admission, generation)
+        revisions += _revisions(record, row_id, state, folded)
+        state = folded.state
+        if until_us is None or _clock_us(state) <= until_us:
+            then = state
+    return History(places, tuple(revisions), then)
+
+
+def _records(
+    settings: Connections, key: str, number: int
+) -> Iterator[tuple[Record, Admission, int]]:
+    """The key's archived records in log order, each with its verdict and generation."""
+    manifest = Manifest(settings.archive_dir)
+    for file in manifest.files(number):
+        for record, admission in _of_file(manifest, file, key.encode()):
+            yield record, admission, file.generation
+
+
+def _of_file(
+    manifest: Manifest, file: ArchiveFile, key: bytes
+) -> Iterator[tuple[Record, Admission]]:
+    for row in read(manifest.directory / file.file, bucket=crc32(key), buckets=1 << 32):
+        if row.key == key and row.admission != MALFORMED:
+            record = decode(row.key, row.value, offset=row.offset)
+            yield record, Admission[row.admission.upper()]
+
+
+def _row_id(record: Record) -> int | None:
+    image = record.after if isinstance(record.after, dict) else record.before
+    return image.get("id", 0) if isinstance(image, dict) else None
+
+
+def _clock_us(state: KeyState | None) -> int:
+    known = None if state is None else state.stream_time_us
+    return 0 if known is None else known
+
+
+def _revisions(
+    record: Record, row_id: int | None, before: KeyState | None, folded: Folded
+) -> Iterator[Revision]:
+    if folded.verdict != APPLIED or folded.state is None:
+        return
+    for start_us in folded.windows_changed:
+        after = folded.state.windows.get(start_us)
+        was = None if before is None else before.windows.get(start_us)
+        if after is not None and after.window_revision > (was.window_revision if was else 0):
+            yield _revision(record, row_id or 0, after)
+
+
+def _revision(record: Record, row_id: int, row: WindowRow) -> Revision:
+    return Revision(
+        offset=record.offset,
+        table=record.table,
+        id=row_id,
+        op=record.op,
+        start_us=row.start_us,
+        sold_units=row.sold_units,
+        returned_units=row.returned_units,
+        revenue_minor=row.revenue_minor,
+        late_lines=row.late_lines,
+        window_revision=row.window_revision,
+    )
