@@ -1,0 +1,218 @@
+"""Workers come and go under load: any of them answers, and nothing is lost or counted twice."""
+
+import json
+import os
+import signal
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import quote
+
+import httpx
+import psycopg
+from prometheus_client.parser import text_string_to_metric_families
+
+from cdc.contracts.partition import partition_of
+from cdc.workers import ask
+from tests.stack.running import RunningStack
+from tests.stack.test_workers import get, held, shared
+
+INSERT = """
+INSERT INTO retail.sale_line
+    (inv_key, location, sku, source, source_ref, quantity_units, amount_minor, occurred_at)
+SELECT l.code || '|K' || n, l.code, 'K' || n, 'test', %(run)s || '-' || n, 1, 250, clock_timestamp()
+FROM generate_series(1, 40) AS n, (SELECT %(location)s::text AS code) AS l
+"""
+LOCATION = f"ELA-{uuid.uuid4().hex[:6].upper()}"
+KEYS = tuple(f"{LOCATION}|K{number}" for number in range(1, 41))
+
+
+def sell(stack: RunningStack, run: str) -> None:
+    """One unit of each key in one transaction."""
+    url = stack.settings.database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(INSERT, {"run": run, "location": LOCATION})
+
+
+@contextmanager
+def selling(stack: RunningStack) -> Iterator[list[str]]:
+    """Sell all the time; the runs so far."""
+    stopped, runs = threading.Event(), [f"r{uuid.uuid4().hex[:8]}"]
+
+    def go_on() -> None:
+        while not stopped.wait(0.05):
+            sell(stack, runs[-1])
+            runs.append(f"r{uuid.uuid4().hex[:8]}")
+
+    sell(stack, f"r{uuid.uuid4().hex[:8]}")
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        yield runs
+    finally:
+        stopped.set()
+        thread.join(30)
+
+
+def sold(stack: RunningStack, key: str) -> int:
+    """Units of the key by the facts."""
+    url = stack.settings.read_database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection:
+        row = connection.execute(
+            "SELECT coalesce(sum(quantity_units), 0)::int FROM retail.sale_line WHERE inv_key = %s",
+            (key,),
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def answer_of(stack: RunningStack, worker: str, key: str) -> httpx.Response | None:
+    try:
+        return get(stack, worker, f"/iq/v1/store/on-hand/{quote(key)}")
+    except httpx.HTTPError:
+        return None
+
+
+def on_hand(stack: RunningStack, worker: str, key: str) -> int | None:
+    """On-hand as this worker gives it, None without a number."""
+    answer = answer_of(stack, worker, key)
+    return answer.json()["on_hand_units"] if answer is not None and answer.is_success else None
+
+
+def owner_of(stack: RunningStack, key: str) -> str:
+    number = partition_of(key.encode())
+    return next(name for name in ("worker-1", "worker-2") if number in held(stack, name))
+
+
+def settled(stack: RunningStack) -> None:
+    """Every key is by every worker what the facts say."""
+    stack.wait_until(
+        lambda: all(on_hand(stack, "worker-1", key) == -sold(stack, key) for key in KEYS), 120
+    )
+
+
+def assert_nothing_differs(stack: RunningStack) -> None:
+    settled(stack)
+    result = stack.cli("verify", "--location", LOCATION, "--json")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_any_worker_answers_for_any_key_and_knows_the_whole_map(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    sell(stack, f"r{uuid.uuid4().hex[:8]}")
+    settled(stack)
+
+    for worker in ("worker-1", "worker-2"):
+        assert {on_hand(stack, worker, key) for key in KEYS} == {-1}
+        rows = get(stack, worker, "/iq/v1/partitions").json()["partitions"]
+        assert [row["partition"] for row in rows] == list(range(12))
+        assert {row["state"] for row in rows} == {"RUNNING"}
+        assert {row["worker"]: row["address"] for row in rows} == {
+            name: stack.runtime.services[name].url for name in ("worker-1", "worker-2")
+        }
+    said = stack.cli("query", KEYS[0], "--windows", "--json")
+    assert said.returncode == 0, said.stderr
+    assert json.loads(said.stdout)["on_hand_units"] == -1
+    assert sum(row["sold_units"] for row in json.loads(said.stdout)["windows"]) == 1
+
+
+def test_after_kill_9_of_the_owner_a_key_is_unknown_and_then_right_again(
+    stack: RunningStack,
+) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    key = next(key for key in KEYS if owner_of(stack, key) == "worker-2")
+    before = stack.runtime.services["worker-2"]
+    assert before.pid is not None
+
+    os.kill(before.pid, signal.SIGKILL)
+    sell(stack, f"r{uuid.uuid4().hex[:8]}")
+    wanted = -sold(stack, key)
+    first = answer_of(stack, "worker-1", key)
+    live = ask(stack.settings, key)
+
+    # No number, or already that of the next life; never one without its age.
+    assert first is not None
+    assert first.status_code in {200, 503}
+    assert first.status_code == 200 or first.headers["Retry-After"] == "1"
+    assert live.state is not None or live.problem
+    stack.wait_until(lambda: on_hand(stack, "worker-1", key) == wanted, 60)
+    stack.wait_until(lambda: on_hand(stack, "worker-2", key) == wanted, 60)
+    assert stack.runtime.services["worker-2"].restarts == before.restarts + 1
+
+
+def test_a_worker_that_wakes_up_shows_no_number_of_the_past(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    key = next(key for key in KEYS if owner_of(stack, key) == "worker-2")
+    pid = stack.runtime.services["worker-2"].pid
+    assert pid is not None
+
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        stack.wait_until(lambda: len(held(stack, "worker-1")) == 12, 120)
+        sell(stack, f"r{uuid.uuid4().hex[:8]}")
+        wanted = -sold(stack, key)
+        stack.wait_until(lambda: on_hand(stack, "worker-1", key) == wanted, 60)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    seen = {on_hand(stack, "worker-2", key) for _ in range(20)}
+    stack.wait_until(lambda: shared(stack), 120)
+    assert seen <= {None, wanted}
+
+
+def test_scaling_to_three_and_back_under_load_loses_nothing(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    kept = {name: stack.runtime.services[name].pid for name in ("worker-1", "worker-2")}
+
+    with selling(stack) as runs:
+        more = stack.cli("workers", "scale", "3")
+        three = json.loads(stack.cli("workers", "--json").stdout)
+        sold_at_three = len(runs)
+        stack.wait_until(lambda: len(runs) > sold_at_three + 5)
+        fewer = stack.cli("workers", "scale", "2")
+
+    assert more.returncode == fewer.returncode == 0, more.stderr + fewer.stderr
+    assert [row["worker"] for row in three] == ["worker-1", "worker-2", "worker-3"]
+    assert sorted(number for row in three for number in row["partitions"]) == list(range(12))
+    assert all(len(row["partitions"]) == 4 for row in three)
+    names = {name for name in stack.runtime.services if name.startswith("worker-")}
+    assert names == {"worker-1", "worker-2"}
+    assert {name: stack.runtime.services[name].pid for name in kept} == kept
+    assert_nothing_differs(stack)
+
+
+def test_a_rolling_restart_under_load_loses_nothing(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    before = {name: stack.runtime.services[name] for name in ("worker-1", "worker-2")}
+    parts = {name: held(stack, name) for name in before}
+
+    with selling(stack):
+        result = stack.cli("workers", "restart", "--rolling")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["worker-1", "worker-2"]
+    for name, was in before.items():
+        now = stack.runtime.services[name]
+        assert now.pid != was.pid
+        assert now.asked_restarts == was.asked_restarts + 1
+        assert now.restarts == was.restarts
+    # Static members: back within their session, they have what they had.
+    assert {name: held(stack, name) for name in before} == parts
+    assert_nothing_differs(stack)
+
+
+def test_a_worker_shows_its_metrics(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    text = get(stack, "worker-1", "/metrics", token="none").text  # noqa: S106 -- none is needed
+
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+
+    def figures(name: str) -> list[float]:
+        return [sample.value for sample in families[name].samples]
+
+    assert len(figures("inventory_heartbeat_age_seconds")) == len(held(stack, "worker-1"))
+    assert max(figures("inventory_heartbeat_age_seconds")) < 60
+    assert figures("inventory_transactions")[0] > 0
+    assert figures("process_resident_memory_bytes")[0] > 1 << 24
+    assert figures("inventory_ready") == [1.0]
