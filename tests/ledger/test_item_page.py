@@ -115,3 +115,26 @@ def test_the_page_leads_to_the_desks_that_this_person_may_enter() -> None:
 )
 def test_an_unknown_key_says_which_half_is_unknown(path: str, said: str) -> None:
     assert said in text_of(page(path, status=404))
+
+
+def test_late_lines_stand_under_the_window_that_they_changed(ledger: psycopg.Connection) -> None:
+    write(ledger, "item_location", **POLICY)
+    for name, at in (
+        ("first", NOON),
+        ("late", NOON - timedelta(minutes=20)),
+        ("gone", NOON - timedelta(minutes=20)),
+    ):
+        write(ledger, "sale_line", source="t", source_ref=name, occurred_at=at, recorded_by="bob")
+    ledger.execute("DELETE FROM read_model.sales_window")
+    project(ledger, state_of(ledger, "L|S"))
+    ledger.execute("DELETE FROM retail.sale_line WHERE source_ref = 'gone'")
+
+    text = text_of(page("/items/L/S"))
+
+    ledger.execute("DELETE FROM read_model.sales_window")
+    _, row, rest = text.partition("2026-03-02 11:40 2 0 19.98 2 2")
+    assert row
+    late, _, _ = rest.partition("2026-03-02 12:00")
+    assert "t late: sale \N{MINUS SIGN}1, recorded" in late
+    assert "by bob" in late
+    assert "1 change by lines that were corrected or deleted since; the log has it." in late

@@ -4,6 +4,7 @@ The running sum is the database's own (migration 0014), with no code in common w
 is a second, independent way to the number on the screen, so a difference is worth a look.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
@@ -45,19 +46,27 @@ class Fact:
         return arrival(us_of(self.business_at), us_of(self.heard_at), self.late_lines)
 
 
-_FACTS: Final = """
+_FACT: Final = """
 SELECT f.table_name, f.row_id, f.kind, f.business_at, f.recorded_at, f.heard_at, f.actor,
        f.document, f.counted_units, f.delta_units, f.running_units, f.is_before_count, w.late_lines
 FROM retail.stock_facts(%(key)s) f
 LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key = %(key)s
     AND w.start_us = extract(epoch FROM f.business_at)::bigint / 600 * 600000000
-ORDER BY f.place DESC LIMIT %(limit)s
 """
 
 
 def facts(inv_key: str, *, limit: int = FACTS_SHOWN) -> list[Fact]:
     """The last `limit` facts of a key in business order, each with on-hand after it."""
-    return select(_FACTS, {"key": inv_key, "limit": limit}, Fact)[::-1]
+    sql = f"{_FACT} ORDER BY f.place DESC LIMIT %(limit)s"
+    return select(sql, {"key": inv_key, "limit": limit}, Fact)[::-1]
+
+
+def facts_of_windows(inv_key: str, starts: Sequence[int]) -> list[Fact]:
+    """The sale and return lines of these windows, in the order in which they were recorded."""
+    if not starts:
+        return []
+    sql = f"{_FACT} WHERE w.start_us = ANY(%(starts)s) ORDER BY f.recorded_at, f.place"
+    return select(sql, {"key": inv_key, "starts": list(starts)}, Fact)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from webui.spreadsheet import safe_text
 from webui.stock.explained import explained
 from webui.stock.sales import sales_views
 from webui.stock.sparkline import bars
+from webui.stock.windows import shown_windows
 
 MOST_FACTS: Final = 5000
 MOST_EXPORTED: Final = 100_000
@@ -155,7 +156,7 @@ def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
         "item": level,
         "status": _status_of(inv_key),
         "policy": policy,
-        "windows": windows,
+        "windows": shown_windows(inv_key, windows),
         "bars": bars(windows),
         "prices": explain.prices(inv_key),
         "inbound": explain.inbound(inv_key),
