@@ -1,0 +1,191 @@
+"""Other rules beside the running stack: equal rules agree byte for byte, others are seen and held.
+
+The code of the other revisions is a copy of this one with its number changed, and in one of them a
+rule.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from cdc.capture.admin import topic_drift
+from cdc.contracts.topics import application_id, topics_of
+from deploy.stack.home import PROJECT
+from tests.analytics.shop import Shop
+from tests.stack.running import RunningStack
+
+PACKAGES = ("inventory", "cdc", "streams")
+SAME, OTHER = 2, 3
+SELL = """
+INSERT INTO retail.sale_line
+    (inv_key, location, sku, source, source_ref, quantity_units, amount_minor, occurred_at)
+VALUES (%(place)s || '|' || %(sku)s, %(place)s, %(sku)s, 'test', %(place)s || %(sku)s, %(units)s,
+    999, clock_timestamp())
+"""
+
+
+def code_of(revision: int, tree: Path, *, more_units: int = 0) -> Path:
+    """A copy of this code as another revision; with `more_units` each order is larger by them."""
+    for package in PACKAGES:
+        shutil.copytree(
+            PROJECT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    replaced(
+        tree / "inventory" / "revision.py",
+        r"LOGIC_REVISION: Final = \d+",
+        f"LOGIC_REVISION: Final = {revision}",
+    )
+    if more_units:
+        replaced(
+            tree / "inventory" / "policies" / "quantity.py",
+            r"return level.order_up_to_units - base_units",
+            f"return level.order_up_to_units - base_units + {more_units}",
+        )
+    return tree
+
+
+def replaced(file: Path, pattern: str, by: str) -> None:
+    text, count = re.subn(pattern, by, file.read_text("utf-8"))
+    assert count == 1, f"{file}: {pattern}"
+    file.write_text(text, "utf-8")
+
+
+def sell(stack: RunningStack, shop: Shop, sku: str, units: int) -> None:
+    with psycopg.connect(shop.url, autocommit=True) as connection:
+        connection.execute(SELL, {"place": shop.location, "sku": sku, "units": units})
+
+
+def desk(stack: RunningStack, shop: Shop) -> dict[str, tuple[Any, ...]]:
+    """Open needs of the shop: quantity and the rules that made them, by item."""
+    url = stack.settings.read_database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT sku, quantity_units, logic_revision FROM app.reorder_proposal"
+            " WHERE location = %s AND status = 'open'",
+            (shop.location,),
+        )
+        return {str(sku): (units, revision) for sku, units, revision in rows}
+
+
+def wait_for_desk(stack: RunningStack, shop: Shop, expected: dict[str, tuple[Any, ...]]) -> None:
+    stack.wait_until(
+        lambda: desk(stack, shop) == expected, 60, describe=lambda: str(desk(stack, shop))
+    )
+
+
+def report(stack: RunningStack, *arguments: str, exit_code: int = 0) -> dict[str, Any]:
+    done = stack.cli("revision", *arguments, "--json")
+    assert done.returncode == exit_code, done.stdout + done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def revisions(stack: RunningStack) -> dict[int, dict[str, Any]]:
+    done = stack.cli("revision", "list", "--json")
+    assert done.returncode == 0, done.stderr
+    return {row["revision"]: row for row in json.loads(done.stdout)}
+
+
+@pytest.fixture
+def shop(stack: RunningStack) -> Iterator[Shop]:
+    """A shop with needs; afterwards revision 1 decides again and nothing of others is left."""
+    opened = Shop(stack.settings.owner_database_url.get_secret_value())
+    opened.trade()
+    sell(stack, opened, "C", 90)
+    stack.wait_until(lambda: "C" in desk(stack, opened), 60)
+    try:
+        yield opened
+    finally:
+        stack.cli("revision", "promote", "1", "--without-comparison", "--timeout", "60")
+        for revision in (SAME, OTHER):
+            stack.cli("revision", "retire", str(revision), "--delete")
+
+
+def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
+    stack: RunningStack, shop: Shop, tmp_path: Path
+) -> None:
+    tree = code_of(SAME, tmp_path / "same")
+    wrong = stack.cli("revision", "start", str(OTHER), "--code", str(tree))
+    assert f"LOGIC_REVISION is {SAME}, not {OTHER}" in wrong.stderr
+    started = stack.cli("revision", "start", str(SAME), "--code", str(tree))
+    assert started.returncode == 0, started.stderr
+
+    found = report(stack, "compare", str(SAME), "--states")
+
+    assert found["differing"] == 0, found["differences"]
+    assert found["equal"] >= 1
+    assert found["states"]["differing"] == 0, found["states"]["keys"]
+    assert found["states"]["equal"] >= 3
+    known = revisions(stack)
+    assert known[1] | {"records_behind": 0} == {
+        "revision": 1,
+        "decides": True,
+        "workers": "of this stack",
+        "records_behind": 0,
+        "group": "inventory-v1",
+        "outputs": "reorder.events",
+    }
+    assert known[SAME]["workers"] == "shadow ready"
+    assert not known[SAME]["decides"]
+    assert (stack.home.path / "workers" / application_id(SAME)).is_dir()
+    assert {row[1] for row in desk(stack, shop).values()} == {1}
+
+    assert stack.cli("revision", "retire", str(SAME)).returncode == 0
+    sell(stack, shop, "B", 1)
+    behind = stack.cli("revision", "promote", str(SAME), "--timeout", "5")
+
+    assert behind.returncode == 1
+    assert f"logic revision {SAME} is " in behind.stderr
+    assert "records behind" in behind.stderr
+    assert revisions(stack)[1]["decides"]
+    assert stack.cli("revision", "retire", str(SAME), "--delete").returncode == 0
+    assert {drift.found for drift in topic_drift(
+        stack.settings.kafka_bootstrap, topics_of(SAME)
+    )} == {"missing"}  # fmt: skip
+    assert SAME not in revisions(stack)
+
+
+def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
+    stack: RunningStack, shop: Shop, tmp_path: Path
+) -> None:
+    tree = code_of(OTHER, tmp_path / "other", more_units=6)
+    before = desk(stack, shop)
+    units = before["C"][0]
+    started = stack.cli("revision", "start", str(OTHER), "--code", str(tree), "--workers", "2")
+    assert started.returncode == 0, started.stderr
+
+    found = report(stack, "compare", str(OTHER), exit_code=1)
+
+    ours = [entry for entry in found["differences"] if entry["inv_key"] == f"{shop.location}|C"]
+    assert [(entry["how"], entry["former"]["quantity_units"], entry["fresh"]["quantity_units"])
+            for entry in ours] == [("changed", units, units + 6)]  # fmt: skip
+    assert "quantity_units" in ours[0]["fields"]
+    assert desk(stack, shop) == before
+    refused = stack.cli("revision", "promote", str(OTHER))
+    assert refused.returncode == 1
+    assert f"differs from 1 in {found['differing']} keys, 0 are accepted" in refused.stderr
+    refused = stack.cli("revision", "retire", "1")
+    assert "logic revision 1 decides" in refused.stderr
+
+    accepted = str(found["differing"] + 5)  # other tests of this stack may still be moving
+    report(stack, "promote", str(OTHER), "--accept", accepted, "--by", "analyst")
+
+    assert desk(stack, shop) == {
+        sku: (quantity + 6, OTHER) for sku, (quantity, _) in before.items()
+    }
+    assert revisions(stack)[OTHER]["decides"]
+    sell(stack, shop, "B", 95)
+    stack.wait_until(lambda: "B" in desk(stack, shop), 60)
+    assert {made_by for _, made_by in desk(stack, shop).values()} == {OTHER}
+    larger = desk(stack, shop)
+
+    report(stack, "promote", "1", "--accept", str(found["differing"] + 5))
+
+    assert desk(stack, shop) == {sku: (quantity - 6, 1) for sku, (quantity, _) in larger.items()}
+    sell(stack, shop, "A", 95)
+    stack.wait_until(lambda: desk(stack, shop).get("A", (0, 0))[1] == 1, 60)
