@@ -13,7 +13,6 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
-from yarl import URL
 
 from cdc.worker_addresses import worker_urls
 from streams.query.answers import Document, standing
@@ -132,7 +131,7 @@ class Peers:
                 },
                 connector=aiohttp.TCPConnector(limit=CONNECTIONS),
             )
-        return self._session.get(URL(url, encoded=True), allow_redirects=False)
+        return self._session.get(url, allow_redirects=False)
 
     def _owner(self, partition: int) -> str | None:
         known = self._rows(_now_s() - SILENCE_S)

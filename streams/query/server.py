@@ -28,6 +28,7 @@ from streams.settings import WorkerSettings
 
 LOOP_LAG_S: Final = 5.0
 LOOK_S: Final = 0.5
+_KEY: Final = "{key:[^/]+}"  # without the pattern braces in a SKU would not be found
 _ALL: Final = "0.0.0.0"  # noqa: S104 -- compared with, never bound to
 RETRY_AFTER_S: Final = "1"
 LONGEST_TIME: Final = 16  # digits of epoch microseconds until the year 2286
@@ -54,8 +55,8 @@ class QueryServer:
     def application(self) -> web.Application:
         """Routes; those under `/iq/` need the bearer token."""
         app = web.Application(middlewares=[self._observe, self._authorize])
-        app.router.add_get("/iq/v1/keys/{key}", self._key)
-        app.router.add_get("/iq/v1/store/{store}/{key}", self._store)
+        app.router.add_get(f"/iq/v1/keys/{_KEY}", self._key)
+        app.router.add_get(f"/iq/v1/store/{{store}}/{_KEY}", self._store)
         app.router.add_get("/iq/v1/partitions", self._partitions)
         app.router.add_get("/iq/v1/lag", self._lag)
         app.router.add_get("/iq/v1/health", self._health)

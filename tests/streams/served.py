@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
+from yarl import URL
 
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import STOCK_EVENTS
@@ -120,7 +121,8 @@ class Fleet:
         """What worker `number` answers."""
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        async with self._asker.get(self.urls[number] + path, headers=headers) as answer:
+        url = URL(self.urls[number] + path, encoded=True)
+        async with self._asker.get(url, headers=headers) as answer:
             text = await answer.text()
             body = json.loads(text) if text.startswith("{") else text
             return Answer(answer.status, answer.headers, body)

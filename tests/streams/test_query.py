@@ -19,8 +19,12 @@ ODD = next(key for key in KEYS if partition(key) % 2 == 1)
 OWN, OTHER = "worker-1", "worker-2"
 
 
+# Whatever a SKU may hold survives the second request as it was.
+ODD_NAMES = ("S1|a/b", "S1|100 %", "S1|%7C%2F", "S1|süß?#&+=", "S1|..", "S1|a;b:@c", "S1|\\'\"{}")
+
+
 def on_hand(key: str) -> str:
-    return f"/iq/v1/store/on-hand/{quote(key)}"
+    return f"/iq/v1/store/on-hand/{quote(key, safe='')}"
 
 
 def with_two(monkeypatch: pytest.MonkeyPatch, story: Callable[[Fleet], Awaitable[None]]) -> None:
@@ -70,6 +74,18 @@ def test_any_worker_answers_for_any_key(monkeypatch: pytest.MonkeyPatch) -> None
             assert answers[0].body["inv_key"] == key
 
     with_two(monkeypatch, story)
+
+
+def test_any_name_of_an_item_survives_the_hop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with fleet(monkeypatch, *await halves(stocked(ODD_NAMES))) as found:
+            for key in ODD_NAMES:
+                for number in (0, 1):
+                    answer = await found.ask(number, on_hand(key))
+
+                    assert (answer.status, answer.body["inv_key"]) == (200, key)
+
+    asyncio.run(run())
 
 
 def test_a_whole_key_comes_as_the_bytes_of_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
