@@ -14,6 +14,7 @@ SEE: Final = "see"
 COUNT: Final = "count"
 ADJUST: Final = "adjust"
 APPROVE_COUNTS: Final = "approve_counts"
+SET_LIMITS: Final = "set_limits"
 RECEIVE: Final = "receive"
 TRANSFER: Final = "transfer"
 SEE_ORDERS: Final = "see_orders"
@@ -32,6 +33,7 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     COUNT: frozenset({"associate", "manager"}),
     ADJUST: frozenset({"associate", "manager"}),
     APPROVE_COUNTS: frozenset({"manager"}),
+    SET_LIMITS: frozenset({"manager"}),
     RECEIVE: frozenset({"associate", "manager"}),
     TRANSFER: frozenset({"associate", "manager"}),
     SEE_ORDERS: frozenset({"associate", "manager", "buyer", "lead"}),

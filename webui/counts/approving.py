@@ -7,8 +7,17 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from webui.accounts.roles import APPROVE_COUNTS, SEE, requires
-from webui.commands import Form, asked, attempt, command_of, form_of, identity
+from webui.accounts.roles import APPROVE_COUNTS, SEE, SET_LIMITS, requires
+from webui.commands import (
+    Form,
+    asked,
+    attempt,
+    command_of,
+    form_of,
+    identity,
+    signed,
+    whole,
+)
 from webui.counts import selectors
 from webui.ledger.services import (
     ServiceError,
@@ -17,10 +26,12 @@ from webui.ledger.services import (
     ask_for_recount,
     refuse_adjustment,
     refuse_waiting_count,
+    set_adjustment_limit,
     void_count,
 )
+from webui.ledger.services.checks import MOST_MINOR
 from webui.page import render_page
-from webui.readmodel.figures import signed_units_text
+from webui.readmodel.figures import money_text, signed_units_text
 from webui.readmodel.selectors import locations
 
 
@@ -51,6 +62,7 @@ def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -
         "refusal": refusal,
         # The function, not an id: each form of the page draws an id of its own.
         "command_id": uuid4,
+        "limit_minor": selectors.adjustment_limit_minor(),
         "query": urlencode({"location": location}) if location else "",
     }
     return render_page(request, "counts/waiting.html", context, status=status)
@@ -102,15 +114,34 @@ def _say(form: Form, actor: str) -> str:
 
 
 def _approve_count(count_id: int, form: Form, actor: str) -> str:
-    shown = form.get("shown_expected", "")
-    size = identity({"shown_expected": shown.removeprefix("-")}, "shown_expected")
     done = approve_waiting_count(
         count_id=count_id,
         actor=actor,
-        shown_expected_units=-size if shown.startswith("-") else size,
+        shown_expected_units=signed(form, "shown_expected"),
         command_id=command_of(form),
     )
     return f"Approved, variance {signed_units_text(done.variance_units)}. Stock follows."
+
+
+@require_POST
+@requires(SET_LIMITS)
+def limit(request: HttpRequest) -> HttpResponse:
+    """Change the value above which an adjustment needs two people."""
+    form = form_of(request)
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show_waiting(request, form, refusal, status)
+
+    def work() -> str:
+        wanted = whole(form, "limit_minor", high=MOST_MINOR)
+        set_adjustment_limit(
+            limit_minor=wanted,
+            shown_minor=identity(form, "shown_minor"),
+            actor=request.user.get_username(),
+        )
+        return f"Adjustments above {money_text(wanted)} wait for a second person."
+
+    return attempt(request, work, show, reverse("counts-waiting"))
 
 
 @require_GET

@@ -13,6 +13,7 @@ urlpatterns = [
     path("counts/sheets/<int:sheet_id>/submit", views.submit, name="counts-submit"),
     path("counts/waiting/", approving.waiting, name="counts-waiting"),
     path("counts/waiting/decide", approving.decide, name="counts-decide"),
+    path("counts/limit", approving.limit, name="counts-limit"),
     path("counts/history/", approving.history, name="counts-history"),
     path("counts/history/void", approving.void, name="counts-void"),
     path("counts/adjust/", adjusting.adjust, name="counts-adjust"),

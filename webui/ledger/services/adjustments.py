@@ -126,17 +126,28 @@ def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
         )
 
 
-def set_adjustment_limit(*, limit_minor: int, actor: str) -> None:
-    """From which value on an adjustment needs two people; 0 means always."""
+def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | None = None) -> None:
+    """Up to which value an adjustment needs one person only; 0 means always two.
+
+    Raises `Conflict` if another limit than `shown_minor` is in force by now.
+    """
     checks.whole("limit_minor", limit_minor, 0, checks.MOST_MINOR)
     with ledger_transaction():
+        before = fetch_one("SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
+        if before is None:
+            message = "app.setting has no row"
+            raise LookupError(message)
+        if shown_minor not in (None, before["adjustment_limit_minor"]):
+            who, now = before["updated_by"] or "the system", before["adjustment_limit_minor"]
+            message = f"{who} has set the limit to {now} minor units since it was shown"
+            raise Conflict(message)
         execute(
             "UPDATE app.setting SET adjustment_limit_minor = %s, updated_by = %s,"
             " updated_at = clock_timestamp()",
             limit_minor,
             actor,
         )
-        detail = {"limit_minor": limit_minor}
+        detail = {"limit_minor": limit_minor, "before_minor": before["adjustment_limit_minor"]}
         log_action(actor=actor, action="adjustment_limit", subject="settings", detail=detail)
 
 

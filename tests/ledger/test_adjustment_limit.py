@@ -1,0 +1,88 @@
+"""The value above which an adjustment needs two people, and who may set it."""
+
+import re
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.pages import person
+from webui.ledger import services
+from webui.ledger.services import Conflict
+
+
+@pytest.fixture(autouse=True)
+def limit(ledger: psycopg.Connection) -> None:
+    ledger.execute("UPDATE app.setting SET adjustment_limit_minor = 10000, updated_by = NULL")
+
+
+def in_force(ledger: psycopg.Connection) -> Any:
+    return ledger.execute("SELECT adjustment_limit_minor, updated_by FROM app.setting").fetchone()
+
+
+def test_a_manager_sets_the_limit_on_the_page(ledger: psycopg.Connection) -> None:
+    client = person("manager", "max")
+    assert "Limit: 100.00" in client.get("/counts/waiting/").content.decode()
+
+    answer = client.post("/counts/limit", {"limit_minor": "2500", "shown_minor": "10000"})
+
+    assert (answer.status_code, answer["Location"]) == (302, "/counts/waiting/")
+    assert in_force(ledger) == (2500, "max")
+    page = client.get("/counts/waiting/").content.decode()
+    assert "Adjustments above 25.00 wait for a second person." in page
+    logged = ledger.execute("SELECT actor, detail FROM app.action_log").fetchone()
+    assert logged == ("max", {"limit_minor": 2500, "before_minor": 10000})
+
+
+def test_who_sets_it_second_reads_what_the_first_has_set(ledger: psycopg.Connection) -> None:
+    services.set_adjustment_limit(limit_minor=500, actor="ann")
+
+    answer = person("manager", "max").post(
+        "/counts/limit", {"limit_minor": "2500", "shown_minor": "10000"}
+    )
+
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "ann has set the limit to 500 minor units since it was shown" in page
+    assert re.search(r'name="limit_minor"[^>]* value="2500"', page)
+    assert 'name="shown_minor" value="500"' in page
+    assert in_force(ledger) == (500, "ann")
+
+
+def test_of_two_who_set_it_at_the_same_time_one_wins() -> None:
+    outcomes = at_the_same_time(
+        *(
+            lambda to=to: services.set_adjustment_limit(
+                limit_minor=to, actor="ann", shown_minor=10000
+            )
+            for to in (1, 2)
+        )
+    )
+
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"limit_minor": "-1", "shown_minor": "10000"},
+        {"limit_minor": "100000000001", "shown_minor": "10000"},
+        {"limit_minor": "5", "shown_minor": ""},
+        {"limit_minor": "", "shown_minor": "10000"},
+    ],
+)
+def test_a_limit_that_is_none_is_refused(
+    ledger: psycopg.Connection, fields: dict[str, str]
+) -> None:
+    answer = person("manager").post("/counts/limit", fields)
+
+    assert answer.status_code == 422
+    assert in_force(ledger) == (10000, None)
+
+
+def test_others_do_not_set_it(ledger: psycopg.Connection) -> None:
+    for role in ("associate", "buyer", "lead", "pricing", "operator"):
+        answer = person(role).post("/counts/limit", {"limit_minor": "1", "shown_minor": "10000"})
+        assert answer.status_code == 403, role
+    assert in_force(ledger) == (10000, None)
