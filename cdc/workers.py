@@ -52,6 +52,8 @@ def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> Li
     The worker that answered last is asked first. Each may use two thirds of the time that is left,
     so one that hangs leaves some for another.
     """
+    if not settings.query_token.get_secret_value():
+        return LiveKey(None, problem="no token for the workers is set")
     _client()  # building the first one takes as long as a page may wait
     until_s = time.monotonic() + within_s
     problem = "no worker is known"

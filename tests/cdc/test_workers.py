@@ -113,6 +113,15 @@ def test_a_worker_that_hangs_leaves_time_for_another_who_is_asked_first_from_the
     assert len(asked) == 2
 
 
+def test_without_a_token_nobody_is_asked(tmp_path: Path) -> None:
+    asked: list[str] = []
+    with answering(200, {}, asked) as port:
+        known = settings(tmp_path, **{"worker-1": {"port": port}})
+        found = ask(known.model_copy(update={"query_token": SecretStr("")}), "L|S")
+
+    assert (found.problem, asked) == ("no token for the workers is set", [])
+
+
 def test_addresses_come_from_the_variable_or_from_the_running_stack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from streams.sinks import rows
 from streams.sinks.upsert import upsert
 
 AS_OF_US = 1_772_452_800_000_000
+REACH = {"as_of_us": AS_OF_US, "worker": "worker-7"}
 
 
 def project(connection: psycopg.Connection, state: KeyState) -> None:
@@ -37,7 +38,7 @@ def worker_with(state: KeyState) -> Iterator[str]:
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = {"as_of_us": AS_OF_US, "value": json.loads(encode_state(state))}
+            body = {"value": json.loads(encode_state(state)), **REACH}
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())

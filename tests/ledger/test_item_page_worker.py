@@ -1,0 +1,73 @@
+"""The item page asks the workers, waits for nobody, and says how old its number is without them."""
+
+import socket
+import time
+from importlib import import_module
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from cdc.contracts.partition import partition_of
+from cdc.contracts.times import time_text
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from cdc.workers import PATIENCE_S
+from tests.ledger.folded import state_of
+from tests.ledger.rows import write
+from tests.ledger.shown import AS_OF_US, project, worker_with
+from tests.ledger.test_item_page import POLICY, page, text_of
+
+AGE_S = 12
+
+
+@pytest.fixture
+def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg.Connection:
+    write(ledger, "item_location", **POLICY)
+    write(ledger, "stock_count", units=50)
+    project(ledger, state_of(ledger, "L|S"))
+    ledger.execute(
+        "INSERT INTO read_model.sink_position (sink, topic, partition, next_offset, as_of_us)"
+        " VALUES ('projector', %s, %s, 1, %s)",
+        (ON_HAND_CHANGELOG, partition_of(b"L|S"), (time.time_ns() // 1000) - AGE_S * 1_000_000),
+    )
+    settings = import_module("django.conf").settings
+    known = settings.CONNECTIONS.model_copy(update={"query_token": SecretStr("token")})
+    monkeypatch.setattr(settings, "CONNECTIONS", known)
+    return ledger
+
+
+def test_the_page_names_the_worker_and_the_age_of_its_number(
+    shop: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A page may be refused by a busy machine; this test is about what it shows.
+    monkeypatch.setattr("cdc.workers.ask.__defaults__", (30.0,))
+    with worker_with(state_of(shop, "L|S")) as url:
+        monkeypatch.setenv("INVENTORY_WORKER_URLS", url)
+        shown = text_of(page("/items/L/S"))
+
+    assert f"worker-7 says 50 at offset 11, as of {time_text(AS_OF_US)}" in shown
+    assert "State from the worker" in shown
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_worker_that_hangs_costs_the_page_its_patience_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        monkeypatch.setenv("INVENTORY_WORKER_URLS", f"http://127.0.0.1:{deaf.getsockname()[1]}")
+        shown = text_of(page("/items/L/S"))
+
+    assert "read model only: a worker does not answer (ReadTimeout), stale by 1" in shown
+    assert "State from the read model" in shown
+    assert PATIENCE_S <= 0.15
+
+
+@pytest.mark.usefixtures("shop")
+def test_without_workers_the_page_shows_the_read_model_and_its_age(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://127.0.0.1:9")
+
+    shown = text_of(page("/items/L/S"))
+
+    assert "read model only: a worker does not answer (ConnectError), stale by 1" in shown
