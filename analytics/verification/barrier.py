@@ -15,21 +15,22 @@ import psycopg
 from analytics import kafka
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
-    PRICE_EVENTS,
-    REORDER_EVENTS,
     SALES_WINDOWS_CHANGELOG,
     STOCK_LATE,
     STOCK_REJECTED,
+    written_by,
 )
 from cdc.settings import Connections
+from inventory.revision import LOGIC_REVISION
 
-FEEDS: Final[dict[str, tuple[str, ...]]] = {
-    "projector": (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_LATE, STOCK_REJECTED),
-    "actuator": (REORDER_EVENTS, PRICE_EVENTS),
-}
+SHOWN: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_LATE, STOCK_REJECTED)
 _EVERY_S: Final = 0.2
 _NOW: Final = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _BEATS: Final = "SELECT partition, commit_us FROM read_model.heartbeat"
+# The actuator follows the revision that decides, which need not be that of this code.
+_DECIDES: Final = """
+SELECT coalesce((SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1), %s)
+"""
 _SINKS: Final = "SELECT sink, topic, partition, next_offset FROM read_model.sink_position"
 
 Place = tuple[str, str, int]  # sink, topic, partition
@@ -65,7 +66,7 @@ class Barrier:
         self._wait(lambda: self._partitions_behind(asked_us))
         ends = {
             (sink, topic, number): end
-            for sink, topics in FEEDS.items()
+            for sink, topics in self._feeds().items()
             for topic in topics
             for number, end in kafka.end_offsets(
                 self.settings.kafka_bootstrap, topic, self.settings.partitions
@@ -81,6 +82,11 @@ class Barrier:
                 raise NotCaughtUp(missing, self.timeout_s)
             time.sleep(_EVERY_S)
             missing = behind()
+
+    def _feeds(self) -> dict[str, tuple[str, ...]]:
+        """The topics that each sink reads."""
+        decides = written_by(self._one(_DECIDES, (LOGIC_REVISION,)))
+        return {"projector": SHOWN, "actuator": (decides.reorder_events, decides.price_events)}
 
     def _partitions_behind(self, asked_us: int) -> dict[str, Any]:
         beats: dict[int, int] = {
@@ -115,8 +121,8 @@ class Barrier:
         messages = tail.read_until(ends, deadline=time.monotonic() + kafka.TIMEOUT_S)
         return sum(message.error() is None for message in messages)
 
-    def _one(self, statement: str) -> int:
-        row = self.connection.execute(statement).fetchone()
+    def _one(self, statement: str, parameters: tuple[int, ...] = ()) -> int:
+        row = self.connection.execute(statement, parameters).fetchone()
         if row is None:
             problem = f"no row from {statement!r}"
             raise RuntimeError(problem)

@@ -12,6 +12,7 @@ from deploy.stack import status
 from deploy.stack.context import HOST
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
+from inventory.revision import LOGIC_REVISION
 
 _RETAINED_BYTES: Final = 256 * 1024 * 1024
 _LAG_RECORDS: Final = 10_000
@@ -103,6 +104,19 @@ def topics(home: Home) -> Row:
     return judge("topics", well=not drift, found=found, repair=_RESTART)
 
 
+def rules(home: Home) -> Row:
+    """The logic revision that decides is that of the workers here."""
+    rows = _query(home, "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1")
+    decides = rows[0][0] if rows else LOGIC_REVISION
+    return judge(
+        "rules",
+        well=decides == LOGIC_REVISION,
+        found=f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}",
+        repair="inventory revision list",
+        mild=True,
+    )
+
+
 def lag(home: Home) -> Row:
     """No reader is far behind."""
     found = status.collect(home)["lag"] or {}
@@ -131,6 +145,7 @@ CHECKS: Final = (
     identity,
     connector,
     topics,
+    rules,
     lag,
     freshness,
 )

@@ -15,7 +15,7 @@ from deploy.revisions.compare import Comparison, compare
 from deploy.revisions.decisions import Decisions
 from streams.sinks.active import Switch, active_revision, switch
 from streams.sinks.actuator import Actuator
-from streams.sinks.positions import Connection, set_positions
+from streams.sinks.positions import Connection, move_positions
 from streams.sinks.proposals import propose_only
 
 
@@ -60,7 +60,7 @@ def promote(
     with connect(settings) as connection, connection.transaction():
         switch(connection, Switch(revision, former, by, reached, counts))
         propose_only(connection, *fresh.standing())
-        set_positions(connection, Actuator.name, fresh.next_offsets())
+        move_positions(connection, Actuator.name, fresh.next_offsets())
     return found
 
 

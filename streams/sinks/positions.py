@@ -18,6 +18,7 @@ ON CONFLICT (sink, topic, partition) DO UPDATE SET
     as_of_us = coalesce(excluded.as_of_us, kept.as_of_us),
     updated_at = clock_timestamp()
 """
+_FORGET = "DELETE FROM read_model.sink_position WHERE sink = %s AND NOT topic = ANY(%s)"
 
 
 def read_positions(connection: Connection, sink: str) -> dict[Place, int]:
@@ -39,6 +40,12 @@ def write_positions(
     for record in batch:
         last[record.topic, record.partition] = record.offset + 1
     set_positions(connection, sink, last, as_of_us)
+
+
+def move_positions(connection: Connection, sink: str, next_offsets: Mapping[Place, int]) -> None:
+    """Let the sink go on at these places, and at no other: it has left every other topic."""
+    connection.execute(_FORGET, (sink, sorted({topic for topic, _ in next_offsets})))
+    set_positions(connection, sink, next_offsets)
 
 
 def set_positions(

@@ -1,0 +1,128 @@
+"""Comparing two logic revisions without a broker: what is a difference, what is motion."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdc.contracts.topics import written_by
+from cdc.settings import Connections
+from deploy.errors import StackError
+from deploy.revisions import compare as comparing
+from deploy.revisions import progress
+from deploy.revisions.compare import Comparison
+from deploy.revisions.decisions import Decisions
+from deploy.revisions.shadow import Code, home_of, shadows
+from deploy.stack.home import PROJECT, Home
+from inventory.revision import LOGIC_REVISION
+from tests.golden.workers import kept
+
+BARRIER = {0: 100, 1: 100}
+
+
+def decision(**changes: Any) -> dict[str, Any]:
+    """An open need, decided at offset 10 of partition 0."""
+    released = (json.loads(line) for line in kept("reorder_event", 1))
+    row = next(row for row in released if row["status"] == "open")
+    place = {"generation": 1, "partition": 0, "offset": changes.pop("offset", 10)}
+    return {**row, "position": place, **changes}
+
+
+def side(revision: int, **by_key: dict[str, Any]) -> Decisions:
+    newest = {("reorder", key): document for key, document in by_key.items()}
+    return Decisions(Connections(), revision, newest)
+
+
+def found(former: Decisions, fresh: Decisions) -> list[tuple[str, str, tuple[str, ...], bool]]:
+    """Key, way, fields and whether it moved, of each difference."""
+    return [
+        (entry.inv_key, entry.how, entry.fields, comparing._moved(entry, former, fresh, BARRIER))
+        for entry in comparing._differences(former, fresh)
+    ]
+
+
+def test_circumstances_are_no_difference() -> None:
+    former = side(1, A=decision(logic_revision=1, as_of_us=5))
+    fresh = side(2, A=decision(logic_revision=2, as_of_us=9, offset=12))
+
+    assert found(former, fresh) == []
+
+
+def test_what_was_answered_on_both_sides_is_no_difference() -> None:
+    former, fresh = side(1, A=decision(status="accepted")), side(2, A=decision(status="cancelled"))
+
+    assert found(former, fresh) == []
+    assert found(side(1, A=decision(status="accepted")), side(2)) == []
+
+
+def test_a_decision_differs_by_way_and_names_its_fields() -> None:
+    former = side(1, A=decision(), B=decision(), C=decision(status="cancelled"), D=decision())
+    fresh = side(2, A=decision(quantity_units=99, terms=[]), B=decision(status="cancelled"),
+                 C=decision())  # fmt: skip
+
+    assert found(former, fresh) == [
+        ("A", "changed", ("quantity_units", "terms"), False),
+        ("B", "only_former", (), False),
+        ("C", "only_new", (), False),
+        ("D", "only_former", (), False),
+    ]
+
+
+@pytest.mark.parametrize(("offset", "moved"), [(99, False), (100, True)])
+def test_a_key_decided_at_the_barrier_or_behind_it_has_moved(offset: int, *, moved: bool) -> None:
+    former, fresh = side(1, A=decision(offset=offset)), side(2, A=decision(quantity_units=99))
+
+    assert found(former, fresh) == [("A", "changed", ("quantity_units",), moved)]
+    assert found(fresh, former) == [("A", "changed", ("quantity_units",), moved)]
+
+
+def test_what_differs_in_both_looks_differs_although_it_moves() -> None:
+    former = side(1, A=decision(offset=500), B=decision(offset=500), C=decision())
+    fresh = side(2, A=decision(quantity_units=99), B=decision(quantity_units=99), C=decision())
+    second = Comparison(1, 2, BARRIER, equal=1, moving=2, differences=())
+
+    lasting = comparing._settled(second, former, fresh, {("reorder", "A")})
+
+    assert [entry.inv_key for entry in lasting.differences] == ["A"]
+    assert lasting.counts() == {
+        "equal": 1, "only_former": 0, "only_new": 0, "changed": 1, "moving": 1,
+    }  # fmt: skip
+    assert lasting.as_json(most=0)["differing"] == 1
+
+
+def test_only_records_before_the_barrier_are_missing() -> None:
+    assert progress.behind({0: 100, 1: 250}, BARRIER) == 0
+    assert progress.behind({0: 93}, BARRIER) == 107
+
+
+def test_only_standing_decisions_are_taken_over() -> None:
+    lines = kept("reorder_event", 1)
+    taken = Decisions(Connections(), 2)
+    for number, line in enumerate(lines):
+        taken.newest["reorder", f"K{number}"] = json.loads(line)
+        taken._content["reorder", f"K{number}"] = line
+
+    reorders, prices = taken.standing()
+
+    assert {event.output.status for event in reorders} == {"open", "snoozed"}
+    waiting = [line for line in lines if json.loads(line)["status"] in ("open", "snoozed")]
+    assert (len(reorders), prices) == (len(waiting), [])
+
+
+def test_code_says_which_revision_it_is(tmp_path: Path) -> None:
+    assert Code(PROJECT).revision() == LOGIC_REVISION
+    with pytest.raises(StackError, match="no code of this project"):
+        Code(tmp_path, python="/bin/false").revision()
+    with pytest.raises(StackError, match="--code"):
+        Code(tmp_path / "nowhere").revision()
+
+
+def test_shadows_are_found_by_their_directories(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for name in ("v10", "v2", "vX"):
+        (tmp_path / "revisions" / name).mkdir(parents=True)
+
+    assert list(shadows(home)) == [2, 10]
+    assert shadows(home)[2] == home_of(home, 2)
+    assert written_by(2).reorder_events == "inventory-v2-reorder.events"
