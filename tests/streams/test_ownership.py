@@ -29,6 +29,9 @@ class Producers:
         for partition in partitions:
             self.writers.pop(partition, None)
 
+    async def close(self) -> None:
+        await self.disown(list(self.writers))
+
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         return await self.writers[partition].acknowledged(partition, stages)
 

@@ -1,0 +1,248 @@
+"""Both ways into a worker, whole chunks and the public stream, on the same histories."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cdc.contracts.state import encode_state
+from streams.engine.memory import MemoryBroker
+from streams.engine.ownership import Ownership
+from streams.engine.records import SourceRecord
+from streams.settings import WorkerSettings
+from streams.worker.inbox import Inbox
+from streams.worker.lanes import Lane
+from streams.worker.runtime import Runtime
+from tests.streams.lives import GENERATION, PARTITION, expected, source_of
+from tests.streams.test_engine import Step, check, history, sold_history, steps
+from tests.streams.test_ownership import Producers
+
+DEADLINE_S = 20
+FORMS = ("chunks", "stream")
+
+
+@dataclass
+class Died:
+    """Stands where the process ends."""
+
+    reasons: list[BaseException] = field(default_factory=list)
+
+    def __call__(self, _event: str, error: BaseException, **_fields: object) -> None:
+        self.reasons.append(error)
+        raise asyncio.CancelledError
+
+
+def runtime_on(broker: MemoryBroker, home: Path) -> Any:
+    """A worker's runtime whose broker is in memory."""
+
+    @asynccontextmanager
+    async def open_log() -> AsyncIterator[MemoryBroker]:
+        yield broker
+
+    runtime: Any = Runtime(WorkerSettings(home=home))
+    runtime.open_log = open_log
+    runtime.producers = Producers(broker)
+    failures: list[BaseException] = []
+    runtime.ownership = Ownership(
+        GENERATION, runtime.producers, open_log, failures.append, runtime.keeper.find
+    )
+    return runtime
+
+
+class Chunks:
+    """Fetched records by way of a lane."""
+
+    def __init__(self, runtime: Any, most_records: int) -> None:
+        self.failures: list[BaseException] = []
+        self._lane = Lane(PARTITION, runtime, most_records, lambda: None, self.failures.append)
+
+    async def put(self, fetched: Sequence[SourceRecord]) -> None:
+        self._lane.put(fetched)
+
+    async def close(self) -> None:
+        await self._lane.close()
+
+
+class Stream:
+    """The same by way of the inbox and one batch at a time."""
+
+    def __init__(self, runtime: Any, most_records: int) -> None:
+        self.failures: list[BaseException] = []
+        self._inbox: Inbox[Any] = Inbox(most_records)
+        self._runtime = runtime
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task = asyncio.create_task(self._pump())
+
+    async def put(self, fetched: Sequence[SourceRecord]) -> None:
+        for one in fetched:
+            await self._inbox.put(
+                SimpleNamespace(
+                    partition=PARTITION, offset=one.offset, key=one.key, value=one.value
+                )
+            )
+
+    async def close(self) -> None:
+        await self._idle.wait()  # as Faust waits for the events of a batch
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _pump(self) -> None:
+        while True:
+            batch = await self._inbox.take(0.0, 0.0)
+            self._idle.clear()
+            try:
+                await self._runtime.handle(batch)
+            finally:
+                self._idle.set()
+
+
+WAYS: dict[str, Callable[[Any, int], Chunks | Stream]] = {"chunks": Chunks, "stream": Stream}
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():  # noqa: ASYNC110 -- what is waited for has no event
+        await asyncio.sleep(0)
+
+
+async def worked(
+    form: str, runtime: Any, source: Sequence[SourceRecord], sizes: list[int], most_records: int
+) -> Any:
+    """One life of a worker that is handed `source` in fetches of these sizes."""
+    await runtime.ownership.assign([PARTITION])
+    way = WAYS[form](runtime, most_records)
+    size, rest = itertools.cycle(sizes), list(source)
+    while rest:
+        taken = next(size)
+        await way.put(rest[:taken])
+        rest = rest[taken:]
+    owned = await runtime.ownership.owned(PARTITION)
+    await until(lambda: not source or owned.next_offset > source[-1].offset)
+    async with owned.lock:
+        pass  # the last chunk is acknowledged too
+    await way.close()
+    await runtime.close()
+    return owned
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(deadline=None, max_examples=25)
+@given(
+    plan=steps,
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    most_records=st.integers(1, 12),
+    ahead=st.integers(-9, 9),
+)
+def test_a_worker_gives_what_one_fold_over_the_topic_gives(
+    form: str, plan: list[Step], sizes: list[int], most_records: int, ahead: int
+) -> None:
+    """Two lives: the group's offset lies behind or ahead of what the first has acknowledged."""
+    with TemporaryDirectory() as home:
+        _live_twice(form, plan, (sizes, most_records, ahead), Path(home))
+
+
+def _live_twice(
+    form: str, plan: list[Step], fetches: tuple[list[int], int, int], home: Path
+) -> None:
+    sizes, most_records, ahead = fetches
+    broker = history(plan)
+    source = source_of(broker)
+    half = len(source) // 2
+
+    async def lives() -> Any:
+        first = runtime_on(broker, home)
+        await worked(form, first, source[:half], sizes, most_records)
+        second = runtime_on(broker, home)
+        resumed = min(max(0, half + ahead), len(source) - 1)
+        return await worked(form, second, source[resumed:], sizes, 5)
+
+    owned = asyncio.run(asyncio.wait_for(lives(), DEADLINE_S))
+
+    published = {key: encode_state(state) for key, state in owned.published.items()}
+    check(broker, published, expected(source))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_fenced_worker_dies_before_anything_is_acknowledged(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = sold_history(9)
+    died = Died()
+    monkeypatch.setattr("streams.worker.runtime.die", died)
+
+    async def fenced() -> list[BaseException]:
+        runtime = runtime_on(broker, tmp_path)
+        await runtime.ownership.assign([PARTITION])
+        assert await runtime.ready(PARTITION)
+        broker.writer(PARTITION)
+        way = WAYS[form](runtime, 5)
+        await way.put(source_of(broker))
+        await until(lambda: died.reasons or way.failures)
+        await way.close()
+        return died.reasons or way.failures
+
+    reasons = asyncio.run(asyncio.wait_for(fenced(), DEADLINE_S))
+
+    assert type(reasons[0]).__name__ == "Fenced"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_partition_that_is_taken_away_is_left_to_its_next_owner(
+    form: str, tmp_path: Path
+) -> None:
+    broker = sold_history(9)
+
+    async def taken() -> Any:
+        runtime = runtime_on(broker, tmp_path)
+        await runtime.ownership.assign([PARTITION])
+        owned = await runtime.ownership.owned(PARTITION)
+        await runtime.ownership.revoked()
+        way = WAYS[form](runtime, 50)
+        await way.put(source_of(broker))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        await way.close()
+        assert not await runtime.handle_chunk(PARTITION, source_of(broker))
+        return owned
+
+    assert asyncio.run(asyncio.wait_for(taken(), DEADLINE_S)).next_offset == 0
+
+
+def test_a_trickle_is_handled_at_once_and_a_stream_shares_transactions(tmp_path: Path) -> None:
+    """A lane rests as long as its last transaction took, unless much is waiting."""
+    broker = sold_history(400)
+    source = source_of(broker)
+    chunks: list[int] = []
+
+    class Slow:
+        async def ready(self, _partition: int) -> bool:
+            return True
+
+        async def handle_chunk(self, _partition: int, chunk: Sequence[SourceRecord]) -> bool:
+            chunks.append(len(chunk))
+            await asyncio.sleep(0.01)
+            return True
+
+    async def flow() -> None:
+        lane = Lane(PARTITION, Slow(), 100, lambda: None, lambda _error: None)
+        lane.put(source[:1])
+        await until(lambda: chunks)
+        for record in source[1:20]:
+            lane.put([record])
+        await until(lambda: lane.position == 20)
+        lane.put(source[20:400])
+        await until(lambda: lane.position == 400)
+        await lane.close()
+
+    asyncio.run(asyncio.wait_for(flow(), DEADLINE_S))
+
+    assert chunks == [1, 19, 100, 100, 100, 80]
