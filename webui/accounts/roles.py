@@ -27,6 +27,8 @@ STOP_PRICES: Final = "stop_prices"
 SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
 SETTLE_REJECTED: Final = "settle_rejected"
 
+_KNOWN: Final = "_known_abilities"
+
 # An empty set means every person who is logged in.
 GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SEE: frozenset(),
@@ -49,15 +51,20 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
 
 
 def abilities(user: User | AnonymousUser) -> frozenset[str]:
-    """Everything this person may do, from one query."""
+    """Everything this person may do, from one query for as long as a request lasts."""
     if not user.is_authenticated:
         return frozenset()
     if user.is_superuser:
         return frozenset(GROUPS_OF)
-    mine = set(user.groups.values_list("name", flat=True))
-    return frozenset(
-        ability for ability, groups in GROUPS_OF.items() if not groups or groups & mine
-    )
+    known: frozenset[str] | None = getattr(user, _KNOWN, None)
+    if known is None:
+        mine = set(user.groups.values_list("name", flat=True))
+        known = frozenset(
+            ability for ability, groups in GROUPS_OF.items() if not groups or groups & mine
+        )
+        # Each request loads its person anew, so a changed role holds from the next one on.
+        setattr(user, _KNOWN, known)
+    return known
 
 
 View = Callable[Concatenate[HttpRequest, ...], HttpResponseBase]

@@ -265,12 +265,17 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
 
 def count_orders(filters: Filters) -> int:
     """Orders of a view, counted no further than a thousand."""
-    where, parameters = _conditions(filters)
-    sql = f"""SELECT count(*) FROM (
+    _where, parameters = _conditions(filters)
+    return int(select_value(counted_orders(filters), parameters))
+
+
+def counted_orders(filters: Filters) -> str:
+    """SQL for the number of orders of a view; without filters it has no parameters."""
+    where, _parameters = _conditions(filters)
+    return f"""SELECT count(*) FROM (
         SELECT 1 FROM retail.purchase_order_line l LEFT JOIN retail.product p ON p.code = l.sku
         WHERE {where} AND {_NARROWED[filters.view]}
         GROUP BY l.order_ref HAVING {_HAVING[filters.view]} LIMIT {MOST_COUNTED}) few"""  # noqa: S608 -- constants of this module
-    return int(select_value(sql, parameters))
 
 
 _LATE: Final = f"l.status IN ('sent', 'confirmed') AND {OVERDUE_SQL}"

@@ -309,12 +309,14 @@ def reorder_proposals(
     return select(sql, given, ReorderProposal)
 
 
-def count_reorders(*, view: str, location: str = "", supplier: str = "", most: int = 1000) -> int:
-    """Proposals of a drawer with these filters, counted no further than `most`."""
+def counted_reorders(*, view: str, location: str = "", supplier: str = "", most: int = 1000) -> str:
+    """SQL that counts the proposals of a drawer with these filters, no further than `most`.
+
+    Its parameters are `location` and `supplier`.
+    """
     where = " AND ".join(_reorder_conditions(view, location, supplier))
     few = f"SELECT 1 FROM app.reorder_proposal r WHERE {where} LIMIT {most}"  # noqa: S608 -- conditions of this module
-    given = {"location": location, "supplier": supplier}
-    return int(select_value("SELECT count(*) FROM (" + few + ") few", given))  # noqa: S608 -- the line above
+    return "SELECT count(*) FROM (" + few + ") few"  # noqa: S608 -- the line above
 
 
 def _reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
@@ -358,11 +360,15 @@ def desk_count(table: str, *, most: int = 1000) -> int:
 
 def desk_version(table: str) -> str:
     """Changes whenever a proposal of the desk changes."""
+    return str(select_value(version_sql(table)))
+
+
+def version_sql(table: str) -> str:
+    """SQL for the version of a desk."""
     # Sums beside the newest times: a transaction that commits late carries an older time.
     sums = "count(*) || '-' || coalesce(sum(revision), 0) || '-' || count(decided_action)"
     newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"
-    sql = f"SELECT {sums} || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names
-    return str(select_value(sql))
+    return f"SELECT {sums} || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names
 
 
 def as_of_by_partition(topic: str) -> dict[int, int]:

@@ -15,11 +15,10 @@ from webui.commands import form_of, sentence
 from webui.desk import Refusal, answer, view_of
 from webui.ledger.services import ServiceError
 from webui.ledger.services.reorders_automatic import Reason, why_not
-from webui.orders.selectors import Filters as OrderFilters
-from webui.orders.selectors import count_orders
 from webui.page import render_page
 from webui.readmodel import selectors
 from webui.reorders.commands import FIRST_PARTS, approve_picked, say
+from webui.reorders.overview import overview
 from webui.reorders.surplus import Source, sources_of
 from webui.stock.terms import lines
 
@@ -45,7 +44,7 @@ def _show(
     }
     after = request.GET.get("after", "")[:128]
     # Before the list is read: a change in between must look new to the page that asks again.
-    version_before = selectors.desk_version("reorder_proposal")
+    around = overview(view=view, **narrowed, most=MOST_COUNTED)
     found = selectors.reorder_proposals(view=view, **narrowed, after=after, rows=PAGE_CARDS + 1)
     shown = found[:PAGE_CARDS]
     cards = _cards(shown, refusal)
@@ -54,17 +53,12 @@ def _show(
         "view": view,
         "views": VIEWS,
         "groups": _groups(view, cards),
-        "open_count": selectors.desk_count("reorder_proposal"),
-        "total": selectors.count_reorders(view=view, **narrowed, most=MOST_COUNTED),
+        **around.as_context(),
         "most": MOST_COUNTED,
         "shown": len(shown),
-        "drafts": count_orders(OrderFilters("draft")),
         **narrowed,
-        "locations": selectors.locations(),
-        "suppliers": selectors.suppliers(),
         "refusal": None if any(card["refusal"] for card in cards) else refusal,
         "report": report,
-        "version": version_before,
         "version_url": reverse("reorders-version"),
         "query": urlencode(first | ({"after": after} if after else {})),
         "first": urlencode(first) if after else "",
