@@ -43,20 +43,22 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, on_signal)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        supervisor.want(*(_worker(home, name, ports[name], tree, python) for name in names))
+        urls = ",".join(f"http://{HOST}:{port}" for port in ports.values())
+        environment = environment_of(home) | {"INVENTORY_WORKER_URLS": urls}
+        supervisor.want(*(_worker(environment, name, ports[name], tree, python) for name in names))
         threading.Thread(target=_probe, args=(supervisor,), name="probe", daemon=True).start()
         supervisor.run()
     return 0
 
 
-def _worker(home: Home, name: str, port: int, tree: Path, python: str) -> Service:
+def _worker(environment: dict[str, str], name: str, port: int, tree: Path, python: str) -> Service:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("INVENTORY_")}
     mine = {"INVENTORY_WORKER_ID": name, "INVENTORY_WORKER_PORT": str(port)}
     url = f"http://{HOST}:{port}"
     return Service(
         name=name,
         command=(python, "-m", WORKER_MODULE),
-        environment=inherited | {"PYTHONUNBUFFERED": "1"} | environment_of(home) | mine,
+        environment=inherited | {"PYTHONUNBUFFERED": "1"} | environment | mine,
         directory=tree,  # `-m` puts it first on the path, so this tree's code is what runs
         ready=lambda _pid: answers(f"{url}/readyz"),
         stop_rank=0,

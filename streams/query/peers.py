@@ -15,6 +15,7 @@ from typing import Any, Final
 import aiohttp
 
 from cdc.worker_addresses import worker_urls
+from inventory.revision import LOGIC_REVISION
 from streams.query.answers import Document, standing
 from streams.settings import WorkerSettings
 
@@ -119,7 +120,9 @@ class Peers:
         except (aiohttp.ClientError, ValueError, KeyError):
             self._heard.pop(url, None)
             return
-        self._heard[url] = _Heard(_now_s(), [{**row, "address": url} for row in rows])
+        # Workers of another revision may run beside ours; their states are not ours to show.
+        alike = [row for row in rows if row.get("logic_revision") == LOGIC_REVISION]
+        self._heard[url] = _Heard(_now_s(), [{**row, "address": url} for row in alike])
 
     def _get(self, url: str) -> Any:  # noqa: ANN401 -- aiohttp's context manager has a private type
         if self._session is None:

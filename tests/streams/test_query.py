@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from cdc.contracts.state import encode_state
 from inventory.model.ids import InvKey
@@ -283,6 +285,29 @@ def test_of_two_that_claim_a_partition_the_one_that_is_further_is_asked(
         await new.work()
         async with fleet(monkeypatch, asked, old, new) as found:
             assert (await found.ask(0, on_hand(ODD))).body["worker"] == "worker-3"
+
+    asyncio.run(run())
+
+
+def test_workers_of_another_revision_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        row = {"worker": "w", "partition": partition(ODD), "state": "RUNNING", "next_offset": 99}
+        beside = web.Application()
+
+        async def say(_request: web.Request) -> web.Response:
+            return web.json_response({"partitions": [{**row, "logic_revision": 2}]})
+
+        beside.router.add_get("/iq/v1/partitions", say)
+        async with (
+            TestServer(beside) as server,
+            fleet(monkeypatch, *await halves(stocked())) as found,
+        ):
+            urls = [str(server.make_url("/")).rstrip("/"), *found.urls]
+            monkeypatch.setenv("INVENTORY_WORKER_URLS", ",".join(urls))
+
+            assert (await found.ask(0, on_hand(ODD))).body["worker"] == OTHER
+            rows = (await found.ask(0, "/iq/v1/partitions")).body["partitions"]
+            assert [row["worker"] for row in rows] == [OWN, OTHER] * 6
 
     asyncio.run(run())
 
