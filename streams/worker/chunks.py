@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
+from faust.transport.consumer import ensure_TP
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer
 from typing_extensions import override
 
@@ -118,7 +119,8 @@ class ChunkConsumer(Consumer):
 
     async def _hand_over(self, records: Fetched) -> None:
         cold: dict[TP, Sequence[Any]] = {}
-        for tp, fetched in records.items():
+        for place, fetched in records.items():
+            tp = ensure_TP(place)  # aiokafka's own kind among Faust's would fail an assertion there
             if tp.topic == self._hot_topic:
                 self._lane(tp).put(SourceRecord(r.offset, r.key, r.value) for r in fetched)
                 self._read_offset[tp] = fetched[-1].offset + 1

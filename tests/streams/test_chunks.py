@@ -13,6 +13,7 @@ from typing import Any
 
 import aiokafka
 import pytest
+from aiokafka import TopicPartition
 from faust.sensors.monitor import Monitor
 from faust.transport.base import Transport
 from faust.transport.consumer import Fetcher
@@ -191,7 +192,12 @@ class Rig:
         paused = {tp: rows for tp, rows in everything.items() if tp not in active_partitions}
         if paused:
             self.fetched.appendleft(paused)
-        return {tp: rows for tp, rows in everything.items() if tp in active_partitions}
+        # aiokafka's own kind of (topic, partition), as the driver hands it on.
+        return {
+            TopicPartition(tp.topic, tp.partition): rows
+            for tp, rows in everything.items()
+            if tp in active_partitions
+        }
 
     def fetch(self, *records: tuple[TP, Sequence[int]]) -> None:
         self.fetched.append({tp: [record(tp, n) for n in offsets] for tp, offsets in records})
