@@ -1,16 +1,18 @@
 """The peers, each with a sentence on what exactly it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import psycopg
 
 from bench.peers import outputs
+from bench.peers.opening import opening_units
 from bench.peers.peer import Peer, Place, Services
 from bench.peers.programs.sql_consumer import DATABASE_VARIABLE
-from bench.peers.topics import CHANGELOG, committed, create
-from cdc.capture.admin import admin_client
+from bench.peers.topics import CHANGELOG, committed, create, delete, ends, forget_group
+from cdc.capture.admin import create_topics
+from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS, TOPICS
 
 _FOREIGN: Final = Path(__file__).with_name("foreign")
 
@@ -20,8 +22,7 @@ def _module(name: str) -> Sequence[str]:
 
 
 def _group_position(place: Place) -> int:
-    client = admin_client(place.services.bootstrap)
-    return sum(committed(client, place.name, place.topic).values())
+    return sum(committed(place.services.bootstrap, place.name, place.topic).values())
 
 
 def _changelogs(place: Place) -> None:
@@ -61,6 +62,27 @@ def _postgres(services: Services) -> int:
 
 _EVERYTHING: Final = 1 << 62
 
+
+def _fresh_worker(place: Place) -> None:
+    """Topics and group of the worker as before its first start."""
+    bootstrap = place.services.bootstrap
+    forget_group(bootstrap, place.name)
+    delete(bootstrap, [topic.name for topic in TOPICS if topic.name != STOCK_EVENTS])
+    create_topics(bootstrap)
+
+
+def _worker_begun(place: Place) -> Callable[[], bool]:
+    """Its changelog grows: an unchanged worker says nothing to the bench."""
+    bootstrap = place.services.bootstrap
+    before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())
+    return lambda: sum(ends(bootstrap, ON_HAND_CHANGELOG).values()) > before
+
+
+def _worker_variables(place: Place) -> Mapping[str, str]:
+    own = {"INVENTORY_HOME": str(place.directory), "INVENTORY_WORKER_ID": "worker-1"}
+    return {**place.services.worker_environment, **own}
+
+
 PEERS: Final = (
     Peer(
         name="engine",
@@ -71,6 +93,22 @@ PEERS: Final = (
         position=_group_position,
         outputs=lambda place: outputs.of_rows(place.services.bootstrap, place.name),
         prepare=_changelogs,
+    ),
+    Peer(
+        name="worker",
+        title="this engine, all rules",
+        what="the worker as it is; three more records a key begin its input: policy, price, count",
+        environment="ours",
+        command=lambda _: ("-m", "streams.worker"),
+        position=_group_position,
+        outputs=lambda place: outputs.of_worker(
+            place.services.bootstrap, opening_units(place.keys)
+        ),
+        prepare=_fresh_worker,
+        begun=_worker_begun,
+        variables=_worker_variables,
+        input=STOCK_EVENTS,
+        fixed_name=APP_ID,
     ),
     Peer(
         name="plain",
@@ -112,6 +150,8 @@ PEERS: Final = (
         command=lambda _: _module("faust_tables"),
         position=_group_position,
         outputs=lambda place: outputs.of_faust(place.services.bootstrap, place.name),
+        # Made by Faust itself they may be missing in its metadata at the first line: it stops.
+        prepare=_changelogs,
     ),
     Peer(
         name="bytewax",
@@ -122,6 +162,7 @@ PEERS: Final = (
         position=_done,
         outputs=lambda place: outputs.of_bytewax(place.directory / "outputs.json"),
         restores=False,
+        ends_itself=True,
     ),
     Peer(
         name="quix",

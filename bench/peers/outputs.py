@@ -17,7 +17,8 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
 
 _LONG: Final = struct.Struct(">q")
 _WINDOW_TAIL: Final = 12  # Kafka Streams: 8 bytes of start and 4 of sequence behind the key
-_QUIX_START: Final = struct.Struct(">Q")
+_QUIX_LEVEL: Final = b'|"on_hand"'
+_QUIX_TAIL: Final = struct.Struct(">xQxQ")
 
 
 def of_rows(bootstrap: str, name: str) -> Sums:
@@ -97,5 +98,29 @@ def of_tables(url: str) -> Sums:
 
 
 def of_quix(bootstrap: str, name: str, topic: str) -> Sums:
-    """Of Quix's stores."""
-    raise NotImplementedError
+    """Of Quix's stores: JSON key, bar, then the state's name or eight bytes each of start and end.
+
+    Its own notes, whose names begin with two underscores, are left out.
+    """
+    prefix = f"changelog__{name}--{topic}--"
+    levels = latest(bootstrap, f"{prefix}default")
+    windows = latest(bootstrap, f"{prefix}windows_tumbling_window_600000")
+    return Sums(
+        {
+            orjson.loads(key.removesuffix(_QUIX_LEVEL)).encode(): orjson.loads(value)
+            for key, value in levels.items()
+            if key.endswith(_QUIX_LEVEL)
+        },
+        {
+            (
+                orjson.loads(key[: -_QUIX_TAIL.size]).encode(),
+                _QUIX_TAIL.unpack(key[-_QUIX_TAIL.size :])[0] // 1000,
+            ): _quix_units(value)
+            for key, value in windows.items()
+            if b"|__" not in key
+        },
+    )
+
+
+def _quix_units(content: bytes) -> int:
+    return int(orjson.loads(content)["value/Sum/units"])

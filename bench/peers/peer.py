@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
+from typing import Final
 
 from bench.peers.sales import Sums
+
+SALES: Final = "peers.sales"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +31,34 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one run of a peer reads and writes; `name` is its consumer group and prefix."""
+    """Where one run of a peer reads and writes.
+
+    `name` is its consumer group and the prefix of its topics; `keys` were drawn from.
+    """
 
     services: Services
     topic: str
     name: str
     directory: Path
+    keys: int
 
 
 def nothing(_place: Place) -> None:
     """A peer that makes its own topics."""
 
 
+def marked_first(place: Place) -> Callable[[], bool]:
+    """The peer says itself that its first record has arrived."""
+    return (place.directory / "first").exists
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
     """One engine.
 
-    `position` is the number of records whose effect is committed. `began` says whether the first
-    record has arrived. `beside` is the pid of a server that works for the peer, or 0.
+    `position` is the number of records whose effect is committed. `begun`, asked before the start,
+    gives what tells that the first record has arrived. `beside` is the pid of a server that works
+    for the peer, or 0. `fixed_name` is the group of a peer that cannot have another one.
     """
 
     name: str
@@ -56,8 +69,10 @@ class Peer:
     position: Callable[[Place], int]
     outputs: Callable[[Place], Sums]
     prepare: Callable[[Place], None] = nothing
-    began: Callable[[Place], bool] = lambda place: (place.directory / "first").exists()
+    begun: Callable[[Place], Callable[[], bool]] = marked_first
     variables: Callable[[Place], Mapping[str, str]] = lambda _place: {}
     beside: Callable[[Services], int] = lambda _services: 0
     restores: bool = True
-    input: str = "peers.sales"
+    ends_itself: bool = False
+    input: str = SALES
+    fixed_name: str = ""

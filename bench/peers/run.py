@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from bench.peers import trial
-from bench.peers.peer import Peer, Place, Services
+from bench.peers.opening import opening
+from bench.peers.peer import SALES, Peer, Place, Services
 from bench.peers.report import Report
 from bench.peers.sales import Sales, draw
-from bench.peers.topics import ends, produce
+from bench.peers.topics import ends, produce, wake_groups
 from bench.peers.trial import Trial
 
 Tell = Callable[[str], None]
@@ -37,6 +38,7 @@ def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
     expected = sales.sums()
     size = f"{len(expected.on_hand):,} keys, {len(expected.windows):,} windows"
     tell(f"{plan.records:,} records, {size}")
+    wake_groups(services.bootstrap)
     lengths = _produced(plan, services, sales)
     trials: list[Trial] = []
     for number, peer in zip(count(1), plan.order(), strict=False):
@@ -44,7 +46,8 @@ def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
         if problem:
             trials.append(Trial(peer.name, problem=problem))
         else:
-            place = Place(services, peer.input, f"{peer.name}-{number}", scratch / f"{number}")
+            name = peer.fixed_name or f"{peer.name}-{number}"
+            place = Place(services, peer.input, name, scratch / f"{number}", plan.keys)
             place.directory.mkdir()
             length = lengths[peer.input]
             trials.append(trial.run(peer, place, length, expected, plan.timeout_s))
@@ -55,7 +58,8 @@ def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
 def _produced(plan: Plan, services: Services, sales: Sales) -> dict[str, int]:
     topics = {peer.input for peer in plan.peers}
     for topic in topics:
-        produce(services.bootstrap, topic, sales.records())
+        before = () if topic == SALES else opening(plan.keys)
+        produce(services.bootstrap, topic, chain(before, sales.records()))
     return {topic: sum(ends(services.bootstrap, topic).values()) for topic in topics}
 
 

@@ -1,7 +1,8 @@
 """Topics of the bench: the input, produced once, and what the peers have written."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from typing import Final
 
 from confluent_kafka import (
@@ -82,17 +83,86 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[bytes, bytes]]) 
 def ends(bootstrap: str, topic: str) -> dict[int, int]:
     """End offset of each partition of `topic`."""
     consumer = clients_consumer(bootstrap, "bench-peers")
+    found: dict[int, int] = {}
     try:
-        return {
-            number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)[1]
-            for number in range(PARTITIONS)
-        }
+        for number in range(PARTITIONS):
+            ask = partial(_end, consumer, TopicPartition(topic, number), found)
+            # A topic that was made just now may have no leader yet.
+            _until(ask, f"{topic}[{number}] has no leader")
     finally:
         consumer.close()
+    return found
 
 
-def committed(client: AdminClient, group: str, topic: str) -> dict[int, int]:
+def _end(consumer: Consumer, place: TopicPartition, found: dict[int, int]) -> bool:
+    try:
+        found[place.partition] = consumer.get_watermark_offsets(place, timeout=30)[1]
+    except KafkaException:
+        return False
+    return True
+
+
+def delete(bootstrap: str, names: Iterable[str]) -> None:
+    """Delete topics; returns when the broker has forgotten them."""
+    client = _admin(bootstrap)
+    gone = set(names) & client.list_topics(timeout=30).topics.keys()
+    if gone:
+        for future in client.delete_topics(list(gone), operation_timeout=30).values():
+            future.result(timeout=60)
+    _until(
+        lambda: not gone & client.list_topics(timeout=30).topics.keys(), f"{gone} are still there"
+    )
+
+
+def forget_group(bootstrap: str, group: str) -> None:
+    """Delete a consumer group once its members are gone; a group that is not there is fine."""
+    _until(lambda: _forgotten(bootstrap, group), f"group {group} still has members")
+
+
+def _forgotten(bootstrap: str, group: str) -> bool:
+    try:
+        _admin(bootstrap).delete_consumer_groups([group])[group].result(timeout=30)
+    except KafkaException as error:
+        return bool(error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND)
+    return True
+
+
+def _until(condition: Callable[[], bool], problem: str, timeout_s: float = 90.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            message = f"after {timeout_s:.0f} s {problem}"
+            raise BenchFailed(message)
+        time.sleep(0.1)
+
+
+def wake_groups(bootstrap: str) -> None:
+    """Have the broker make its topic of offsets.
+
+    Asked for a group's offsets before that topic is there, librdkafka 2.16 crashes the process.
+    """
+    consumer = clients_consumer(bootstrap, "bench-peers")
+    _until(lambda: _coordinated(consumer), "there is no coordinator of groups")
+    consumer.close()
+
+
+def _coordinated(consumer: Consumer) -> bool:
+    try:
+        consumer.committed([TopicPartition("bench-peers", 0)], timeout=10)
+    except KafkaException:
+        return False
+    return True
+
+
+@cache
+def _admin(bootstrap: str) -> AdminClient:
+    """One client for all questions: they are asked ten times a second."""
+    return admin_client(bootstrap)
+
+
+def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
     """Committed offset of each partition that has one; none while the group is not there yet."""
+    client = _admin(bootstrap)
     try:
         answer = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
         places = answer[group].result(timeout=30).topic_partitions
@@ -101,22 +171,16 @@ def committed(client: AdminClient, group: str, topic: str) -> dict[int, int]:
     return {p.partition: p.offset for p in places if p.topic == topic and p.offset >= 0}
 
 
-def step_back(bootstrap: str, group: str, topic: str, timeout_s: float = 90.0) -> None:
+def step_back(bootstrap: str, group: str, topic: str) -> None:
     """Commit one record less in each partition, so that a restarted peer has something to do.
 
     Raises:
-        BenchFailed: the group still had members when the time was over.
+        BenchFailed: the group kept its members.
     """
-    client = admin_client(bootstrap)
-    before = committed(client, group, topic)
+    before = committed(bootstrap, group, topic)
     places = [TopicPartition(topic, number, max(0, at - 1)) for number, at in before.items()]
     request = ConsumerGroupTopicPartitions(group, places)
-    deadline = time.monotonic() + timeout_s
-    while not _altered(client, request):
-        if time.monotonic() > deadline:
-            message = f"group {group} still has members after {timeout_s:.0f} s"
-            raise BenchFailed(message)
-        time.sleep(0.2)
+    _until(lambda: _altered(_admin(bootstrap), request), f"group {group} still has members")
 
 
 def _altered(client: AdminClient, request: ConsumerGroupTopicPartitions) -> bool:

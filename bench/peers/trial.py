@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import Final
 
@@ -104,9 +104,9 @@ class Run:
                 raise PeerFailed(problem)
             time.sleep(_POLL_S)
 
-    def stop(self) -> None:
-        """SIGTERM; SIGKILL for the group of a process that does not listen."""
-        if self._process.poll() is None:
+    def stop(self, *, ask: bool = True) -> None:
+        """SIGTERM unless it ends itself; SIGKILL for the group of one that does not listen."""
+        if ask and self._process.poll() is None:
             self._process.terminate()
         try:
             self._process.wait(_STOP_S)
@@ -130,16 +130,21 @@ def run(peer: Peer, place: Place, records: int, expected: Sums, timeout_s: float
         restore_s = _restored(peer, place, timeout_s) if peer.restores else None
     except PeerFailed as failure:
         return Trial(peer.name, problem=str(failure))
+    except Exception as failure:  # noqa: BLE001 -- the edge of a peer: the others go on
+        return Trial(peer.name, problem=repr(failure))
     return Trial(peer.name, figures, restore_s=restore_s)
 
 
 def _measured(peer: Peer, place: Place, records: int, timeout_s: float) -> Figures:
+    begun = peer.begun(place)
     running = Run(peer, place, time.monotonic() + timeout_s)
     try:
-        running.until(lambda: peer.began(place), "its first record")
+        running.until(begun, "its first record")
         first_at, at_first = time.monotonic(), running.cpu()
         running.until(lambda: peer.position(place) >= records, "its last commit")
         wall_s, at_last = time.monotonic() - first_at, running.cpu()
+        if peer.ends_itself:
+            running.stop(ask=False)
         spent = [after - before for before, after in zip(at_first, at_last, strict=True)]
         return Figures(
             records=records,
@@ -160,10 +165,11 @@ def _restored(peer: Peer, place: Place, timeout_s: float) -> float:
     step_back(place.services.bootstrap, place.name, place.topic)
     again = place.directory.with_name(f"{place.directory.name}-restore")
     again.mkdir()
-    cold = Place(place.services, place.topic, place.name, again)
+    cold = replace(place, directory=again)
+    begun = peer.begun(cold)
     running = Run(peer, cold, time.monotonic() + timeout_s)
     try:
-        running.until(lambda: peer.began(cold), "its first record after the restore")
+        running.until(begun, "its first record after the restore")
         return time.monotonic() - running.began_at
     finally:
         running.stop()

@@ -50,7 +50,8 @@ def running(environments: Environments, *, with_postgres: bool) -> Iterator[tupl
             start=_start,
             database_url=context.database_url("postgres", "postgres") if database else "",
             postgres_pid=database,
-            worker_environment=context.variables(),
+            worker_environment=context.variables()
+            | {"INVENTORY_WORKER_PORT": str(ports["worker"])},
         )
         yield services, trials
 

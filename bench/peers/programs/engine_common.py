@@ -1,28 +1,41 @@
-"""The common job on this project's engine: transactional producers, restore, a small fold.
+"""The common job on this project's engine: a worker's shell around the small fold of the bench.
 
-What it is not: the worker's Faust shell. A consumer group of aiokafka hands whole polls over, each
-partition's part becomes one chunk with one transaction, as in `streams.worker.runtime`.
+As in a worker, Faust holds the membership, its consumer hands whole chunks over, a transactional
+producer for each partition fences former owners before the restore, and a chunk is one transaction.
+Left out: the rules, the dedupe ring, snapshots, queries and the watchdog.
 """
 
 import asyncio
-import signal
-from typing import Final
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Never
 
+import faust
+import structlog
 import uvloop
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 
 from bench.peers.fold import PartitionSums
 from bench.peers.programs.options import Options, read_options
+from cdc.contracts.topics import PARTITIONS
 from streams.engine.kafka_log import KafkaLog
-from streams.engine.records import Send
+from streams.engine.records import Send, SourceRecord
 from streams.engine.transactions import PartitionProducers
+from streams.worker.chunks import consume_chunks
 
-_POLL_RECORDS: Final = 20_000
-_POLL_MS: Final = 200
+# Ten times a worker's: with so small a fold a chunk takes as long as a worker's takes.
+CHUNK_RECORDS: Final = 10_000
+
+log = structlog.get_logger(__name__)
 
 
-class Partitions(ConsumerRebalanceListener):
-    """The partitions of this process: fenced first, restored then, folded last."""
+def die(error: BaseException) -> Never:
+    """End the process before anything can be committed."""
+    log.critical("chunk failed", exc_info=error)
+    os._exit(1)
+
+
+class Partitions:
+    """Implements the lanes' `Handler` for the partitions of this process."""
 
     def __init__(self, options: Options) -> None:
         self.producers = PartitionProducers(options.bootstrap, options.name)
@@ -31,47 +44,45 @@ class Partitions(ConsumerRebalanceListener):
         self._restored = asyncio.Event()
         self._begun = False
 
-    async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-        """Give partitions up."""
+    async def revoke(self) -> None:
+        """Give all partitions up."""
         self._restored.clear()
-        await self.producers.disown([place.partition for place in revoked])
         self._sums = {}
 
-    async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-        """Take partitions over."""
-        numbers = [place.partition for place in assigned]
-        await self.producers.own(numbers)
-        async with KafkaLog(self._options.bootstrap) as log:
-            for number in numbers:
-                self._sums[number] = await self._read_sums(number, log)
+    async def assign(self, numbers: Iterable[int]) -> None:
+        """Fence former owners out and read the state of `numbers`."""
+        owned = sorted(numbers)
+        await self.producers.own(owned)
+        async with KafkaLog(self._options.bootstrap) as reader:
+            for number in owned:
+                self._sums[number] = await self._read_sums(number, reader)
         self._restored.set()
 
-    async def _read_sums(self, number: int, log: KafkaLog) -> PartitionSums:
+    async def _read_sums(self, number: int, reader: KafkaLog) -> PartitionSums:
         sums = PartitionSums()
         for topic, take in (
             (self._options.level_topic, sums.restore_level),
             (self._options.window_topic, sums.restore_window),
         ):
-            _, end = await log.bounds(topic, number)
-            async for batch in log.read(topic, number, 0, end):
+            _, end = await reader.bounds(topic, number)
+            async for batch in reader.read(topic, number, 0, end):
                 for record in batch:
                     if record.key is not None and record.value is not None:
                         take(record.key, record.value)
         return sums
 
-    async def handle(self, polled: dict[TopicPartition, list[ConsumerRecord]]) -> None:
-        """Fold a poll and return once its changelogs are committed."""
-        # aiokafka hands records over while the listener of the assignment is still at work.
+    async def ready(self, partition: int) -> bool:
+        """Wait until the state is here; False if the partition is not ours any more."""
         await self._restored.wait()
+        return partition in self._sums
+
+    async def handle_chunk(self, partition: int, chunk: Sequence[SourceRecord]) -> bool:
+        """Fold a chunk and return once its changelog is committed."""
         if not self._begun:
             self._begun = True
             self._options.mark_first()
-        chunks = ((place.partition, chunk) for place, chunk in polled.items())
-        await asyncio.gather(*(self._handle(number, chunk) for number, chunk in chunks))
-
-    async def _handle(self, number: int, chunk: list[ConsumerRecord]) -> None:
-        sums = self._sums[number]
-        sums.fold([(record.offset, record.key, record.value) for record in chunk])
+        sums = self._sums[partition]
+        sums.fold((r.offset, r.key or b"", r.value or b"") for r in chunk)
         levels, windows = sums.changed()
         stages = [
             [Send(topic, key, value) for key, value in rows]
@@ -81,39 +92,73 @@ class Partitions(ConsumerRebalanceListener):
             )
             if rows
         ]
-        await self.producers.acknowledged(number, stages)
+        await self.producers.acknowledged(partition, stages)
+        return True
 
 
-async def run(options: Options) -> None:
-    """Consume until SIGTERM."""
-    stopping = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    partitions = Partitions(options)
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=options.bootstrap,
-        group_id=options.name,
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        session_timeout_ms=6_000,
-        heartbeat_interval_ms=2_000,
-        max_partition_fetch_bytes=4 << 20,
-        fetch_max_wait_ms=50,
+def build(options: Options) -> faust.App:
+    """The app, set as `streams.app` sets a worker's."""
+    app = faust.App(
+        options.name,
+        broker=f"kafka://{options.bootstrap}",
+        store="memory://",
+        datadir=str(options.directory / "faust"),
+        topic_partitions=PARTITIONS,
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        table_standby_replicas=0,
+        key_serializer="raw",
+        value_serializer="raw",
+        stream_buffer_maxsize=65_536,
+        broker_commit_interval=1.0,
+        broker_session_timeout=6,
+        broker_heartbeat_interval=2,
+        broker_max_poll_records=5_000,
+        consumer_auto_offset_reset="earliest",
+        consumer_max_fetch_size=1 << 20,
+        web_enabled=False,
     )
-    consumer.subscribe([options.topic], listener=partitions)
-    await consumer.start()
-    while not stopping.is_set():
-        polled = await consumer.getmany(timeout_ms=_POLL_MS, max_records=_POLL_RECORDS)
-        if polled:
-            await partitions.handle(polled)
-            await consumer.commit({p: chunk[-1].offset + 1 for p, chunk in polled.items()})
-    await consumer.stop()
-    await partitions.producers.close()
+    partitions = Partitions(options)
+    consume_chunks(
+        app,
+        hot_topic=options.topic,
+        handler=partitions,
+        most_records=CHUNK_RECORDS,
+        on_failure=die,
+    )
+    _attach(app, partitions, options.topic)
+    return app
+
+
+def _attach(app: faust.App, partitions: Partitions, topic: str) -> None:
+    # Without a table only an agent makes Faust subscribe.
+    @app.agent(app.topic(topic, key_serializer="raw", value_serializer="raw"))
+    async def subscribed(stream: faust.StreamT) -> None:
+        async for _ in stream.noack().events():
+            die(RuntimeError("a record came past the chunks"))
+
+    @app.on_partitions_revoked.connect
+    async def revoked(_app: faust.App, **_: object) -> None:
+        await partitions.revoke()
+
+    @app.on_partitions_assigned.connect
+    async def assigned(_app: faust.App, assigned: Any, **_: object) -> None:  # noqa: ANN401 -- no types
+        try:
+            await partitions.assign({place.partition for place in assigned if place.topic == topic})
+        except BaseException as error:  # noqa: BLE001 -- the edge: Faust would only log it
+            die(error)
+
+    @app.on_before_shutdown.connect
+    async def stop(_app: faust.App, **_: object) -> None:
+        await partitions.producers.close()
 
 
 def main() -> None:
-    """Run the program."""
+    """Run until SIGTERM."""
     uvloop.install()
-    asyncio.run(run(read_options()))
+    worker = faust.Worker(build(read_options()), loglevel="WARNING", redirect_stdouts=False)
+    worker.spinner = None
+    worker.execute_from_commandline()
 
 
 if __name__ == "__main__":
