@@ -1,0 +1,74 @@
+"""A sink that dies between its rows and its positions, or before anybody hears of either."""
+
+from collections.abc import Sequence
+
+import psycopg
+import pytest
+
+from cdc.contracts.decisions import encode_reorder
+from cdc.contracts.state import encode_level
+from cdc.contracts.topics import ON_HAND_CHANGELOG, REORDER_EVENTS
+from streams.sinks.actuator import Actuator
+from streams.sinks.positions import read_positions
+from streams.sinks.process import Sink
+from streams.sinks.projector import Projector
+from streams.sinks.source import SinkRecord
+from tests.cdc.test_records import REORDER
+from tests.ledger.inbox import state
+
+KEY = REORDER.at.inv_key.encode()
+LEVEL = SinkRecord(ON_HAND_CHANGELOG, 0, 7, b"L|S", encode_level(state(), ()))
+DECISION = SinkRecord(REORDER_EVENTS, 0, 7, KEY, encode_reorder(REORDER))
+STOCK, PROPOSALS = "read_model.stock", "app.reorder_proposal"
+
+
+class Crash(Exception):
+    """The process dies here."""
+
+
+def attempt(till: psycopg.Connection, sink: Sink, batch: Sequence[SinkRecord], *, dies: bool):
+    sink.topics(till)
+    with till.transaction():
+        sink.write(till, batch)
+        if dies:
+            raise Crash
+
+
+def rows_of(till: psycopg.Connection, table: str) -> int:
+    found = till.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 -- a constant
+    assert found is not None
+    return int(found[0])
+
+
+@pytest.mark.parametrize(
+    ("sink", "record", "table"),
+    [(Projector, LEVEL, STOCK), (Actuator, DECISION, PROPOSALS)],
+)
+def test_rows_and_positions_of_a_sink_come_together_or_not_at_all(
+    till: psycopg.Connection, sink: type[Sink], record: SinkRecord, table: str
+) -> None:
+    with pytest.raises(Crash):
+        attempt(till, sink(), [record], dies=True)
+    assert rows_of(till, table) == 0
+    assert record.offset + 1 not in read_positions(till, sink().name).values()
+
+    attempt(till, sink(), [record], dies=False)
+    assert rows_of(till, table) == 1
+    assert read_positions(till, sink().name)[record.topic, 0] == record.offset + 1
+
+
+@pytest.mark.parametrize(
+    ("sink", "record", "table"),
+    [(Projector, LEVEL, STOCK), (Actuator, DECISION, PROPOSALS)],
+)
+def test_a_batch_that_comes_again_changes_nothing(
+    till: psycopg.Connection, sink: type[Sink], record: SinkRecord, table: str
+) -> None:
+    attempt(till, sink(), [record], dies=False)
+    before = till.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 -- a constant
+
+    attempt(till, sink(), [record], dies=False)
+
+    same = [column for column in range(len(before[0])) if not hasattr(before[0][column], "tzinfo")]
+    after = till.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 -- a constant
+    assert [[row[n] for n in same] for row in after] == [[row[n] for n in same] for row in before]
