@@ -17,6 +17,7 @@ class Committing(Protocol):
     """What is read of the producers."""
 
     committed: int
+    committing_s: float
 
 
 class Measurable(Queryable, Protocol):
@@ -50,6 +51,11 @@ def register(worker: Measurable) -> None:
     )
     readings.counter(
         "transactions", "Committed transactions", lambda: one(worker.producers.committed)
+    )
+    readings.counter(
+        "transaction_seconds",
+        "Time from their begin to their commit; partitions commit side by side",
+        lambda: one(worker.producers.committing_s),
     )
 
 

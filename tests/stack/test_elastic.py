@@ -1,5 +1,6 @@
 """Workers come and go under load: any of them answers, and nothing is lost or counted twice."""
 
+import asyncio
 import json
 import os
 import signal
@@ -11,10 +12,14 @@ from urllib.parse import quote
 
 import httpx
 import psycopg
+from aiokafka import AIOKafkaConsumer
+from confluent_kafka.admin import AdminClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from cdc.contracts.partition import partition_of
+from cdc.contracts.topics import STOCK_EVENTS
 from cdc.workers import ask
+from deploy.stack.membership import leave
 from tests.stack.running import RunningStack
 from tests.stack.test_workers import get, held, shared
 
@@ -216,3 +221,33 @@ def test_a_worker_shows_its_metrics(stack: RunningStack) -> None:
     assert figures("inventory_transactions")[0] > 0
     assert figures("process_resident_memory_bytes")[0] > 1 << 24
     assert figures("inventory_ready") == [1.0]
+
+
+def test_a_worker_that_is_gone_for_good_leaves_its_group_at_once(stack: RunningStack) -> None:
+    bootstrap = stack.settings.kafka_bootstrap
+    group = f"test-leave-{uuid.uuid4().hex[:6]}"
+
+    async def join_and_stop() -> None:
+        consumer = AIOKafkaConsumer(
+            STOCK_EVENTS,
+            bootstrap_servers=bootstrap,
+            group_id=group,
+            group_instance_id="worker-9",
+            session_timeout_ms=30_000,  # longer than this test: nobody else ends the membership
+        )
+        await consumer.start()
+        await consumer.stop()
+
+    def members() -> set[str]:
+        admin = AdminClient({"bootstrap.servers": bootstrap})
+        described = admin.describe_consumer_groups([group])[group].result(timeout=10)
+        return {member.group_instance_id for member in described.members}
+
+    asyncio.run(join_and_stop())
+    assert members() == {"worker-9"}
+
+    assert leave(bootstrap, "worker-9", group)
+
+    assert members() == set()
+    assert not leave(bootstrap, "worker-9", group)
+    assert not leave("127.0.0.1:9", "worker-9", group)

@@ -59,6 +59,7 @@ def stocked(keys: Iterable[str] = KEYS, *, sold: int = 3) -> MemoryBroker:
 
 class CountingProducers(Producers):
     committed = 7
+    committing_s = 0.5
 
 
 class Worker:

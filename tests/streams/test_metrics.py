@@ -89,6 +89,7 @@ def test_the_state_of_the_worker_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
         "inventory_restores": 6,
         "inventory_restores_kept": 0,
         "inventory_transactions": 7,
+        "inventory_transaction_seconds": 0.5,
         "inventory_logic_revision": 1,
         "inventory_watchdog_silent_seconds": 0,
         "inventory_watchdog_limit_seconds": 30,
