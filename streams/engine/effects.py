@@ -96,7 +96,7 @@ class Writer:
     def stages(
         self, effects: Effects, states: dict[InvKey, KeyState], progress: Progress
     ) -> list[Stage]:
-        """The sends of a chunk, in the order in which they must be visible at the latest (domain.md 4).
+        """The sends of a chunk, each visible no later than those behind it (domain.md 4).
 
         What no later state can give again comes first; a level stands before its window rows.
         """
