@@ -70,7 +70,7 @@ def run(*, start: int, seeds: int, workers: int, tell: Tell) -> Report:
             found = replay(seed)
             if found is not None:
                 report.found.append(found)
-                tell(found.as_text())
+                tell(f"seed {found.seed} fails")
         report.seconds = time.monotonic() - began
         if first // 10_000 != (first + size) // 10_000:
             tell(f"{report.seeds} seeds, {report.failed} failed, {report.seconds:.0f} s")
@@ -92,6 +92,15 @@ def failing_seeds(batch: tuple[int, int]) -> list[int]:
             for seed in range(first, first + size)
             if violation_of(draw_plan(seed), disk)[0] is not None
         ]
+
+
+def first_found(start: int, seeds: int) -> Found | None:
+    """The first failing seed, shortened; None if none of them fails."""
+    with silent(), Disk() as disk:
+        for seed in range(start, start + seeds):
+            if violation_of(draw_plan(seed), disk)[0] is not None:
+                return shortest(seed, disk)
+    return None
 
 
 def _failing(batches: list[tuple[int, int]], workers: int) -> Iterator[list[int]]:

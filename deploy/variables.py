@@ -16,7 +16,7 @@ _NAMES: Final = (
     " WORKER_PORT WORKER_URLS"
 )
 # Read by tests only.
-_OF_TESTS: Final = "ORACLE_SEEDS TEST_RETAIL_FILE UPDATE_PICTURES"
+_OF_TESTS: Final = "ORACLE_SEEDS SIMULATION_SEEDS TEST_RETAIL_FILE UPDATE_PICTURES"
 KNOWN: Final = frozenset(PREFIX + name for name in f"{_NAMES} {_OF_TESTS}".split())
 
 

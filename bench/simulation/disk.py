@@ -6,7 +6,6 @@ place for that, because the engine waits for the disk.
 
 import shutil
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -18,8 +17,16 @@ from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
 from inventory.partition import Partition
 from streams.engine.cold import ColdStates
-from streams.engine.restore import CHANGELOGS
-from streams.engine.snapshot import Snapshot, SnapshotRefused, file_of, load, write
+from streams.engine.records import Positions
+from streams.engine.snapshot import (
+    _FRAME,
+    _MAGIC,
+    Snapshot,
+    SnapshotRefused,
+    file_of,
+    load,
+    write,
+)
 
 _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 -- only where to make a directory of our own
 _OTHER_GENERATION: Final = GENERATION - 1
@@ -70,8 +77,9 @@ class Disk:
         for path, content, other in zip(paths, contents, reversed(contents), strict=True):
             match kind:
                 case faults.TEAR:
-                    # At a frame's end too, where no checksum can tell.
-                    path.write_bytes(content[: len(content) * (1 + len(content) % 3) // 3])
+                    # In the middle of a frame, or at the end of one, where no checksum can tell.
+                    ends = _frame_ends(content)
+                    path.write_bytes(content[: ends[-3] - len(content) % 2])
                 case faults.FLIP:
                     at = len(content) * 2 // 3
                     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
@@ -80,23 +88,29 @@ class Disk:
                 case _:
                     path.write_bytes(other)
 
-    def spoof(self, slot: int, sent: Iterable[Sent]) -> None:
-        """Leave files of another generation, in which the topic had other offsets."""
-        records = list(sent)
-        for partition in sorted({record.partition for record in records}):
-            found = _of_another_log(partition, [r for r in records if r.partition == partition])
-            path = write(found, self._directory(slot))
-            name = file_of(self._directory(slot), partition, GENERATION)
-            self._first.setdefault(name, path.replace(name).read_bytes())
+    def spoof(self, slot: int, partition: int, sent: list[Sent], positions: Positions) -> None:
+        """Leave a file of another generation, whose positions look as if they were of this one."""
+        path = write(_of_another_log(partition, sent, positions), self._directory(slot))
+        name = file_of(self._directory(slot), partition, GENERATION)
+        self._first.setdefault(name, path.replace(name).read_bytes())
 
     def _directory(self, slot: int) -> Path:
         return self._root / f"worker-{slot}"
 
 
-def _of_another_log(partition: int, sent: list[Sent]) -> Snapshot:
-    """A snapshot of the same records, but the first, as a topic before this one had them."""
+def _frame_ends(content: bytes) -> list[int]:
+    """Where the file's frames end; there are at least two behind its magic."""
+    ends = [len(_MAGIC)]
+    while ends[-1] < len(content):
+        length, _ = _FRAME.unpack_from(content, ends[-1])
+        ends.append(ends[-1] + _FRAME.size + length)
+    return ends
+
+
+def _of_another_log(partition: int, sent: list[Sent], positions: Positions) -> Snapshot:
+    """A snapshot of the same records in another order, as a topic before this one had them."""
     folded = Partition(_OTHER_GENERATION)
-    for offset, record in enumerate(sent[1:]):
+    for offset, record in enumerate(reversed(sent)):
         try:
             folded.apply(decode(record.key, record.value, offset=offset))
         except Malformed:
@@ -108,8 +122,10 @@ def _of_another_log(partition: int, sent: list[Sent]) -> Snapshot:
     return Snapshot(
         number=partition,
         generation=_OTHER_GENERATION,
-        positions=dict.fromkeys(CHANGELOGS, 0),
-        progress=Progress(0, ring.newest_commit_us, ring.highest_lsn, streamed=ring.streamed),
+        positions=positions,
+        progress=Progress(
+            len(sent), ring.newest_commit_us, ring.highest_lsn, streamed=ring.streamed
+        ),
         open_keys=(),
         ring=ring.identities(),
         cold=cold,

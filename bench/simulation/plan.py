@@ -13,7 +13,8 @@ class Plan:
     """All that decides a run; equal plans run equally.
 
     `to` is who has each partition at first, `sizes` the numbers of records that fetches bring.
-    `keeps` says whether workers write snapshots.
+    `keeps` says whether workers write snapshots. `in_order`: all records are there before anything
+    happens, and nothing is left to chance.
     """
 
     seed: int
@@ -22,6 +23,7 @@ class Plan:
     to: tuple[int, ...]
     sizes: tuple[int, ...]
     keeps: bool = False
+    in_order: bool = False
 
     @property
     def partitions(self) -> int:

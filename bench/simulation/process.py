@@ -109,6 +109,11 @@ class Process:
         """Whether the group has moved on without this member."""
         return self._round != self._world.group_round
 
+    @property
+    def is_fenced(self) -> bool:
+        """Whether one of its partitions has another owner, known to it or not."""
+        return any(writer.is_fenced(p) for p, writer in self._writers.items())
+
     async def republish(self) -> None:
         """What the timer of a worker does."""
         for owned in list(self.ownership.ready.values()):
@@ -123,6 +128,8 @@ class Process:
         """Write snapshots as `streams.worker.keeper` does, beside the chunks."""
         for owned in list(self.ownership.ready.values()):
             async with owned.lock:
+                if owned.in_work:
+                    return  # its chunk has failed, and the process is about to end
                 taken, blocks = image(owned), freeze(owned)
             for _keys in blocks:
                 await self._reach("lay to rest")

@@ -146,6 +146,10 @@ class MemoryWriter:
         self._epoch = epoch
         self._reach = reach
 
+    def is_fenced(self, partition: int) -> bool:
+        """Whether somebody else has become the owner."""
+        return self._broker.epochs[partition] != self._epoch
+
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Commit all stages together, with a disturbance between any two effects.
 
@@ -165,6 +169,6 @@ class MemoryWriter:
 
     async def _may(self, partition: int, effect: str) -> None:
         await self._reach(effect)
-        if self._broker.epochs[partition] != self._epoch:
+        if self.is_fenced(partition):
             problem = f"partition {partition}: epoch {self._epoch} is not the newest"
             raise Fenced(problem)

@@ -1,0 +1,128 @@
+"""Defects planted into copies of the engine: a simulator that does not find them finds nothing.
+
+`python -m tests.simulation.defects` plants all of them, or those whose names it is given, and
+prints which seed finds which, with the shortest history.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+PLANTED = Path(__file__).parent / "planted"
+COPIED = ("inventory", "cdc", "streams", "bench/simulation")
+SEEDS = 2_000
+PATIENCE_S = 300
+HUNT = (
+    "import json, sys; from dataclasses import asdict; from bench.simulate import first_found; "
+    "found = first_found(0, int(sys.argv[1])); print(json.dumps(found and asdict(found)))"
+)
+
+
+class DoesNotApply(Exception):
+    """The sources have changed around a planted defect: plant it anew."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one planted defect."""
+
+    name: str
+    seconds: float
+    seed: int | None
+    promise: str
+    history: tuple[str, ...]
+
+
+def patches(names: Sequence[str] = ()) -> list[Path]:
+    """All planted defects in their order, or those whose names contain one of `names`."""
+    found = sorted(PLANTED.glob("*.patch"))
+    return [p for p in found if not names or any(name in p.stem for name in names)]
+
+
+def plant(patch: Path, where: Path, *options: str) -> None:
+    """Change the sources below `where`; with the option `--check` only see whether that can be.
+
+    Raises:
+        DoesNotApply: with the name of the patch and what git says.
+    """
+    applied = subprocess.run(  # noqa: S603 -- our own patch
+        ["git", "apply", "-C1", *options, str(patch)],  # noqa: S607 -- any git
+        cwd=where,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if applied.returncode:
+        problem = f"{patch.name} does not apply to the sources any more: {applied.stderr}"
+        raise DoesNotApply(problem)
+
+
+@contextmanager
+def planted(patch: Path) -> Iterator[Path]:
+    """A copy of the sources with the defect in it."""
+    with tempfile.TemporaryDirectory(prefix="planted-") as place:
+        copy = Path(place)
+        for package in COPIED:
+            shutil.copytree(
+                PROJECT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        for module in ("bench/__init__.py", "bench/simulate.py"):
+            shutil.copy(PROJECT / module, copy / module)
+        plant(patch, copy)
+        yield copy
+
+
+def hunt(patch: Path, seeds: int = SEEDS) -> Finding:
+    """Let the simulator look for the defect."""
+    with planted(patch) as copy:
+        began = time.monotonic()
+        ran = subprocess.run(  # noqa: S603 -- our own program
+            [sys.executable, "-c", HUNT, str(seeds)],
+            cwd=copy,
+            env={"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        seconds = time.monotonic() - began
+    if ran.returncode:
+        return Finding(patch.stem, seconds, None, ran.stderr, ())
+    found = json.loads(ran.stdout)
+    if found is None:
+        return Finding(patch.stem, seconds, None, f"not found by {seeds} seeds", ())
+    history = (*found["steps"], *found["faults"])
+    return Finding(patch.stem, seconds, found["seed"], found["promise"], history)
+
+
+def tell(line: str) -> None:
+    """Print at once, because the whole takes a minute."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Print a line for each defect and what finds it; 1 if one is not found."""
+    findings = []
+    for patch in patches(sys.argv[1:]):
+        findings.append(hunt(patch))
+        found = findings[-1]
+        seed = "-" if found.seed is None else found.seed
+        tell(f"{found.name:45} {seed:>6} {found.seconds:5.1f} s  {found.promise:.110}")
+        for line in found.history:
+            tell(f"    {line}")
+    missed = [found.name for found in findings if found.seed is None]
+    tell(f"{len(findings) - len(missed)} of {len(findings)} planted defects found {missed or ''}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
