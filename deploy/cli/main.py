@@ -61,6 +61,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("analytics.kafka", "TopicUnreadable"),
         ("cdc.capture.client", "CaptureError"),
         ("streams.sinks.active", "RevisionMoved"),
+        ("streams.sinks.proposals", "ApprovalOnItsWay"),
         ("cdc.contracts.versions", "UnreadableRecord"),
         ("psycopg", "OperationalError"),
         ("confluent_kafka", "KafkaException"),

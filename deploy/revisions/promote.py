@@ -42,6 +42,7 @@ def promote(
     Raises:
         StackError: it decides already, is behind, or differs in more keys.
         RevisionMoved: somebody else has switched meanwhile.
+        ApprovalOnItsWay: an order that was just approved is not in the log yet.
     """
     former = active(settings)
     if former is None or former == revision:

@@ -103,6 +103,13 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
     key=sql.Identifier("proposal_id"),
     closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
 )
+# Approvals must not slip in between the look for them and the switch.
+_HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN SHARE ROW EXCLUSIVE MODE"
+_ON_ITS_WAY: LiteralString = """
+SELECT reorder_id FROM app.reorder_proposal
+WHERE status IN ('open', 'snoozed') AND decided_action = 'approve' AND NOT reorder_id = ANY(%s)
+ORDER BY reorder_id LIMIT 1
+"""
 _CLOSE_REORDERS: LiteralString = """
 UPDATE app.reorder_proposal
 SET status = 'superseded', reason = 'logic_revision', updated_at = clock_timestamp()
@@ -113,6 +120,10 @@ UPDATE app.price_proposal
 SET status = 'cancelled', reason = 'logic_revision', updated_at = clock_timestamp()
 WHERE status IN ('open', 'snoozed') AND NOT proposal_id = ANY(%s)
 """
+
+
+class ApprovalOnItsWay(Exception):
+    """Not the moment to change the rules: an approved order is not in the log yet."""
 
 
 def propose(
@@ -146,8 +157,18 @@ def propose_only(
     """Let exactly these decisions stand: all others that are open are closed.
 
     For the moment in which other rules begin to decide: their needs are these, and no more.
+
+    Raises:
+        ApprovalOnItsWay: a need with another id was approved, and the order has not come back
+            through the log. The other rules don't know of it yet, so theirs could be ordered too.
     """
-    connection.execute(_CLOSE_REORDERS, ([event.output.id for event in reorders],))
+    ids = [event.output.id for event in reorders]
+    connection.execute(_HOLD_APPROVALS)
+    approved = connection.execute(_ON_ITS_WAY, (ids,)).fetchone()
+    if approved is not None:
+        problem = f"{approved[0]} was approved and its order is on its way: try again in a moment"
+        raise ApprovalOnItsWay(problem)
+    connection.execute(_CLOSE_REORDERS, (ids,))
     connection.execute(_CLOSE_PRICES, ([event.output.id for event in prices],))
     propose(connection, reorders, prices)
 

@@ -20,7 +20,7 @@ from streams.sinks.active import (
 )
 from streams.sinks.actuator import Actuator
 from streams.sinks.projector import TOPICS, Projector
-from streams.sinks.proposals import propose, propose_only
+from streams.sinks.proposals import ApprovalOnItsWay, propose, propose_only
 from streams.sinks.source import SinkRecord
 from streams.sinks.takeover import take_over
 from tests.cdc.test_records import PRICE, REORDER
@@ -202,6 +202,26 @@ def test_a_final_word_stands_whatever_revision_decides(till: psycopg.Connection)
         propose_only(till, [need("L|A", 10, by=2, quantity_units=30)], [])
 
     assert needs(till) == [("R:L|A:1-10", "open", 24, 1)]
+
+
+def test_rules_are_not_changed_while_an_approved_order_is_on_its_way(
+    till: psycopg.Connection,
+) -> None:
+    propose(till, [need("L|A", 10, by=1)], [])
+    till.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
+    theirs = [need("L|A", 40, by=2)]
+
+    with pytest.raises(ApprovalOnItsWay, match=r"R:L\|A:1-10 was approved"), till.transaction():
+        propose_only(till, theirs, [])
+    assert needs(till) == [("R:L|A:1-10", "open", 24, 1)]
+
+    propose(till, [need("L|A", 10, by=1, revision=3, status="accepted")], [])
+    with till.transaction():
+        propose_only(till, theirs, [])
+    assert [row[:2] for row in needs(till)] == [
+        ("R:L|A:1-10", "accepted"),
+        ("R:L|A:1-40", "open"),
+    ]
 
 
 def test_the_projector_empties_a_read_model_that_another_revision_filled(
