@@ -6,6 +6,7 @@ or rows that were written.
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from cdc.contracts.versions import UnreadableRecord
 
 TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.25
@@ -46,6 +49,16 @@ def consumer(bootstrap: str) -> Consumer:
             "queued.max.messages.kbytes": 65_536,  # default 1 GB would be this process's memory
         }
     )
+
+
+@contextmanager
+def reading(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client has no types
+    """Add the message's place to whatever is found unreadable in it."""
+    try:
+        yield
+    except UnreadableRecord as unreadable:
+        place = message.topic(), message.partition(), message.offset()
+        raise unreadable.at(*place) from unreadable
 
 
 def end_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:

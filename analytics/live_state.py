@@ -42,19 +42,22 @@ class LiveState:
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
     def refresh(self, *, timeout_s: float = 300.0) -> None:
-        """Take in what the workers have committed since the last refresh."""
+        """Take in what the workers have committed since the last refresh.
+
+        Raises:
+            UnreadableRecord: names the place of a record of another version of this code.
+        """
         deadline = time.monotonic() + timeout_s
-        newest: dict[bytes, tuple[int, bytes]] = {}
-        for message in self._records(ON_HAND_CHANGELOG, deadline):
-            newest[message.key()] = (message.partition(), message.value())
-        for partition, content in newest.values():
-            self._take_level(partition, content)
+        newest = {m.key(): m for m in self._records(ON_HAND_CHANGELOG, deadline)}
+        for message in newest.values():
+            self._take_level(message)
         for message in self._records(SALES_WINDOWS_CHANGELOG, deadline):
             if self._is_retained(message.key()):
-                key, row, position = decode_window(message.value())
+                with kafka.reading(message):
+                    key, row, position = decode_window(message.value())
                 self._take_row(key, row.start_us, _Row(row, position.offset))
         for message in self._records(ON_HAND_CHANGELOG, deadline):
-            self._take_level(message.partition(), message.value())
+            self._take_level(message)
 
     def state(self, key: InvKey) -> KeyState:
         """The whole state of one key: its level with every retained window row."""
@@ -69,8 +72,9 @@ class LiveState:
         start = "" if location is None else f"{location}|"
         return sorted(key for key in self.levels if key.startswith(start))
 
-    def _take_level(self, partition: int, content: bytes) -> None:
-        level, dropped = decode_level(content)
+    def _take_level(self, message: Any) -> None:  # noqa: ANN401 -- the client has no types
+        with kafka.reading(message):
+            level, dropped = decode_level(message.value())
         key, offset = level.inv_key, level.position.offset
         known = self.levels.get(key)
         if known is not None and known.position.offset > offset:
@@ -80,6 +84,7 @@ class LiveState:
         for start_us, row in level.windows.items():
             self._take_row(key, start_us, _Row(row, offset))
         self.levels[key] = level
+        partition = message.partition()
         self.partition_of[key] = partition
         self.positions[partition] = max(self.positions.get(partition, -1), offset)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from analytics import kafka
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
 from cdc.contracts.topics import written_by
-from cdc.contracts.versions import UnreadableRecord, document_of
+from cdc.contracts.versions import document_of
 from cdc.settings import Connections
 
 STANDING: Final = ("open", "snoozed")
@@ -44,11 +44,8 @@ class Decisions:
                     self._take(kind, message)
 
     def _take(self, kind: str, message: Any) -> None:  # noqa: ANN401 -- the client has no types
-        try:
+        with kafka.reading(message):
             document = document_of(f"{kind} event", message.value())
-        except UnreadableRecord as unreadable:
-            place = message.topic(), message.partition(), message.offset()
-            raise unreadable.at(*place) from unreadable
         name = kind, str(document["inv_key"])
         self.newest[name] = document
         self._content[name] = message.value()

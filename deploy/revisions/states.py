@@ -83,14 +83,16 @@ def _states(
     found: dict[bytes, _Key] = {}
     partition_of: dict[bytes, int] = {}
     for message in _records(settings, names.on_hand_changelog, deadline):
-        document = document_of("level", message.value(), orjson.loads)
+        with kafka.reading(message):
+            document = document_of("level", message.value(), orjson.loads)
         state = found.setdefault(message.key(), _Key())
         state.offset = document["position"]["offset"]
         kept = {name: said for name, said in document.items() if name not in _OF_A_CHUNK}
         state.digest = _digest(kept)
         partition_of[message.key()] = message.partition()
     for message in _records(settings, names.sales_windows_changelog, deadline):
-        document = document_of("window", message.value(), orjson.loads)
+        with kafka.reading(message):
+            document = document_of("window", message.value(), orjson.loads)
         key, _, start = message.key().rpartition(b"@")
         state = found.setdefault(key, _Key())
         state.windows[int(start)] = document["position"]["offset"], _digest(document["row"])

@@ -1,0 +1,42 @@
+"""What reads topics for a command names the place of a record that it can't read."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from analytics import kafka
+from analytics.live_state import LiveState
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from cdc.contracts.versions import UnknownVersion
+from cdc.settings import Connections
+
+
+@dataclass
+class Found:
+    """A message as the client hands it over."""
+
+    content: bytes
+
+    def topic(self) -> str:
+        return ON_HAND_CHANGELOG
+
+    def partition(self) -> int:
+        return 3
+
+    def offset(self) -> int:
+        return 812
+
+    def value(self) -> bytes:
+        return self.content
+
+
+def test_a_level_of_another_version_stops_the_reading_of_live_state() -> None:
+    with pytest.raises(UnknownVersion, match="schema 2 is unknown here; known: 1") as stopped:
+        LiveState(Connections())._take_level(Found(b'{"schema":2}'))
+
+    assert stopped.value.place == f"{ON_HAND_CHANGELOG}[3]@812"
+
+
+def test_what_can_be_read_is_left_alone() -> None:
+    with kafka.reading(Found(b"{}")):
+        pass
