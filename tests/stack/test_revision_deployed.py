@@ -1,0 +1,112 @@
+"""Code of another revision over a stack that has traded: nothing reaches a desk unasked."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from deploy.stack.home import PROJECT, Home
+from deploy.stack.runtime import environment_of
+from tests.analytics.shop import Shop
+from tests.stack.running import RunningStack, run_inventory, start
+from tests.stack.test_revisions import SELL, desk, replaced
+
+LATER = 2
+CODE = ("analytics", "bench", "cdc", "deploy", "inventory", "streams", "webui")
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A tree with code of another revision, and its command."""
+
+    tree: Path
+    home: Path
+
+    def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
+        mine |= {"INVENTORY_HOME": str(self.home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
+        return subprocess.run(  # noqa: S603 -- our own code
+            [sys.executable, "-m", "deploy.cli.main", *arguments],
+            cwd=self.tree,
+            env=mine | {"PYTHONPATH": str(self.tree)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+
+@pytest.fixture
+def traded(tmp_path: Path) -> Iterator[tuple[RunningStack, Shop]]:
+    """A stack of its own with a shop that has needs."""
+    home = tmp_path / "home"
+    try:
+        stack = start(home, "--workers", "1")
+        shop = Shop(stack.settings.owner_database_url.get_secret_value())
+        shop.trade()
+        with psycopg.connect(shop.url, autocommit=True) as connection:
+            connection.execute(SELL, {"place": shop.location, "sku": "C", "units": 90})
+        stack.wait_until(lambda: "C" in desk(stack, shop), 60)
+        yield stack, shop
+    finally:
+        run_inventory("down", home=home)
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Deployed:
+    tree = tmp_path / "later"
+    for package in CODE:
+        shutil.copytree(
+            PROJECT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copy(PROJECT / "pyproject.toml", tree)
+    replaced(
+        tree / "inventory" / "revision.py",
+        r"LOGIC_REVISION: Final = \d+",
+        f"LOGIC_REVISION: Final = {LATER}",
+    )
+    return Deployed(tree, tmp_path / "home")
+
+
+def test_new_code_shows_its_state_at_once_and_decides_when_it_is_promoted(
+    traded: tuple[RunningStack, Shop], later: Deployed
+) -> None:
+    stack, shop = traded
+    before = desk(stack, shop)
+    assert stack.cli("down").returncode == 0
+
+    up = later.cli("up", "--detach", "--workers", "1")
+
+    assert up.returncode == 0, up.stdout + up.stderr
+    stack = RunningStack(Home(later.home), environment_of(Home(later.home)))
+    checked = later.cli("verify", "--json")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert json.loads(checked.stdout)["keys_compared"] >= 3
+    assert shown(stack) == {LATER}
+    assert "logic revision 1 decides, workers here are of 2" in later.cli("doctor").stdout
+    assert desk(stack, shop) == before
+
+    promoted = later.cli("revision", "promote", str(LATER), "--without-comparison", "--json")
+
+    assert promoted.returncode == 0, promoted.stderr
+    assert desk(stack, shop) == {sku: (units, LATER) for sku, (units, _) in before.items()}
+    with psycopg.connect(shop.url, autocommit=True) as connection:
+        connection.execute(SELL, {"place": shop.location, "sku": "B", "units": 95})
+    stack.wait_until(lambda: desk(stack, shop).get("B", (0, 0))[1] == LATER, 60)
+    checked = later.cli("verify", "--json")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def shown(stack: RunningStack) -> set[int]:
+    """Logic revisions of the rows that pages read."""
+    url = stack.settings.read_database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection:
+        rows = connection.execute("SELECT DISTINCT logic_revision FROM read_model.stock")
+        return {int(row[0]) for row in rows}
