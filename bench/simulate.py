@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from multiprocessing import get_context
 from typing import Any, Final, Never
 
 import structlog
@@ -107,7 +108,7 @@ def _failing(batches: list[tuple[int, int]], workers: int) -> Iterator[list[int]
     if workers == 1:
         yield from map(failing_seeds, batches)
         return
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         yield from pool.map(failing_seeds, batches)
 
 

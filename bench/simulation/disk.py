@@ -79,7 +79,7 @@ class Disk:
                 case faults.TEAR:
                     # In the middle of a frame, or at the end of one, where no checksum can tell.
                     ends = _frame_ends(content)
-                    path.write_bytes(content[: ends[-3] - len(content) % 2])
+                    path.write_bytes(content[: ends[-3:][0] - len(content) % 2])
                 case faults.FLIP:
                     at = len(content) * 2 // 3
                     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
@@ -99,9 +99,9 @@ class Disk:
 
 
 def _frame_ends(content: bytes) -> list[int]:
-    """Where the file's frames end; there are at least two behind its magic."""
+    """Where the file's frames end, as far as it has been torn already."""
     ends = [len(_MAGIC)]
-    while ends[-1] < len(content):
+    while ends[-1] + _FRAME.size <= len(content):
         length, _ = _FRAME.unpack_from(content, ends[-1])
         ends.append(ends[-1] + _FRAME.size + length)
     return ends

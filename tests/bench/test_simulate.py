@@ -1,0 +1,266 @@
+"""`inventory bench simulate`: what it runs, what it prints, and that its checks can fail."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import structlog
+from typer.testing import CliRunner
+from typing_extensions import override
+
+from bench import simulate
+from bench.simulation import process
+from bench.simulation.checks import Violation, Visible, check_published, check_rules
+from bench.simulation.disk import Disk
+from bench.simulation.history import Step
+from bench.simulation.oracle import GENERATION, Truth, truth_of
+from bench.simulation.plan import draw_plan
+from bench.simulation.replays import Owed
+from bench.simulation.source import Sent, written
+from bench.simulation.world import World
+from cdc.contracts.progress import HEADER, Progress, encode_progress
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    REORDER_EVENTS,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_EVENTS,
+    STOCK_LATE,
+    STOCK_REJECTED,
+)
+from deploy.cli.main import app
+from inventory.model.ids import InvKey
+from streams.engine.loop import handle_chunk
+from streams.engine.memory import MemoryBroker, Transaction
+from streams.engine.records import LogRecord, SourceRecord
+from streams.engine.restore import restore
+from streams.engine.store import OwnedPartition
+
+Sends = list[tuple[str, LogRecord]]
+Change = Callable[[Sends], Sends]
+
+# One of everything: an item that is needed, a late sale, a refused one.
+STEPS = tuple(
+    Step(number, kind, 0, units=units, refers=refers)
+    for number, (kind, units, refers) in enumerate(
+        [("range", 1, None), ("count", 2, None), ("sale", 3, None), ("old_sale", 9, None),
+         ("zero", 1, None), ("resend", 1, 2), ("garbage", 1, None)]
+    )
+)  # fmt: skip
+
+
+class Recording(MemoryBroker):
+    """Keeps what was committed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.committed: list[Sends] = []
+
+    @override
+    def commit(self, transaction: Transaction) -> None:
+        super().commit(transaction)
+        self.committed.append(transaction.sent)
+
+
+def handled() -> tuple[list[Sends], Truth, OwnedPartition]:
+    """What a worker writes for the steps, in two chunks."""
+    sent = written(STEPS)
+    broker = Recording()
+    chunk = [SourceRecord(n, record.key, record.value) for n, record in enumerate(sent)]
+    for record in sent:
+        broker.produce(STOCK_EVENTS, 0, record.key, record.value)
+
+    async def work() -> OwnedPartition:
+        owned = await restore(0, GENERATION, broker)
+        writer = broker.writer(0)
+        await handle_chunk(chunk[:3], owned, writer)
+        await handle_chunk(chunk[3:], owned, writer)
+        return owned
+
+    owned = asyncio.run(work())
+    return broker.committed, truth_of(sent, 0), owned
+
+
+def changed(topic: str, old: str, new: str) -> Change:
+    """Other content in the records of one topic."""
+
+    def change(sends: Sends) -> Sends:
+        def one(record: LogRecord) -> LogRecord:
+            return replace(record, value=(record.value or b"").decode().replace(old, new).encode())
+
+        return [(t, one(record) if t == topic else record) for t, record in sends]
+
+    return change
+
+
+def without(topic: str) -> Change:
+    return lambda sends: [send for send in sends if send[0] != topic]
+
+
+def with_progress(*progress: Progress) -> Change:
+    """Other progress on the last level, or none."""
+    headers = tuple((HEADER, encode_progress(p)) for p in progress)
+    return lambda sends: [
+        (t, replace(record, headers=headers) if record.headers else record) for t, record in sends
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "promise"),
+    [
+        (lambda sends: sends[::-1], "refusals before levels"),
+        (changed(ON_HAND_CHANGELOG, '"resent":1', '"resent":2'), "level of S1|A@5 is that of"),
+        (changed(ON_HAND_CHANGELOG, '"generation":7', '"generation":6'), "has a state at"),
+        (changed(ON_HAND_CHANGELOG, '"offset":5', '"offset":4'), "has a state at its position"),
+        (changed(ON_HAND_CHANGELOG, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "level of S1|B"),
+        (changed(SALES_WINDOWS_CHANGELOG, '"sold_units":3', '"sold_units":4'), "row S1|A@"),
+        (without(SALES_WINDOWS_CHANGELOG), "carries its rows"),
+        (changed(STOCK_LATE, '"units":9', '"units":8'), "7-0-3 is late as in one pass"),
+        (changed(STOCK_REJECTED, '"reason":"limit"', '"reason":"overflow"'), "7-0-4 is rejected"),
+        (changed(STOCK_REJECTED, '"partition":0', '"partition":1'), "origins lie in partition 0"),
+        (without(STOCK_LATE), "late and rejected records are there"),
+        (without(STOCK_REJECTED), "late and rejected records are there"),
+        (changed(REORDER_EVENTS, '"revision":', '"revision":1'), "is that of one pass"),
+        (changed(REORDER_EVENTS, '"offset":2', '"offset":9'), "no older and no newer"),
+        (without(REORDER_EVENTS), "last revision of R:S1|A:7-1 is visible"),
+        (with_progress(), "progress stands on the last level"),
+        (with_progress(Progress(0, None, None, streamed=False)), "is that of S1|A"),
+        (with_progress(Progress(7, 1, 2, streamed=True)), "marks of one pass"),
+        (lambda sends: sends[:-1] + sends, "refusals before levels"),
+    ],
+)
+def test_whatever_is_wrong_with_a_transaction_is_seen(change: Change, promise: str) -> None:
+    committed, truth, _ = handled()
+    visible = Visible(0, truth)
+
+    def read() -> None:
+        for sends in committed:
+            visible.committed(change(sends))
+
+    with pytest.raises(Violation, match=promise.replace("|", r"\|")):
+        read()
+
+
+def test_a_level_that_comes_again_after_a_newer_one_is_seen() -> None:
+    committed, truth, _ = handled()
+    visible = Visible(0, truth)
+    for sends in committed:
+        visible.committed(sends)
+
+    with pytest.raises(Violation, match="never go back"):
+        visible.committed(committed[0])
+
+
+def test_a_state_that_is_shown_before_its_time_or_goes_back_is_seen() -> None:
+    committed, truth, owned = handled()
+    visible = Visible(0, truth)
+    with pytest.raises(Violation, match="published after it is committed"):
+        check_published(owned, visible, {})
+    for sends in committed:
+        visible.committed(sends)
+    shown: dict[InvKey, int] = {}
+    check_published(owned, visible, shown)
+    key = next(iter(shown))
+
+    with pytest.raises(Violation, match="never go back"):
+        check_published(owned, visible, {key: 99})
+    owned.published[key] = replace(owned.published[key], resent=7)
+    with pytest.raises(Violation, match="is that of one pass"):
+        check_published(owned, visible, {})
+
+
+def test_a_pass_that_judges_or_times_records_wrongly_is_seen() -> None:
+    sent = list(written(STEPS))
+    truth = truth_of(sent, 0)
+    check_rules(sent, truth)
+
+    with pytest.raises(Violation, match="record 2 is rejected:limit"):
+        check_rules([*sent[:2], sent[2]._replace(verdict="rejected:limit")], truth)
+    with pytest.raises(Violation, match="stream time of S1"):
+        check_rules([sent[0]._replace(clock_us=1)], truth)
+    with pytest.raises(Violation, match="decides nothing"):
+        check_rules([*sent[:1], sent[1]._replace(clock_us=None, verdict=None)], truth)
+
+
+def test_what_was_not_sent_again_is_named() -> None:
+    with pytest.raises(Violation, match="S1"):
+        Owed({b"S1|A"}, set(), set()).check([])
+
+
+def ran(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["bench", "simulate", *arguments])
+    return done.exit_code, done.output
+
+
+def test_the_command_runs_seeds_and_counts_them() -> None:
+    code, text = ran("--seeds", "60")
+    assert code == 0
+    assert text.startswith("60 seeds from 0 in ")
+    assert text.endswith(", 0 failed\n")
+
+    code, text = ran("--seeds", "20", "--start", "7", "--workers", "2", "--json")
+
+    assert code == 0
+    assert json.loads(text) | {"seconds": 0} == {
+        "start": 7, "seeds": 20, "seconds": 0, "failed": 0, "found": []
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--seeds", "0"], "--seeds 0"),
+        (["--keep", "1"], "expected places of steps and faults"),
+        (["--keep", "a/b"], "expected places of steps and faults"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(arguments: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, ["bench", "simulate", *arguments])
+
+    assert said in str(done.exception)
+
+
+async def sends_nothing(*_: object) -> int:
+    return 0
+
+
+def test_a_failing_seed_is_shortened_and_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "republish_open", sends_nothing)
+    code, text = ran("--seeds", "40", "--json")
+    found = json.loads(text[text.index("{") :])["found"][0]
+    command = found["command"].split()
+
+    assert code == 1
+    assert found["promise"].startswith("a skipped replay and the timer send again")
+    code, text = ran(*command[3:])
+    assert code == 1
+    assert f"replay: {found['command']}" in text
+    assert "republish" in text
+    monkeypatch.undo()
+    assert ran(*command[3:]) == (0, "nothing is violated\n")
+
+
+def test_the_same_seed_runs_the_same_way() -> None:
+    def trace(seed: int) -> list[str]:
+        with simulate.silent(), Disk() as disk:
+            world = World(draw_plan(seed), disk)
+            world.run()
+            return world.trace
+
+    before = structlog.get_config()
+
+    assert trace(12) == trace(12)
+    assert trace(12) != trace(13)
+    assert structlog.get_config() == before
+
+
+def test_a_step_and_a_fault_say_what_they_are() -> None:
+    sent: tuple[Sent, ...] = written(
+        [Step(0, "resend", 0, refers=4), Step(1, "delete", 0, refers=4)]
+    )
+
+    assert sent == ()
+    assert str(Step(0, "sale", 1, 1, 3, gap_us=0, skew_ms=-500)) == (
+        "sale [1] S1|B 3 after 0 s broker clock -0.5 s"
+    )
