@@ -151,6 +151,23 @@ def bench_policy(
         output.table(title, columns, rows)
 
 
+@bench.command("restore")
+def bench_restore(
+    keys: Annotated[int, typer.Option(help="Keys of all partitions.", min=12)] = 120_000,
+    *,
+    seed: Annotated[int, typer.Option(help="Same seed, same keys.")] = 1,
+    json: Json = False,
+) -> None:
+    """Time how keys come back, from changelogs and from snapshots; needs no stack."""
+    from bench.restore import run  # noqa: PLC0415 -- loads the trading code
+
+    report = run(keys=keys, seed=seed)
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())
+
+
 @bench.command("simulate")
 def bench_simulate(
     *,

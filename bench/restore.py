@@ -1,0 +1,185 @@
+"""`inventory bench restore`: how long a worker takes to have its keys back, without any service.
+
+The changelogs are made in memory, as a compacted topic would give them: one level a key, and the
+window rows of every tenth key. Cold is a restore from them alone; warm reads a snapshot file first.
+A broker's share (fetching, checking and decompressing what it sends) is not in these figures.
+"""
+
+import asyncio
+import resource
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bench.fold_retailer import Retailer
+from cdc.contracts.decode import decode
+from cdc.contracts.progress import HEADER, Progress, encode_progress
+from cdc.contracts.state import encode_level, encode_window
+from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
+from inventory.model.state import KeyState
+from inventory.partition import Partition
+from streams.engine.records import LogRecord
+from streams.engine.restore import restore
+from streams.engine.snapshot import load, save
+from streams.engine.store import OwnedPartition
+
+GENERATION: Final = 1
+MEGABYTE: Final = 1 << 20
+_TEMPLATES: Final = 500  # keys with a life of their own; the others are their twins
+_WITH_ROWS: Final = 10
+_BATCH: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """One way to get the keys back."""
+
+    way: str
+    seconds: float
+    cpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """What the bench measured."""
+
+    keys: int
+    level_bytes: int
+    files_mb: float
+    save_s: float
+    ways: tuple[Restored, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        return asdict(self)
+
+    def as_text(self) -> str:
+        """The report as a table."""
+        lines = [
+            f"{self.keys} keys in {PARTITIONS} partitions, {self.level_bytes} bytes a level",
+            f"snapshots of {self.files_mb:.1f} MB, written in {self.save_s:.1f} s",
+            "",
+            f"{'restore':<8} {'seconds':>8} {'CPU s':>8}",
+        ]
+        lines += [f"{way.way:<8} {way.seconds:>8.2f} {way.cpu_s:>8.2f}" for way in self.ways]
+        return "\n".join(lines)
+
+    __str__ = as_text
+
+
+@dataclass(slots=True)
+class Twins:
+    """Changelogs of one partition: `keys` keys that live the lives of a few; implements `Log`."""
+
+    keys: int
+    number: int
+    templates: Sequence[tuple[str, bytes, Sequence[tuple[int, bytes]]]]
+
+    async def bounds(self, topic: str, partition: int) -> tuple[int, int]:  # noqa: ARG002 -- the protocol's
+        """Offsets as if every record were still there."""
+        return (0, self.keys) if topic != STOCK_EVENTS else (0, 1 << 40)
+
+    async def read(
+        self,
+        topic: str,
+        partition: int,  # noqa: ARG002 -- the protocol's
+        start: int,
+        end: int,
+    ) -> AsyncIterator[Sequence[LogRecord]]:
+        """Records made when they are asked for; the source topic has none that the ring needs."""
+        if topic == STOCK_EVENTS:
+            return
+        make = self._levels if topic == ON_HAND_CHANGELOG else self._windows
+        batch: list[LogRecord] = []
+        for record in make(start, end):
+            batch.append(record)
+            if len(batch) == _BATCH:
+                yield batch
+                batch = []
+        yield batch
+
+    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:  # noqa: ARG002 -- the protocol's
+        """Nothing is young enough for the ring."""
+        return None
+
+    def _twin(self, index: int) -> tuple[bytes, bytes, str, Sequence[tuple[int, bytes]]]:
+        key, level, rows = self.templates[index % len(self.templates)]
+        name = f"{key}-{self.number:02}-{index:07}"
+        return name.encode(), level.replace(key.encode(), name.encode()), key, rows
+
+    def _levels(self, start: int, end: int) -> Iterator[LogRecord]:
+        for index in range(start, end):
+            key, level, _, _ = self._twin(index)
+            headers: tuple[tuple[str, bytes], ...] = ()
+            if index == self.keys - 1:
+                headers = ((HEADER, encode_progress(Progress(1, 1, 1, streamed=True))),)
+            yield LogRecord(index, key, level, headers)
+
+    def _windows(self, start: int, end: int) -> Iterator[LogRecord]:
+        for index in range(start, end, _WITH_ROWS):
+            name, _, key, rows = self._twin(index)
+            for at_us, row in rows:
+                content = row.replace(key.encode(), name)
+                yield LogRecord(index, name + f"@{at_us}".encode(), content)
+
+
+def run(*, keys: int, seed: int = 1) -> RestoreReport:
+    """Restore `keys` keys cold and warm."""
+    templates = _templates(seed)
+    each = -(-keys // PARTITIONS)
+    logs = [Twins(each, number, templates) for number in range(PARTITIONS)]
+    with tempfile.TemporaryDirectory() as directory:
+        home = Path(directory)
+        owned, cold = _timed("cold", lambda: [_cold(log) for log in logs])
+        began = time.perf_counter()
+        files = [save(one, home) for one in owned]
+        save_s = time.perf_counter() - began
+        files_mb = sum(path.stat().st_size for path in files) / MEGABYTE
+        owned.clear()
+        owned, warm = _timed("warm", lambda: [_warm(log, home) for log in logs])
+    return RestoreReport(each * PARTITIONS, len(templates[0][1]), files_mb, save_s, (cold, warm))
+
+
+def _cold(log: Twins) -> OwnedPartition:
+    return asyncio.run(restore(log.number, GENERATION, log))
+
+
+def _warm(log: Twins, home: Path) -> OwnedPartition:
+    snapshot = load(home, log.number, GENERATION)
+    owned = asyncio.run(restore(log.number, GENERATION, log, snapshot))
+    if owned.restored_records:
+        problem = f"partition {log.number}: the snapshot was not used"
+        raise AssertionError(problem)
+    return owned
+
+
+def _timed(
+    way: str, work: Callable[[], list[OwnedPartition]]
+) -> tuple[list[OwnedPartition], Restored]:
+    cpu_s, began = _cpu_s(), time.perf_counter()
+    owned = work()
+    return owned, Restored(way, time.perf_counter() - began, _cpu_s() - cpu_s)
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _templates(seed: int) -> list[tuple[str, bytes, list[tuple[int, bytes]]]]:
+    """Levels and rows of keys that have traded for a while."""
+    partition, retailer = Partition(GENERATION), Retailer(_TEMPLATES, seed)
+    events = [*retailer.opening(), *retailer.trading(6)]
+    for offset, event in enumerate(events):
+        partition.apply(decode(event.key, event.value, offset=offset))
+    return [_template(state) for state in partition.states.values()]
+
+
+def _template(state: KeyState) -> tuple[str, bytes, list[tuple[int, bytes]]]:
+    rows = [
+        (at, encode_window(state.key, row, state.position)) for at, row in state.windows.items()
+    ]
+    return state.key, encode_level(state, list(state.windows)[-1:]), rows

@@ -1,0 +1,14 @@
+"""The restore bench really restores, and warm reads nothing but the file."""
+
+from bench import restore
+
+
+def test_all_keys_come_back_cold_and_warm(monkeypatch) -> None:
+    monkeypatch.setattr(restore, "_TEMPLATES", 20)
+
+    report = restore.run(keys=240)
+
+    assert report.keys == 240
+    assert [way.way for way in report.ways] == ["cold", "warm"]
+    assert report.as_json()["files_mb"] > 0
+    assert "240 keys in 12 partitions" in str(report)
