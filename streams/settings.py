@@ -29,7 +29,7 @@ class WorkerSettings(StreamSettings):
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
     worker_host: str = "127.0.0.1"  # state is readable here: loopback unless a container says else
     worker_port: int = Field(default=6066, ge=1, le=65_535)
-    consumer: Literal["chunks", "stream"] = "stream"
+    consumer: Literal["chunks", "stream"] = "chunks"
     chunk_records: int = Field(default=1_000, ge=1, le=100_000)
     batch_records: int = Field(default=5_000, ge=1, le=100_000)
     batch_pause_s: float = Field(default=0.005, ge=0, le=5)

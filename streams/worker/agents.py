@@ -26,6 +26,7 @@ def build_worker(settings: WorkerSettings) -> faust.App:
     """The app with its agent, timers and rebalance handlers attached."""
     app = create_app(settings)
     runtime = Runtime(settings)
+    log.info("worker starts", consumer=settings.consumer)
     if settings.consumer == "chunks":
         _attach_chunks(app, runtime)
     else:
