@@ -1,0 +1,76 @@
+"""The private names of Faust that one module uses, each with what is relied on."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import aiokafka
+import pytest
+from faust.transport.base import Transport
+from faust.transport.drivers import aiokafka as driver
+
+import streams.worker.chunks as module
+from streams.worker.chunks import ChunkConsumer
+
+# Each private name that the module uses, with the parameters it relies on; None is an attribute.
+CONTRACT: dict[str, tuple[type, tuple[str, ...] | None]] = {
+    "_drain_messages": (driver.Consumer, ("self", "fetcher")),
+    "_wait_next_records": (driver.Consumer, ("self", "timeout")),
+    "_get_active_partitions": (driver.Consumer, ("self",)),
+    "_new_consumer_thread": (driver.Consumer, ("self",)),
+    "_create_worker_consumer": (driver.AIOKafkaConsumerThread, ("self", "transport")),
+    "_filter_tps_with_pending_acks": (driver.Consumer, ("self", "topics")),
+    "_new_offset": (driver.Consumer, ("self", "tp")),
+    "_to_message": (driver.Consumer, ("self", "tp", "record")),
+    "_add_gap": (driver.Consumer, ("self", "tp", "offset_from", "offset_to")),
+    "_read_offset": (driver.Consumer, None),
+    "_buffered_partitions": (driver.Consumer, None),
+    "_stopped": (driver.Consumer, None),
+    "_fetch_max_wait_ms": (aiokafka.AIOKafkaConsumer, None),
+}
+# What has a public name and no promise: undocumented, or of a class that is not documented.
+RELIED_ON: dict[str, tuple[type, tuple[str, ...]]] = {
+    "wait_empty": (driver.Consumer, ("self",)),
+    "on_partitions_revoked": (driver.Consumer, ("self", "revoked")),
+    "perform_seek": (driver.Consumer, ("self",)),
+    "on_buffer_full": (driver.Consumer, ("self", "tp")),
+    "on_buffer_drop": (driver.Consumer, ("self", "tp")),
+    "create_consumer": (Transport, ("self", "callback", "kwargs")),
+}
+
+
+def parameters(owner: type, name: str) -> tuple[str, ...]:
+    return tuple(inspect.signature(getattr(owner, name)).parameters)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, expected) in CONTRACT.items() if expected])
+def test_a_private_method_has_the_parameters_that_are_relied_on(name: str) -> None:
+    owner, expected = CONTRACT[name]
+
+    assert parameters(owner, name) == expected
+
+
+@pytest.mark.parametrize("name", RELIED_ON)
+def test_an_undocumented_method_has_the_parameters_that_are_relied_on(name: str) -> None:
+    owner, expected = RELIED_ON[name]
+
+    assert parameters(owner, name) == expected
+
+
+def test_every_private_name_that_is_used_is_in_the_contract() -> None:
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    private = {name for name in used if name.startswith("_") and not name.startswith("__")}
+    ours = set(vars(ChunkConsumer)) | {"_hot_topic", "_handler", "_most_records", "_on_failure"}
+    overridden = {name for name in vars(ChunkConsumer) if hasattr(driver.Consumer, name)}
+
+    assert private - ours - {"_lanes", "_room"} <= CONTRACT.keys()
+    ours = {"_abc_impl"}  # Python's own
+    assert {n for n in overridden if n[0] == "_" and n[:2] != "__"} - ours <= CONTRACT.keys()
+
+
+def test_no_other_module_imports_a_transport_of_faust() -> None:
+    root = Path(module.__file__).parents[1]
+    importing = [p.name for p in root.rglob("*.py") if "faust.transport" in p.read_text("utf-8")]
+
+    assert importing == ["chunks.py"]
