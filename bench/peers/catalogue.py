@@ -87,7 +87,7 @@ PEERS: Final = (
     Peer(
         name="engine",
         title="this engine, common job",
-        what="our producers, transactions and restore around a small fold; chunks of whole polls",
+        what="a worker's shell, fence and transactions around a small fold; chunks of 10,000",
         environment="ours",
         command=lambda _: _module("engine_common"),
         position=_group_position,

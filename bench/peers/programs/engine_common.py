@@ -138,7 +138,7 @@ def _attach(app: faust.App, partitions: Partitions, topic: str) -> None:
             die(RuntimeError("a record came past the chunks"))
 
     @app.on_partitions_revoked.connect
-    async def revoked(_app: faust.App, **_: object) -> None:
+    async def revoked(_app: faust.App, *_: object, **_also: object) -> None:
         await partitions.revoke()
 
     @app.on_partitions_assigned.connect
