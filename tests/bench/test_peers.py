@@ -1,0 +1,143 @@
+"""The bench of other engines: its input, its own fold, its schedule and its table."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.peers import trial
+from bench.peers.catalogue import BY_NAME, PEERS
+from bench.peers.fold import PartitionSums, decode_row, split_window_key
+from bench.peers.opening import opening_units
+from bench.peers.peer import Services
+from bench.peers.report import Report
+from bench.peers.run import Plan
+from bench.peers.sales import Sums, draw
+from bench.peers.trial import Figures, Trial
+from cdc.contracts.decode import decode
+from inventory.partition import Partition
+
+FIGURES = Figures(
+    records=1_000,
+    start_s=1.0,
+    wall_s=0.5,
+    cpu_s=0.01,
+    beside_cpu_s=0.0,
+    broker_cpu_s=0.002,
+    peak_bytes=50_000_000,
+    load=1.5,
+)
+
+
+def records(number: int) -> list[tuple[int, bytes, bytes]]:
+    return [(i, key, value) for i, (key, value) in enumerate(draw(number, 50).records())]
+
+
+def sums_of(state: PartitionSums) -> Sums:
+    levels, windows = state.changed()
+    return Sums(
+        {key: decode_row(value)[0] for key, value in levels},
+        {split_window_key(key): decode_row(value)[0] for key, value in windows},
+    )
+
+
+def test_the_fold_of_the_bench_agrees_with_the_independent_sums() -> None:
+    state = PartitionSums()
+    state.fold(records(2_000))
+
+    assert draw(2_000, 50).sums().differing(sums_of(state)) == 0
+
+
+def test_lines_that_are_read_again_after_a_restore_change_nothing() -> None:
+    first, again = PartitionSums(), PartitionSums()
+    first.fold(records(500))
+    levels, windows = first.changed()
+    for key, value in levels:
+        again.restore_level(key, value)
+    for key, value in windows:
+        again.restore_window(key, value)
+
+    again.fold(records(500)[-20:])
+
+    changed = sums_of(again)
+    assert changed.on_hand
+    assert changed.on_hand.items() <= draw(500, 50).sums().on_hand.items()
+
+
+def test_a_line_behind_the_grace_is_in_no_window() -> None:
+    state = PartitionSums()
+    lines = records(200)
+    state.fold(lines[-1:])
+    state.changed()
+
+    state.fold([(1_000, lines[0][1], lines[0][2])])
+
+    levels, windows = state.changed()
+    assert (len(levels), windows, state.late) == (1, [], 1)
+
+
+def test_a_difference_is_counted_whatever_its_kind() -> None:
+    ours = Sums({b"a": 1, b"b": 2}, {(b"a", 0): 1})
+    theirs = Sums({b"a": 1, b"b": 3, b"c": 1}, {})
+
+    assert ours.differing(theirs) == 3
+
+
+def test_the_rules_take_every_line_of_the_input() -> None:
+    partition = Partition(1)
+
+    verdicts = {
+        partition.apply(decode(key, value, offset=offset)).verdict
+        for offset, key, value in records(300)
+    }
+
+    assert verdicts == {"applied"}
+
+
+def test_the_worker_knows_every_key_before_the_sales_begin() -> None:
+    assert set(opening_units(50)) == {name.encode() for name in draw(1, 50).names}
+
+
+def test_every_other_block_runs_backwards() -> None:
+    plain, sql = BY_NAME["plain"], BY_NAME["sql"]
+    order = Plan(10, 10, (plain, sql), 2, 60.0).order()
+
+    assert [peer.name for peer in order] == ["plain", "sql", "sql", "plain"]
+
+
+def test_a_wrong_peer_has_no_figures_in_the_table() -> None:
+    peers = (BY_NAME["plain"], BY_NAME["sql"], BY_NAME["quix"])
+    trials = [
+        Trial("plain", FIGURES, restore_s=2.0),
+        Trial("plain", replace(FIGURES, wall_s=1.0), restore_s=4.0),
+        Trial("sql", FIGURES),
+        Trial("sql", differing=7, problem="wrong"),
+        Trial("quix", problem="timed out before its first record"),
+    ]
+
+    report = Report(peers, trials, keys=5, windows=9)
+
+    right, wrong, stuck = report.rows()
+    assert right[:5] == ["plain", "right", "1,500", "2,000 1,000", "10.00"]
+    assert right[-2:] == ["3.0", "1.5–1.5"]
+    assert wrong[:3] == ["sql", "WRONG, 7 differ", ""]
+    assert stuck[:3] == ["quix", "none, see below", ""]
+    assert "quix: timed out before its first record" in report.as_text()
+    assert len(report.as_json()["trials"]) == 5
+
+
+def test_a_peer_without_its_environment_is_left_out_with_the_reason() -> None:
+    def start(*_: object) -> None:
+        raise AssertionError
+
+    services = Services("", 0, {}, start, missing={"quix": "uv failed"})  # type: ignore[arg-type] -- never started
+
+    assert trial.environment_problem(BY_NAME["quix"], services) == "uv failed"
+    assert trial.environment_problem(BY_NAME["sql"], services) == ""
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_a_peer_of_another_environment_has_its_program(peer) -> None:
+    paths = [part for part in peer.command(None) if part.endswith(".py")]
+
+    assert all(Path(path).is_file() for path in paths)

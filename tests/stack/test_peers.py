@@ -1,0 +1,23 @@
+"""`inventory bench peers` on a broker and a Postgres of its own; the shared stack is not used."""
+
+import json
+
+from tests.stack.running import run_inventory
+
+QUICK = "engine,plain,sql"
+
+
+def test_quick_peers_count_every_line_right_and_restore(tmp_path) -> None:
+    result = run_inventory(
+        *("bench", "peers", "--records", "20000", "--keys", "2000", "--peers", QUICK),
+        *("--rounds", "1", "--timeout", "120", "--json"),
+        home=tmp_path,
+    )
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    trials = {trial["peer"]: trial for trial in json.loads(result.stdout)["trials"]}
+    assert {name: (t["differing"], t["problem"]) for name, t in trials.items()} == dict.fromkeys(
+        QUICK.split(","), (0, "")
+    )
+    assert all(trial["figures"]["records"] == 20_000 for trial in trials.values())
+    assert trials["engine"]["restore_s"] is not None
