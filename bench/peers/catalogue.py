@@ -107,6 +107,8 @@ PEERS: Final = (
         prepare=_fresh_worker,
         begun=_worker_begun,
         variables=_worker_variables,
+        # Stepped back, it wrote nothing anew within a minute, so that nothing would end the clock.
+        restores=False,
         input=STOCK_EVENTS,
         fixed_name=APP_ID,
     ),

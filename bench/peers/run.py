@@ -66,4 +66,5 @@ def _produced(plan: Plan, services: Services, sales: Sales) -> dict[str, int]:
 def _verdict(done: Trial) -> str:
     if done.differing:
         return f"{done.peer}: WRONG, {done.differing:,} keys and windows differ"
-    return f"{done.peer}: {done.problem or 'every key and window right'}"
+    right = "every key and window right" if done.figures else ""
+    return f"{done.peer}: {'; '.join(part for part in (right, done.problem) if part)}"

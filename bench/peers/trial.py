@@ -13,6 +13,7 @@ from bench.peers.peer import Peer, Place, Services
 from bench.peers.sales import Sums
 from bench.peers.topics import step_back
 from bench.peers.usage import usage
+from bench.watch import BenchFailed
 
 _POLL_S: Final = 0.1
 _STOP_S: Final = 40.0
@@ -127,12 +128,16 @@ def run(peer: Peer, place: Place, records: int, expected: Sums, timeout_s: float
         differing = expected.differing(peer.outputs(place))
         if differing:
             return Trial(peer.name, differing=differing, problem="wrong")
-        restore_s = _restored(peer, place, timeout_s) if peer.restores else None
     except PeerFailed as failure:
         return Trial(peer.name, problem=str(failure))
     except Exception as failure:  # noqa: BLE001 -- the edge of a peer: the others go on
         return Trial(peer.name, problem=repr(failure))
-    return Trial(peer.name, figures, restore_s=restore_s)
+    if not peer.restores:
+        return Trial(peer.name, figures)
+    try:
+        return Trial(peer.name, figures, restore_s=_restored(peer, place, timeout_s))
+    except (PeerFailed, BenchFailed) as failure:
+        return Trial(peer.name, figures, problem=f"restore: {failure}")
 
 
 def _measured(peer: Peer, place: Place, records: int, timeout_s: float) -> Figures:
