@@ -10,7 +10,7 @@ from tests.coverage_gate import GATES, CoverageGate
 
 # `quick` in `make check`, `long` in `make test`. No deadline: on a busy machine it would report the
 # neighbours and not the code.
-settings.register_profile("quick", max_examples=50, deadline=None, print_blob=True)
+settings.register_profile("quick", max_examples=20, deadline=None, print_blob=True)
 settings.register_profile("long", max_examples=500, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

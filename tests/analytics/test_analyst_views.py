@@ -20,6 +20,7 @@ from inventory.model.ids import InvKey, Position
 from inventory.model.state import KeyState
 from tests.analytics.histories import PARTITIONS, archived, generate
 
+pytestmark = pytest.mark.engines
 PAGE = Path(__file__).parents[2] / "docs" / "roles" / "analyst.md"
 
 

@@ -14,6 +14,8 @@ from inventory.model.ids import InvKey
 from inventory.partition import Partition
 from tests.analytics.histories import PARTITIONS, Generated, archived, generate
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture(name="history", scope="module")
 def a_history() -> Generated:

@@ -1,7 +1,9 @@
 """Every column of every table with every kind of value: both readings refuse and take the same."""
 
 import json
+import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -60,6 +62,10 @@ def record(table: str, op: str, before: Row | None, after: Row | None) -> dict[s
     }  # fmt: skip
 
 
+# `make test` tries all of them; elsewhere each value of a column meets one row in so many.
+STRIDE = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 5
+
+
 def variants(table: str) -> Iterator[Row]:
     """Each row with one column changed or left out."""
     columns = {**TABLES[table], **COMMON}
@@ -75,7 +81,8 @@ def variants(table: str) -> Iterator[Row]:
 @pytest.mark.parametrize("table", TABLES)
 def test_both_take_and_refuse_the_same_rows(table: str) -> None:
     good = ROWS[table][0]
-    for row in variants(table):
+    # By place and not by row, so that rows of one table share the values of each column.
+    for row in islice(variants(table), 0, None, STRIDE):
         for op, before, after in (("c", None, row), ("d", row, None), ("u", good, row)):
             said = record(table, op, before, after)
             model = Model().apply(json.loads(json.dumps(said)))["verdict"]
