@@ -123,6 +123,7 @@ def _of_another_log(partition: int, sent: list[Sent], positions: Positions) -> S
         number=partition,
         generation=_OTHER_GENERATION,
         positions=positions,
+        told_offset=len(sent),
         progress=Progress(
             len(sent), ring.newest_commit_us, ring.highest_lsn, streamed=ring.streamed
         ),

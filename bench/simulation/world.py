@@ -232,7 +232,8 @@ class World:
         for topic in CHANGELOGS:
             for partition in range(len(self.truths)):
                 self.broker.delete(topic, partition)
-        self.visible[:] = [Visible(p, truth) for p, truth in enumerate(self.truths)]
+        for visible in self.visible:
+            visible.forget_changelogs()
         for process in self.processes:
             self._end(process, "killed")
 

@@ -70,6 +70,8 @@ async def handle_chunk(
         stages = writer.stages(effects, owned.partition.states, owned.progress())
     if stages:
         owned.positions.update(await broker.acknowledged(owned.number, stages))
+    if effects.rows:
+        owned.told_offset = owned.next_offset
     for key in effects.rows:
         owned.unsent_rows.pop(key, None)
     owned.publish(effects.rows)

@@ -72,10 +72,11 @@ async def _contradiction(snapshot: Snapshot, bounds: Bounds, log: Log) -> str | 
     newest = await newest_progress(snapshot.number, max(first, at - TAIL), at, log)
     if newest is None:
         return f"{ON_HAND_CHANGELOG} says nothing about the time before {at}"
-    if newest.next_offset > snapshot.progress.next_offset:
+    # Another progress at the same place is another changelog, made anew since.
+    if newest.next_offset != snapshot.told_offset:
         return (
             f"{ON_HAND_CHANGELOG} had reached {newest.next_offset} at {at}, "
-            f"the snapshot {snapshot.progress.next_offset}"
+            f"the snapshot saw {snapshot.told_offset}"
         )
     return None
 

@@ -29,7 +29,7 @@ from streams.engine.cold import ColdStates
 from streams.engine.records import Positions
 from streams.engine.store import OwnedPartition
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MOST_BYTES: Final = 1 << 30  # a partition that needs more is no partition of this system
 MOST_FILES: Final = 48
 _SUFFIX: Final = ".snapshot"
@@ -49,6 +49,7 @@ class Snapshot:
     number: int
     generation: int
     positions: Positions
+    told_offset: int
     progress: Progress
     open_keys: tuple[InvKey, ...]
     ring: tuple[Member, ...]
@@ -73,6 +74,7 @@ def image(owned: OwnedPartition) -> Snapshot:
         number=owned.number,
         generation=owned.partition.generation,
         positions=dict(owned.positions),
+        told_offset=owned.told_offset,
         progress=owned.progress(),
         open_keys=tuple(sorted(owned.open_keys)),
         ring=owned.partition.ring.identities(),
@@ -229,6 +231,7 @@ def _head(snapshot: Snapshot, blocks: int) -> bytes:
         {
             **_identity(snapshot.number, snapshot.generation),
             "positions": dict(snapshot.positions),
+            "told_offset": snapshot.told_offset,
             "next_offset": progress.next_offset,
             "newest_commit_us": progress.newest_commit_us,
             "highest_lsn": progress.highest_lsn,
@@ -258,6 +261,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
         number=number,
         generation=generation,
         positions=head["positions"],
+        told_offset=head["told_offset"],
         progress=Progress(
             head["next_offset"],
             head["newest_commit_us"],

@@ -221,6 +221,20 @@ def test_a_snapshot_that_claims_a_later_place_than_its_content_is_left_aside(
     assert "had reached" in contradicted(broker, replace(snapshot, positions=claimed))
 
 
+def test_a_snapshot_of_a_changelog_made_anew_is_left_aside(tmp_path: Path) -> None:
+    """The place exists again, but the changelog tells another progress there."""
+    broker = sold_history(12)
+    source = broker.topics[STOCK_EVENTS, PARTITION]
+    broker.topics[STOCK_EVENTS, PARTITION] = source[:9]
+    snapshot = taken(broker, tmp_path)
+    broker.topics[STOCK_EVENTS, PARTITION] = source[:6]
+    for topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG):
+        broker.delete(topic, PARTITION)
+    lived(broker, 2)
+
+    assert "had reached" in contradicted(broker, snapshot)
+
+
 def test_a_snapshot_whose_neighbourhood_is_gone_is_left_aside(tmp_path: Path) -> None:
     broker = sold_history(12)
     snapshot = taken(broker, tmp_path)
