@@ -156,6 +156,7 @@ def _show(report: dict[str, Any], *, json: bool) -> None:
         output.as_json(report)
         return
     differences = report.pop("differences", [])
+    refused = report.pop("refused_records", [])
     report.pop("barrier", None)
     report |= {f"states, {name}": said for name, said in report.pop("states", {}).items()}
     output.table("", ("what", "value"), list(report.items()))
@@ -165,3 +166,7 @@ def _show(report: dict[str, Any], *, json: bool) -> None:
             for d in differences
         ]
         output.table("", ("kind", "key", "how", "differs in", "former", "new"), rows)
+    if refused:
+        output.table(
+            "Records that are no decisions", ("place and reason",), [(r,) for r in refused]
+        )

@@ -36,7 +36,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Decisions that wait for an answer, by how the revisions agree on them."""
+    """Decisions that wait for an answer, by how the revisions agree on them.
+
+    `refused` names records of their topics that are no decisions, which nobody acts on.
+    """
 
     former: int
     fresh: int
@@ -44,6 +47,7 @@ class Comparison:
     equal: int
     moving: int
     differences: tuple[Difference, ...]
+    refused: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How many keys agree, differ in which way, or have moved while being looked at."""
@@ -60,6 +64,8 @@ class Comparison:
             **self.counts(),
             "differing": len(self.differences),
             "differences": [asdict(difference) for difference in self.differences[:most]],
+            "refused": len(self.refused),
+            "refused_records": list(self.refused[:most]),
         }
 
 
@@ -98,6 +104,7 @@ def _at_barrier(
         equal=standing - len(found),
         moving=len(found) - len(still),
         differences=tuple(still),
+        refused=(*former.refused, *fresh.refused),
     )
 
 
@@ -115,6 +122,7 @@ def _settled(
         equal=second.equal,
         moving=len(found) - len(lasting),
         differences=tuple(lasting),
+        refused=second.refused,
     )
 
 

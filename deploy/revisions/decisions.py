@@ -1,4 +1,7 @@
-"""What a logic revision says of each key: its newest decision, read from its own topics."""
+"""What a logic revision says of each key: its newest decision, read from its own topics.
+
+What the actuator would refuse is no decision here either: bytes that are none, and simulated ones.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +12,7 @@ from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, deco
 from cdc.contracts.topics import written_by
 from cdc.contracts.versions import document_of
 from cdc.settings import Connections
+from streams.sinks.judged import Refused, decision_in
 
 STANDING: Final = ("open", "snoozed")
 # Where and when a decision was made, and by which rules, says nothing about what it is.
@@ -19,11 +23,15 @@ Named = tuple[str, str]  # topic's kind and inv_key
 
 @dataclass(slots=True)
 class Decisions:
-    """The newest decision of each key, and how far the topics were read; `refresh` reads on."""
+    """The newest decision of each key, and how far the topics were read; `refresh` reads on.
+
+    `refused` has place and reason of every record that is no decision of the revision.
+    """
 
     settings: Connections
     revision: int
     newest: dict[Named, dict[str, Any]] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
     _content: dict[Named, bytes] = field(default_factory=dict)
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
@@ -31,7 +39,7 @@ class Decisions:
         """Read both topics to the ends they have now.
 
         Raises:
-            UnreadableRecord: names the place of a record that this code can't read.
+            UnknownVersion: names the place of a record that another version of this code wrote.
         """
         names = written_by(self.revision)
         for kind, topic in (("reorder", names.reorder_events), ("price", names.price_events)):
@@ -40,12 +48,18 @@ class Decisions:
                 kafka.Tail(self.settings.kafka_bootstrap, topic, self.settings.partitions),
             )
             for message in tail.read(deadline=deadline):
-                if message.error() is None and message.value() is not None:
+                if message.error() is None:
                     self._take(kind, message)
 
     def _take(self, kind: str, message: Any) -> None:  # noqa: ANN401 -- the client has no types
-        with kafka.reading(message):
-            document = document_of(f"{kind} event", message.value())
+        try:
+            with kafka.reading(message):
+                decision_in(message.value(), self.revision, is_reorder=kind == "reorder")
+        except Refused as reason:
+            place = f"{message.topic()}[{message.partition()}]@{message.offset()}"
+            self.refused.append(f"{place}: {reason}")
+            return
+        document = document_of(f"{kind} event", message.value())
         name = kind, str(document["inv_key"])
         self.newest[name] = document
         self._content[name] = message.value()

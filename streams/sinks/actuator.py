@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 import structlog
 
-from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
+from cdc.contracts.decisions import PriceEvent, ReorderEvent
 from cdc.contracts.topics import written_by
-from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from cdc.contracts.versions import UnknownVersion
 from inventory.revision import LOGIC_REVISION
 from streams.settings import SinkSettings
 from streams.sinks.active import active_or_first, hold_active
+from streams.sinks.judged import Refused, decision_in
 from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
-from streams.sinks.proposals import is_simulated, propose
+from streams.sinks.proposals import propose
 from streams.sinks.source import SinkRecord
 
 log = structlog.get_logger(__name__)
@@ -63,26 +64,15 @@ def _event_of(record: SinkRecord, revision: int) -> ReorderEvent | PriceEvent | 
     Raises:
         UnknownVersion: names the place of a record that another version of this code wrote.
     """
-    where = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-    if record.value is None:
-        log.warning("decision refused", reason="tombstone", **where)
-        return None
+    is_reorder = record.topic == written_by(revision).reorder_events
     try:
-        is_reorder = record.topic == written_by(revision).reorder_events
-        decode = decode_reorder if is_reorder else decode_price
-        event = decode(record.value)
+        return decision_in(record.value, revision, is_reorder=is_reorder)
     except UnknownVersion as unknown:
         raise unknown.at(record.topic, record.partition, record.offset) from unknown
-    except UnreadableRecord as refused:
+    except Refused as refused:
+        where = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
         log.warning("decision refused", reason=str(refused), **where)
         return None
-    if is_simulated(event):
-        log.warning("decision refused", reason="simulated", id=event.output.id, **where)
-        return None
-    if event.at.logic_revision != revision:
-        log.warning("decision refused", reason="logic revision", id=event.output.id, **where)
-        return None
-    return event
 
 
 def create(_settings: SinkSettings) -> Actuator:

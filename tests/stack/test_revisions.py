@@ -19,6 +19,7 @@ from cdc.contracts.topics import application_id, topics_of
 from deploy.stack.home import PROJECT
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
+from tests.stack.test_actuator import produce
 
 PACKAGES = ("inventory", "cdc", "streams")
 SAME, OTHER = 2, 3
@@ -115,8 +116,11 @@ def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
     started = stack.cli("revision", "start", str(SAME), "--code", str(tree))
     assert started.returncode == 0, started.stderr
 
+    produce(stack, b"no decision")
+
     found = report(stack, "compare", str(SAME), "--states")
 
+    assert any("not JSON" in refused for refused in found["refused_records"])
     assert found["differing"] == 0, found["differences"]
     assert found["equal"] >= 1
     assert found["states"]["differing"] == 0, found["states"]["keys"]
