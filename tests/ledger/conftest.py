@@ -17,7 +17,7 @@ EMPTIED = (
     *(f"retail.{table}" for table in VALID),
     *("retail.product", "retail.location", "retail.supplier"),
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
-    *("app.purchase_order", "app.revision_switch"),
+    *("app.purchase_order", "app.revision_switch", "app.scorecard"),
     *("app.count_entry", "app.count_sheet", "app.adjustment_request"),
     *("read_model.stock", "read_model.service_heartbeat", "read_model.sink_position"),
     "read_model.sales_window",

@@ -20,8 +20,7 @@ CENTIDAY = timedelta(days=1) / 100
 
 @pytest.fixture
 def shop(ledger: psycopg.Connection) -> psycopg.Connection:
-    """An empty ledger without cards, on which tests may write `recorded_at` themselves."""
-    ledger.execute("DELETE FROM app.scorecard")
+    """An empty ledger, on which tests may write `recorded_at` themselves."""
     ledger.execute("SET session_replication_role = replica")
     return ledger
 

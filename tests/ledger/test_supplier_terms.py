@@ -27,7 +27,12 @@ SHOWN = {
 
 @pytest.fixture(autouse=True)
 def supplier(ledger: psycopg.Connection) -> None:
+    """A supplier, and the scorecard of another."""
     services.name_suppliers(names={"ACME": "Acme"})
+    ledger.execute(
+        "INSERT INTO app.scorecard (supplier, location, on_day, receipts, settled_lines,"
+        " due_receipts, items_written) VALUES ('BOLT', 'LONDON', '2026-11-01', 0, 0, 0, 0)"
+    )
 
 
 def text(answer: Any) -> str:

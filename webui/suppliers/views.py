@@ -59,6 +59,8 @@ def supplier(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpResponse:
+    if not code:  # the selectors below would take it for "every supplier"
+        return _unknown(request, code)
     location = request.GET.get("location", "")[:24]
     now = database_now()
     measured = scorecards.measure(code, location, now)
@@ -66,8 +68,7 @@ def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpRespo
     cards = scorecards.cards(supplier=code, most=MOST_LOCATIONS)
     terms = shown_terms(code, refusal)
     if terms is None and not came and not cards and not measured.settled.lines:
-        nobody = {"code": code, "back": reverse("suppliers")}
-        return render_page(request, "suppliers/unknown.html", nobody, status=404)
+        return _unknown(request, code)
     bars = chart.distribution([receipt.centidays for receipt in came if receipt.has_goods])
     context = {
         "code": code,
@@ -88,6 +89,11 @@ def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpRespo
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "suppliers/supplier.html", context, status=status)
+
+
+def _unknown(request: HttpRequest, code: str) -> HttpResponse:
+    context = {"code": code, "back": reverse("suppliers")}
+    return render_page(request, "suppliers/unknown.html", context, status=404)
 
 
 @require_POST
