@@ -44,9 +44,9 @@ BEAT: Final = """
 UPDATE retail.pipeline_heartbeat SET beat = beat + 1, occurred_at = clock_timestamp()
 WHERE inv_key = ANY(%(keys)s)
 """
+# Chosen once: a plan may look into a mere subselect again for each row, beyond its limit.
 REVIEW: Final = """
-UPDATE retail.item_location SET reviewed_at = clock_timestamp()
-WHERE id IN (
+WITH waiting AS MATERIALIZED (
     SELECT id FROM retail.item_location
     WHERE clock_mode = 'live'
       AND coalesce(reviewed_at, '-infinity'::timestamptz)
@@ -55,6 +55,8 @@ WHERE id IN (
     LIMIT %(most)s
     FOR UPDATE SKIP LOCKED
 )
+UPDATE retail.item_location SET reviewed_at = clock_timestamp()
+WHERE id IN (SELECT id FROM waiting)
 """
 ALIVE: Final = """
 INSERT INTO read_model.service_heartbeat (service, pid, at, detail)

@@ -69,6 +69,19 @@ def test_a_stopped_review_goes_on_with_those_that_waited_longest(
         assert sorted(expected) == [sku for (sku,) in marked]
 
 
+def test_no_plan_marks_more_than_were_asked_for(ledger: psycopg.Connection) -> None:
+    for number in range(20):
+        write(ledger, "item_location", sku=str(number))
+    # The plan of a table whose statistics say that it is nearly empty.
+    ledger.execute("SET enable_hashjoin = off")
+    ledger.execute("SET enable_mergejoin = off")
+    ledger.execute("SET enable_hashagg = off")
+    ledger.execute("SET enable_sort = off")
+    ledger.execute("SET enable_material = off")
+
+    assert jobs.review(ledger, most=2) == 2
+
+
 def test_two_jobs_at_once_mark_each_key_once(
     server: Server, database: str, ledger: psycopg.Connection
 ) -> None:
@@ -89,7 +102,7 @@ def test_keys_that_are_done_are_not_read_again(ledger: psycopg.Connection) -> No
         " SELECT 'L|' || n, 'L', n, 'active', clock_timestamp() FROM generate_series(1, 5000) n"
     )
     ledger.execute("ANALYZE retail.item_location")
-    select = jobs.REVIEW[jobs.REVIEW.index("SELECT id") : jobs.REVIEW.rindex(")")]
+    select = jobs.REVIEW[jobs.REVIEW.index("SELECT id") : jobs.REVIEW.index(")\nUPDATE")]
 
     plan = ledger.execute("EXPLAIN (ANALYZE, COSTS OFF) " + select, {"most": 200}).fetchall()
 
