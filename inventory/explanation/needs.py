@@ -1,6 +1,7 @@
 """Levels, order quantity, and what the key is waiting for (domain.md 5.1 to 5.3)."""
 
 from inventory.explanation.lines import Line, Section, Source, add, note, total
+from inventory.explanation.words import centidays_text
 from inventory.facts import ItemLocation
 from inventory.model.state import KeyState
 from inventory.policies.levels import (
@@ -79,7 +80,8 @@ def _batch(state: KeyState, policy: ItemLocation) -> str:
     rate = demand_micro(policy, state.demand.rate_micro)
     if policy.replenish_family == "cover":
         span = span_units(rate, policy.max_cover_centidays)
-        return f"up to the demand of {policy.max_cover_centidays} centidays, {span}, at least 1"
+        longest = centidays_text(policy.max_cover_centidays)
+        return f"up to the demand of {longest}, {span}, at least 1"
     if policy.replenish_family == "sS":
         span = span_units(rate, policy.cycle_centidays)
         return f"the largest of 1, Q {policy.order_quantity_units}, demand of a cycle {span}"

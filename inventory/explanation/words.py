@@ -80,11 +80,32 @@ def money_text(minor: int | None) -> str:
 
 
 def micro_text(micro: int | None) -> str:
-    """A rate in millionths of a unit, to a thousandth: `4.375`."""
+    """A rate in millionths of a unit, to a thousandth, half away from zero: `4.376` of 4,375,500.
+
+    For a figure that is read. Where it is reckoned with, see `exact_micro_text`.
+    """
+    if micro is None:
+        return UNKNOWN
+    thousandths = (abs(micro) + 500) // 1000
+    whole, rest = divmod(thousandths, 1000)
+    return f"{_sign(micro if thousandths else 0)}{whole:,}.{rest:03d}"
+
+
+def exact_micro_text(micro: int | None) -> str:
+    """The same rate with every digit that it has, at least to a thousandth: `4.375`, `10.000001`.
+
+    The lines of an explanation lead to each other: a demand of 10.000001 a day needs one unit more
+    than one of 10, and a reader who adds rounded steps would not reach the printed sum.
+    """
     if micro is None:
         return UNKNOWN
     whole, rest = divmod(abs(micro), 1_000_000)
-    return f"{_sign(micro)}{whole:,}.{rest // 1000:03d}"
+    return f"{_sign(micro)}{whole:,}.{_digits(rest)}"
+
+
+def _digits(millionths: int) -> str:
+    digits = f"{millionths:06d}"
+    return digits[:3] + digits[3:].rstrip("0")
 
 
 def centidays_text(centidays: int | None) -> str:
@@ -101,7 +122,7 @@ def _sign(amount: int) -> str:
 
 _PRINTERS: Final = (
     ("_units", units_text),
-    ("_micro", micro_text),
+    ("_micro", exact_micro_text),
     ("_centidays", centidays_text),
     ("_minor", money_text),
 )

@@ -1,6 +1,10 @@
 """Lines in words and figures: the same for every reader."""
 
+from fractions import Fraction
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inventory.explanation import words
 from inventory.explanation.lines import Line, Section, Source, add, note, total
@@ -12,7 +16,9 @@ from inventory.explanation.lines import Line, Section, Source, add, note, total
         (add("sales_units", -1234), "Sales", "−1,234"),
         (add("receipts_units", 12), "Receipts", "+12"),
         (total("on_hand_units", 17), "On hand", "17"),
-        (note("demand_rate_micro", 4_375_999), "Demand per day d", "4.375"),
+        (note("demand_rate_micro", 4_375_999), "Demand per day d", "4.375999"),
+        (note("demand_rate_micro", 10_000_001), "Demand per day d", "10.000001"),
+        (add("rate_change_micro", -312_500), "Change of the rate", "−0.3125"),
         (note("lead_time_centidays", 625), "Lead time L", "6.25 d"),
         (add("clamps_minor", 5), "Clamps", "+0.05"),
         (note("as_of_us", 7), "As of", "at 7"),
@@ -31,7 +37,13 @@ def test_the_unit_at_the_end_of_a_name_says_how_it_is_printed(
 
 @pytest.mark.parametrize(
     "printed",
-    [words.units_text, words.money_text, words.micro_text, words.centidays_text],
+    [
+        words.units_text,
+        words.money_text,
+        words.micro_text,
+        words.exact_micro_text,
+        words.centidays_text,
+    ],
 )
 def test_what_is_not_known_is_a_dash(printed: object) -> None:
     assert callable(printed)
@@ -50,3 +62,51 @@ def test_a_line_names_its_row_and_its_person() -> None:
     assert words.origin(note("x", 1, "", Source("stock_count", 12))) == "stock_count 12"
     by = note("x", 1, "", Source("stock_count", 12, "ann"))
     assert words.origin(by) == "stock_count 12 by ann"
+
+
+@pytest.mark.parametrize(
+    ("micro", "text"),
+    [
+        (4_375_499, "4.375"),
+        (4_375_500, "4.376"),
+        (-4_375_500, "−4.376"),
+        (999_999, "1.000"),
+        (999_999_500, "1,000.000"),
+        (499, "0.000"),
+        (-499, "0.000"),
+        (-500, "−0.001"),
+    ],
+)
+def test_a_rate_is_rounded_and_never_cut_off(micro: int, text: str) -> None:
+    assert words.micro_text(micro) == text
+
+
+def number(text: str) -> Fraction:
+    return Fraction(text.replace("−", "-").replace(",", ""))
+
+
+@given(st.integers(-(2**53), 2**53))
+def test_a_printed_rate_is_the_nearest_thousandth_and_ties_leave_zero(micro: int) -> None:
+    shown, exact = number(words.micro_text(micro)), Fraction(micro, 1_000_000)
+
+    distance = abs(shown - exact)
+    assert distance <= Fraction(1, 2000)
+    assert distance < Fraction(1, 2000) or abs(shown) > abs(exact)
+    assert number(words.micro_text(-micro)) == -shown
+
+
+@given(st.integers(-(2**53), 2**53))
+def test_a_rate_that_is_reckoned_with_is_printed_whole(micro: int) -> None:
+    text = words.exact_micro_text(micro)
+
+    assert number(text) == Fraction(micro, 1_000_000)
+    assert text.endswith(words.micro_text(micro)) or micro % 1000
+
+
+@given(st.lists(st.integers(-(2**40), 2**40)))
+def test_printed_steps_of_a_rate_add_up_to_the_printed_sum(steps: list[int]) -> None:
+    texts = [words.text(add("rate_change_micro", step), str) for step in steps]
+
+    assert sum(map(number, texts)) == number(
+        words.text(total("learned_rate_micro", sum(steps)), str)
+    )

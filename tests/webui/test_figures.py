@@ -57,7 +57,7 @@ def test_figures_are_printed_from_integers_alone() -> None:
     assert units_text(None) == "–"
     assert [signed_units_text(units) for units in (3, 0, -3)] == ["+3", "0", "−3"]
     assert [money_text(minor) for minor in (99_905, -5, None)] == ["999.05", "−0.05", "–"]
-    assert micro_text(4_375_999) == "4.375"
+    assert micro_text(4_375_999) == "4.376"
     assert centidays_text(625) == "6.25 d"
 
 
