@@ -1,6 +1,5 @@
 """From the new stock of a key to its demand, its levels and what it asks for (domain.md 11.1)."""
 
-from dataclasses import replace
 from typing import Final
 
 from inventory.clock import raises_review
@@ -13,14 +12,10 @@ from inventory.facts import (
     ReorderDecision,
     ShipmentLine,
 )
-from inventory.folds.demand import rules_of, walk_days, walk_on
-from inventory.folds.effects import business_times
 from inventory.judging import Change
 from inventory.model.arithmetic import DAY_US
 from inventory.model.outputs import Output
-from inventory.model.price_timeline import PriceRow
-from inventory.model.state import Demand, KeyState, Stock, WindowRow
-from inventory.model.value import value
+from inventory.model.state import Demand, KeyState, Stock, WindowRow, with_episodes
 from inventory.policies.pricing import PricingInputs, PricingTrigger, next_proposal
 from inventory.policies.replenishment import (
     ABOVE_REORDER_POINT,
@@ -39,7 +34,7 @@ from inventory.policy_parsing import (
     QUANTITY_COLUMNS,
     REPLENISHMENT_COLUMNS,
 )
-from inventory.windows import complete_before_us, evaluation_us, horizon_us
+from inventory.windows import evaluation_us
 
 NEED_COLUMNS: Final = ("status", *DEMAND_COLUMNS, *REPLENISHMENT_COLUMNS, *QUANTITY_COLUMNS)
 PROPOSAL_COLUMNS: Final = ("cost_minor", *PRICE_COLUMNS)
@@ -51,45 +46,6 @@ _NOTHING: Final[tuple[Output, ...]] = ()
 
 # Tables whose rows can say something to a need; the others only move stock or prices.
 _SPEAKING = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
-
-
-@value
-class Known:
-    """What demand is learnt from: the key after the record's effect, as far as it is decided."""
-
-    stream_time_us: int | None
-    horizon_at_us: int | None
-    stock: Stock
-    windows: dict[int, WindowRow]
-    final_demand: Demand
-    timeline: tuple[PriceRow, ...]
-    policy: ItemLocation | None
-
-
-def demand_after(before: KeyState, after: Known, change: Change) -> Demand:
-    """What complete days teach after the record.
-
-    Days are gone through only if one became complete or final, a fact touched a complete day, or
-    policy or prices changed; from the last complete day on if everything before it is as it was.
-    """
-    now_us, horizon_at_us, old_us = after.stream_time_us, after.horizon_at_us, before.stream_time_us
-    if now_us is None or horizon_at_us is None:
-        return before.demand
-    complete_us = complete_before_us(now_us)
-    if old_us is not None and after.policy is before.policy and after.timeline is before.timeline:
-        known_us = complete_before_us(old_us)
-        is_touched = _touches(change, known_us)
-        if not is_touched and known_us == complete_us and horizon_us(old_us) == horizon_at_us:
-            return before.demand
-        if not is_touched and known_us >= horizon_at_us:
-            span = (known_us, complete_us)
-            rules = rules_of(after.policy, after.timeline)
-            walk = walk_on(before.demand, after.stock, after.windows, span, rules)
-            if walk is not None:
-                return walk.demand
-    span = (horizon_at_us, complete_us)
-    rules = rules_of(after.policy, after.timeline)
-    return walk_days(after.final_demand, after.stock, after.windows, span, rules).demand
 
 
 def levels_after(
@@ -132,7 +88,7 @@ def decide(
         outputs = outputs if price is None else (*outputs, price)
     if episode is after.episode and price_episode is after.price_episode:
         return after, outputs
-    return replace(after, episode=episode, price_episode=price_episode), outputs
+    return with_episodes(after, episode, price_episode), outputs
 
 
 def base_position(stock: Stock, policy: ItemLocation | None) -> int:
@@ -155,14 +111,6 @@ def _may_need(state: KeyState, change: Change) -> bool:
         return episode.reason != reason
     reorder_point = state.reorder_point_units or 0
     return episode.reason != ABOVE_REORDER_POINT or state.base_position_units <= reorder_point
-
-
-def _touches(change: Change, before_us: int) -> bool:
-    """Whether an image lies before that time."""
-    times = business_times(change.after)
-    if change.before is not None:
-        times += business_times(change.before)
-    return bool(times) and min(times) < before_us
 
 
 def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:

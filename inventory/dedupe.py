@@ -33,28 +33,17 @@ class Admission(Enum):
 
 def identity_of(record: Record) -> Identity | None:
     """(table, primary key, lsn, op), without lsn for a snapshot row; None if there is none."""
-    before, after = record.before, record.after
     # An absent image is judged later, under its own reason; until then the row has no number.
     primary_key = None
-    if before is not None:
-        primary_key = _row_id(before)
-        if primary_key is None:
-            return None
-    if after is not None:
-        primary_key = _row_id(after)
-        if primary_key is None:
-            return None
+    for image in (record.before, record.after):
+        if image is not None:
+            primary_key = image.get("id") if isinstance(image, dict) else None
+            if type(primary_key) is not int:
+                return None
     if record.op == "r":
         return record.table, primary_key, None, "r"
     lsn = record.lsn
     return None if lsn is None else (record.table, primary_key, lsn, record.op)
-
-
-def _row_id(image: object) -> int | None:
-    if not isinstance(image, dict):
-        return None
-    row_id = image.get("id")
-    return row_id if type(row_id) is int else None
 
 
 class Ring:
@@ -90,7 +79,6 @@ class Ring:
         identity = identity_of(record)
         if identity is None:
             return Admission.MALFORMED
-        commit_us = record.commit_us
         known_us = self._commits.get(identity)
         if known_us is not None and self._remembers(known_us):
             self._move(record)
@@ -98,7 +86,8 @@ class Ring:
             return Admission.RESENT
         admission = self._judged(record)
         self._move(record)
-        if self._remembers(commit_us):
+        commit_us, oldest_us = record.commit_us, self._oldest_us
+        if oldest_us is None or commit_us >= oldest_us:
             self._commits[identity] = commit_us
             self._arrived.append((commit_us, identity))
         self._forget()

@@ -7,15 +7,16 @@ record leaves the state as it was, stream time included.
 """
 
 from dataclasses import replace
+from typing import Final
 
 from inventory.clock import clock_after
-from inventory.decisions import Known, base_position, decide, demand_after, levels_after
+from inventory.decisions import base_position, decide, levels_after
 from inventory.dedupe import Admission
 from inventory.errors import COUNT_BEYOND_HORIZON, LIMIT, Rejected
 from inventory.facts import Heartbeat, ItemLocation, PriceChange, StockCount
-from inventory.folds.demand import rules_of
-from inventory.folds.effects import approved, effects_of
-from inventory.folds.horizon import Retained, fold_days
+from inventory.folds.demand import learn_days, rules_of
+from inventory.folds.effects import approved, effects_of, touches_complete_days
+from inventory.folds.horizon import pass_days
 from inventory.folds.sales import late_sale, with_effects
 from inventory.folds.stock import after_movements, with_count, without_count
 from inventory.judging import Change, judge
@@ -27,7 +28,7 @@ from inventory.model.record import Record
 from inventory.model.state import KeyState, Stock, WindowRow
 from inventory.model.value import value
 from inventory.ranges import check_ranges, check_time
-from inventory.windows import horizon_us
+from inventory.windows import complete_before_us, has_same_days, horizon_us
 
 MOST_COUNTS_PER_DAY = 1000
 
@@ -35,6 +36,8 @@ APPLIED = "applied"
 RESENT = "resent"
 REPLAYED = "replayed"
 REJECTED = "rejected:"
+
+_NO_ROWS: Final[tuple[int, ...]] = ()
 
 
 @value
@@ -77,30 +80,28 @@ def fold(state: KeyState | None, record: Record, admission: Admission, generatio
 def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> Folded:
     mode, now_us = clock_after(before, change, commit_us)
     horizon_at_us = horizon_us(now_us)
-    is_count = isinstance(change.after, StockCount) or isinstance(change.before, StockCount)
+    is_count = isinstance(change.after or change.before, StockCount)
     if is_count:
         _check_counts(before.stock, change, horizon_at_us)
-    # Before the walk to the new horizon: a time far outside the range would walk millions of days.
+    # Before the days up to it are gone through: far outside the range there are millions of them.
     check_time(now_us)
-    retained = Retained(before.stock, before.windows, before.final_demand, ())
-    is_new_day = horizon_at_us != horizon_us(before.stream_time_us)
-    if is_new_day and horizon_at_us is not None:
-        retained = fold_days(before, horizon_at_us, rules_of(before.policy, before.timeline))
-    stock, windows = retained.stock, retained.windows
-    changed: tuple[int, ...] = ()
-    late: LateSale | None = None
+    is_new_day = now_us is not None and not has_same_days(before.stream_time_us, now_us)
+    passed = pass_days(before, now_us or 0) if is_new_day else before
+    stock, windows, changed = passed.stock, passed.windows, _NO_ROWS
+    effects = effects_of(change.before, change.after)
     if is_count:
         stock = _recounted(stock, windows, change)
-    else:
-        effects = effects_of(change.before, change.after)
+    elif effects:
         stock = after_movements(stock, effects, horizon_at_us)
         windows, changed = with_effects(windows, effects, horizon_at_us, now_us)
-        late = late_sale(effects, horizon_at_us)
     policy = _policy_after(before, change)
     timeline = _timeline_after(before, change, now_us, is_new_day=is_new_day)
-    known = Known(now_us, horizon_at_us, stock, windows, retained.final_demand, timeline, policy)
-    demand = demand_after(before, known, change)
-    safety, reorder_point, order_up_to = levels_after(before, policy, demand)
+    days = passed.days
+    is_ruled = policy is not before.policy or timeline is not before.timeline
+    if now_us is not None and (is_ruled or is_count or touches_complete_days(effects, now_us)):
+        span = horizon_at_us or 0, complete_before_us(now_us)
+        days = learn_days(passed.final_demand, stock, windows, span, rules_of(policy, timeline))
+    demand = days[-1].demand if days else passed.demand
     # Positional and once, because a state is built per record.
     after = KeyState(
         before.inv_key,
@@ -110,20 +111,27 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
         now_us,
         stock,
         windows,
-        retained.final_demand,
+        passed.final_demand,
         demand,
         timeline,
         policy,
         base_position(stock, policy),
-        safety,
-        reorder_point,
-        order_up_to,
+        *levels_after(before, policy, demand),
         before.episode,
         before.price_episode,
+        days,
     )
     after, outputs = decide(before, after, change)
     check_ranges(before, after, changed, outputs)
-    return Folded(after, APPLIED, late, outputs, changed, retained.dropped)
+    late, dropped = late_sale(effects, horizon_at_us), _dropped(before, passed)
+    return Folded(after, APPLIED, late, outputs, changed, dropped)
+
+
+def _dropped(before: KeyState, passed: KeyState) -> tuple[int, ...]:
+    """Starts of the rows that have passed the horizon, in order."""
+    if passed.windows is before.windows:
+        return _NO_ROWS
+    return tuple(sorted([start for start in before.windows if start not in passed.windows]))
 
 
 def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> None:
@@ -161,12 +169,13 @@ def _policy_after(before: KeyState, change: Change) -> ItemLocation | None:
 def _timeline_after(
     before: KeyState, change: Change, now_us: int | None, *, is_new_day: bool
 ) -> tuple[PriceRow, ...]:
-    """Prices after the record; old ones go when a day ends or a price comes."""
+    """Prices after the record; old ones go when the horizon moves or a price comes."""
     timeline, fact = before.timeline, change.after
     is_price = isinstance(fact, PriceChange)
     if isinstance(fact, PriceChange):
         timeline = add_row(timeline, fact)
-    if timeline and now_us is not None and (is_price or is_new_day):
+    is_moved = is_new_day and horizon_us(before.stream_time_us) != horizon_us(now_us)
+    if timeline and now_us is not None and (is_price or is_moved):
         pruned = prune(timeline, now_us)
         timeline = timeline if pruned == timeline else pruned
     return timeline

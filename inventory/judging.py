@@ -19,7 +19,6 @@ from inventory.errors import (
     Rejected,
 )
 from inventory.facts import Fact
-from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.value import value
 from inventory.parsing import PARSERS, Parser
@@ -53,8 +52,9 @@ def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change
     parse = PARSERS.get(record.table)
     if parse is None or admission is not Admission.NEW or record.op not in _OPS:
         _refuse(record, admission)
-    before, after = _images(record)
-    key = record.key
+    key, op = record.key, record.op
+    before = _image(record, "before", record.before) if op in _OPS_WITH_BEFORE else None
+    after = None if op == "d" else _image(record, "after", record.after)
     if not is_known_key and not is_key(key) and not is_heartbeat_key(key):
         detail = f"key must be LOCATION|SKU, got {key!r:.80}"
         raise Rejected(KEY_MISMATCH, detail)
@@ -63,7 +63,7 @@ def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change
     if after is not None:
         _check_key(key, after)
     if before is None:
-        return Change(record.op, None, None if after is None else parse(InvKey(key), after))
+        return Change(op, None, None if after is None else parse(key, after))
     return _changed(record, parse, before, after)
 
 
@@ -77,9 +77,8 @@ def _changed(
     if record.table == "price_change":
         detail = f"price_change {record.op}: prices are added, never changed"
         raise Rejected(PRICE_ROW_IMMUTABLE, detail)
-    key = InvKey(record.key)
-    old = parse(key, before)
-    return Change(record.op, old, None if after is None else parse(key, after))
+    old = parse(record.key, before)
+    return Change(record.op, old, None if after is None else parse(record.key, after))
 
 
 def _refuse(record: Record, admission: Admission) -> NoReturn:
@@ -100,24 +99,14 @@ def _refuse(record: Record, admission: Admission) -> NoReturn:
     raise Rejected(SNAPSHOT_AFTER_START, detail)
 
 
-def _images(record: Record) -> tuple[dict[str, object] | None, dict[str, object] | None]:
-    """The images that the operation speaks of; admission has made sure that they are rows."""
-    before: object = None
-    after: object = None
-    if record.op in _OPS_WITH_BEFORE:
-        before = record.before
-        if before is None:
-            detail = f"{record.table} {record.op}: before is missing; is the replica identity FULL?"
-            raise Rejected(NO_BEFORE_IMAGE, detail)
-    if record.op != "d":
-        after = record.after
-        if after is None:
-            detail = f"{record.table} {record.op}: after is missing"
-            raise Rejected(NO_AFTER_IMAGE, detail)
-    return (
-        before if isinstance(before, dict) else None,
-        after if isinstance(after, dict) else None,
-    )
+def _image(record: Record, name: str, image: object) -> dict[str, object]:
+    """An image that the operation speaks of; admission has made sure that it is a row, if any."""
+    if isinstance(image, dict):
+        return image
+    detail = f"{record.table} {record.op}: {name} is missing"
+    if name == "before":
+        raise Rejected(NO_BEFORE_IMAGE, f"{detail}; is the replica identity FULL?")
+    raise Rejected(NO_AFTER_IMAGE, detail)
 
 
 def _check_key(key: str, image: dict[str, object]) -> None:

@@ -35,7 +35,6 @@ from inventory.facts import (
     StockAdjustment,
     StockCount,
 )
-from inventory.model.ids import InvKey
 from inventory.policy_parsing import item_location
 
 QUANTITY_MAX: Final = 1_000_000
@@ -66,10 +65,10 @@ PRICE_KINDS = ("initial", "rule", "manual", "emergency", "rollback")
 REORDER_ACTIONS = ("approve", "reject", "snooze", "resume")
 PRICE_ACTIONS = ("approve", "reject", "snooze")
 
-Parser = Callable[[InvKey, Row], Fact]
+Parser = Callable[[str, Row], Fact]
 
 
-def _sale_line(_: InvKey, row: Row) -> SaleLine:
+def _sale_line(_: str, row: Row) -> SaleLine:
     optional_text(row, "recorded_by")
     text(row, "source")
     text(row, "source_ref")
@@ -85,7 +84,7 @@ def _sale_line(_: InvKey, row: Row) -> SaleLine:
     )
 
 
-def _purchase_order_line(_: InvKey, row: Row) -> PurchaseOrderLine:
+def _purchase_order_line(_: str, row: Row) -> PurchaseOrderLine:
     check_origin(row)
     text(row, "order_ref")
     text(row, "supplier")
@@ -106,7 +105,7 @@ def _purchase_order_line(_: InvKey, row: Row) -> PurchaseOrderLine:
     )
 
 
-def _shipment_line(_: InvKey, row: Row) -> ShipmentLine:
+def _shipment_line(_: str, row: Row) -> ShipmentLine:
     check_origin(row)
     optional_integer(row, "purchase_order_line_id")
     optional_text(row, "transfer_ref")
@@ -148,7 +147,7 @@ def _check_progress(line: ShipmentLine) -> None:
         refuse("shipped_units", "0 on a planned line", line.shipped_units)
 
 
-def _stock_count(_: InvKey, row: Row) -> StockCount:
+def _stock_count(_: str, row: Row) -> StockCount:
     optional_text(row, "recorded_by")
     return StockCount(
         integer(row, "id"),
@@ -159,7 +158,7 @@ def _stock_count(_: InvKey, row: Row) -> StockCount:
     )
 
 
-def _stock_adjustment(_: InvKey, row: Row) -> StockAdjustment:
+def _stock_adjustment(_: str, row: Row) -> StockAdjustment:
     optional_text(row, "recorded_by")
     return StockAdjustment(
         integer(row, "id"),
@@ -169,7 +168,7 @@ def _stock_adjustment(_: InvKey, row: Row) -> StockAdjustment:
     )
 
 
-def _price_change(_: InvKey, row: Row) -> PriceChange:
+def _price_change(_: str, row: Row) -> PriceChange:
     check_origin(row)
     price = within(row, "price_minor", 1, PRICE_MAX)
     floor = at_least(row, "floor_minor", 0)
@@ -187,7 +186,7 @@ def _price_change(_: InvKey, row: Row) -> PriceChange:
     )
 
 
-def _reorder_decision(_: InvKey, row: Row) -> ReorderDecision:
+def _reorder_decision(_: str, row: Row) -> ReorderDecision:
     check_origin(row)
     optional_integer(row, "need_revision")
     return ReorderDecision(
@@ -199,7 +198,7 @@ def _reorder_decision(_: InvKey, row: Row) -> ReorderDecision:
     )
 
 
-def _price_decision(_: InvKey, row: Row) -> PriceDecision:
+def _price_decision(_: str, row: Row) -> PriceDecision:
     check_origin(row)
     optional_integer(row, "price_revision")
     return PriceDecision(
@@ -211,7 +210,7 @@ def _price_decision(_: InvKey, row: Row) -> PriceDecision:
     )
 
 
-def _heartbeat(_: InvKey, row: Row) -> Heartbeat:
+def _heartbeat(_: str, row: Row) -> Heartbeat:
     check_origin(row)
     optional_integer(row, "occurred_at")
     return Heartbeat(integer(row, "id"), optional_integer(row, "beat") or 0)

@@ -85,12 +85,12 @@ PRICE_COLUMNS: Final = (
 )
 
 
-def item_location(key: InvKey, row: Row) -> ItemLocation:
+def item_location(key: str, row: Row) -> ItemLocation:
     """The policy row of `key`; a family's own limits apply only while that family is set."""
     check_origin(row)
     policy = ItemLocation(
         id=integer(row, "id"),
-        inv_key=key,
+        inv_key=InvKey(key),
         status=choice(row, "status", STATUSES),
         clock_mode=choice(row, "clock_mode", ("live", "replayed"), "live"),
         allocated_units=units(row, "allocated_units", 0),

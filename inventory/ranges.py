@@ -5,14 +5,19 @@ Checked is what the record may have changed; the rest was checked when it change
 
 from collections.abc import Collection
 from dataclasses import fields
+from typing import NoReturn
 
 from inventory.errors import OVERFLOW, Rejected
 from inventory.model.arithmetic import MAX_STORED
-from inventory.model.outputs import Output
+from inventory.model.outputs import Output, PriceOutput, ReorderOutput
 from inventory.model.policy import ItemLocation
 from inventory.model.state import Demand, KeyState, Stock, WindowRow
 
 _POLICY_COLUMNS = tuple(column.name for column in fields(ItemLocation))
+_OUTPUT_FIELDS = {
+    output: tuple(column.name for column in fields(output))
+    for output in (ReorderOutput, PriceOutput)
+}
 
 
 def check_ranges(
@@ -26,12 +31,9 @@ def check_ranges(
     is_taught = after.demand is not before.demand
     is_ruled = after.policy is not before.policy
     if after.stock is not before.stock:
-        _check("stock", _stock_numbers(after.stock))
-        _check("level", (after.base_position_units,))
+        _check_stock(after, changed)
     if is_taught or is_ruled or outputs or after.price_episode is not before.price_episode:
         _check("level", _level_numbers(after))
-    for start_us in changed:
-        _check("window", _row_numbers(after.windows[start_us]))
     if after.stock.counts is not before.stock.counts and after.stock.counts:
         _check("count", (after.stock.counts[-1].at_us,))
     if is_taught:
@@ -41,6 +43,14 @@ def check_ranges(
         _check_reference(after)
     for output in outputs:
         _check("decision", _output_numbers(output))
+
+
+def _check_stock(after: KeyState, changed: tuple[int, ...]) -> None:
+    """Stock, B and the changed rows, which nearly every record changes: all of them at once."""
+    numbers = (*_stock_numbers(after.stock), after.base_position_units)
+    for start_us in changed:
+        numbers += _row_numbers(after.windows[start_us])
+    _check("stock", numbers)
 
 
 def _check_reference(after: KeyState) -> None:
@@ -56,16 +66,20 @@ def check_time(stream_time_us: int | None) -> None:
     Raises:
         Rejected: with reason `overflow`.
     """
-    if stream_time_us is not None:
-        _check("stream time", (stream_time_us,))
+    if stream_time_us is not None and abs(stream_time_us) > MAX_STORED:
+        _refuse("stream time", stream_time_us)
 
 
 def _check(name: str, numbers: Collection[int]) -> None:
     # Two calls for the whole, because a loop over every number of every record costs more.
     low, high = min(numbers), max(numbers)
-    if low >= -MAX_STORED and high <= MAX_STORED:
-        return
-    found = low if low < -MAX_STORED else high
+    if low < -MAX_STORED:
+        _refuse(name, low)
+    if high > MAX_STORED:
+        _refuse(name, high)
+
+
+def _refuse(name: str, found: int) -> NoReturn:
     detail = f"{name}: results must lie within ±(2^53 - 1), got {found}"
     raise Rejected(OVERFLOW, detail)
 
@@ -126,5 +140,5 @@ def _policy_numbers(policy: ItemLocation) -> list[int]:
 
 
 def _output_numbers(output: Output) -> list[int]:
-    found = (getattr(output, column.name) for column in fields(output))
+    found = [getattr(output, name) for name in _OUTPUT_FIELDS[type(output)]]
     return [number for number in found if isinstance(number, int)]

@@ -20,6 +20,14 @@ def horizon_us(stream_time_us: int | None) -> int | None:
     return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
 
 
+def has_same_days(old_us: int | None, now_us: int) -> bool:
+    """Whether the same days are retained and complete at both stream times."""
+    if old_us is None:
+        return False
+    is_same = old_us // DAY_US == now_us // DAY_US
+    return is_same and (old_us - GRACE_US) // DAY_US == (now_us - GRACE_US) // DAY_US
+
+
 def is_closed(start_us: int, stream_time_us: int | None) -> bool:
     """Whether the grace of the window that starts at `start_us` is over."""
     return stream_time_us is not None and stream_time_us >= start_us + WINDOW_US + GRACE_US

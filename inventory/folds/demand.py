@@ -5,7 +5,7 @@ from typing import Final
 from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
 from inventory.model.policy import ItemLocation
 from inventory.model.price_timeline import PriceRow, step_at
-from inventory.model.state import Count, Demand, Stock, WindowRow
+from inventory.model.state import Count, DayEnd, Demand, Stock, WindowRow
 from inventory.model.value import value
 from inventory.windows import WINDOWS_PER_DAY
 
@@ -33,14 +33,10 @@ class Rules:
         return wrapped + max(0, min(window, over, WINDOWS_PER_DAY) - first)
 
 
-@value
-class Walk:
-    """Where a walk over days has come to: on-hand by all facts so far, whether anyone counted."""
+Days = tuple[DayEnd, ...]
 
-    demand: Demand
-    level_units: int
-    is_counted: bool
-
+# Rows and counts by the start of their day, the counts in their order.
+Facts = dict[int, tuple[list[WindowRow], list[Count]]]
 
 # Rate, deviation, and the two parts of tsb, in micro-units.
 _Learned = tuple[int | None, int | None, int | None, int | None]
@@ -62,70 +58,70 @@ def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rul
 
 def walk_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
-) -> Walk:
+) -> DayEnd:
     """Go through the days of `span` = [from, until), in epoch microseconds, from the horizon on.
 
     The walk starts with `stock`'s opening values, so `span` starts at the horizon, or with the
     oldest fact of a key that has no horizon yet.
     """
-    start = Walk(demand, stock.opening_units, stock.opening_count is not None)
-    return _walked(start, stock.counts, windows, span, rules)
+    walk = opening(demand, stock)
+    return walk_on(walk, facts_of(stock, windows, span), span, rules)
 
 
-def walk_on(
+def learn_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
-) -> Walk | None:
-    """The same from a later day on: `demand` is what the days before `span` have taught.
-
-    On-hand at its start is what it is now without the movements since. That does not hold before
-    a count: then the answer is None.
-    """
-    first_us, _ = span
-    if stock.counts and stock.counts[-1].at_us >= first_us:
-        return None
-    since = [sum(row.moves.values()) for start_us, row in windows.items() if start_us >= first_us]
-    start = Walk(demand, stock.on_hand_units - sum(since), stock.known)
-    return _walked(start, (), windows, span, rules)
+) -> Days:
+    """The end of each day of `span`, which starts at the horizon as in `walk_days`."""
+    walk = opening(demand, stock)
+    return days_from(walk, facts_of(stock, windows, span), span, rules)
 
 
-def _walked(
-    walk: Walk,
-    all_counts: tuple[Count, ...],
-    windows: Windows,
-    span: tuple[int, int],
-    rules: Rules,
-) -> Walk:
+def opening(demand: Demand, stock: Stock) -> DayEnd:
+    """Where a walk begins at the horizon: the end of the day before it."""
+    return DayEnd(demand, stock.opening_units, stock.opening_count is not None)
+
+
+def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
+    """The rows and counts in `span` by the start of their day."""
     first_us, end_us = span
-    starts = sorted([start for start in windows if first_us <= start < end_us])
-    rows = [windows[start] for start in starts]
-    counts = [count for count in all_counts if first_us <= count.at_us < end_us]
-    row_at = count_at = 0
-    day_us = first_us
-    while day_us < end_us:
-        fact_us = min(
-            rows[row_at].start_us if row_at < len(rows) else end_us,
-            counts[count_at].at_us if count_at < len(counts) else end_us,
-        )
-        fact_day_us = fact_us // DAY_US * DAY_US
-        if day_us < fact_day_us:
+    facts: Facts = {}
+    for start_us, row in windows.items():
+        if first_us <= start_us < end_us:
+            facts.setdefault(start_us // DAY_US * DAY_US, ([], []))[0].append(row)
+    for count in stock.counts:
+        if first_us <= count.at_us < end_us:
+            facts.setdefault(count.at_us // DAY_US * DAY_US, ([], []))[1].append(count)
+    return facts
+
+
+def walk_on(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
+    """Go on through the days of `span`; `walk` is the end of the day before."""
+    day_us, end_us = span
+    for fact_day_us in sorted(facts):
+        if day_us <= fact_day_us < end_us:
             walk = _without_facts(walk, day_us, fact_day_us, rules)
-            day_us = fact_day_us
-            continue
-        until_us = day_us + DAY_US
-        row_end, count_end = row_at, count_at
-        while row_end < len(rows) and rows[row_end].start_us < until_us:
-            row_end += 1
-        while count_end < len(counts) and counts[count_end].at_us < until_us:
-            count_end += 1
-        walk = _next_day(walk, day_us, rows[row_at:row_end], counts[count_at:count_end], rules)
-        row_at, count_at, day_us = row_end, count_end, until_us
-    return walk
+            walk = _next_day(walk, fact_day_us, *facts[fact_day_us], rules)
+            day_us = fact_day_us + DAY_US
+    return _without_facts(walk, day_us, end_us, rules)
 
 
-def _without_facts(walk: Walk, day_us: int, until_us: int, rules: Rules) -> Walk:
+def days_from(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
+    """The same, with the end of every day."""
+    days: Days = ()
+    for day_us in range(*span, DAY_US):
+        known = facts.get(day_us)
+        if known is None:
+            walk = _without_facts(walk, day_us, day_us + DAY_US, rules)
+        else:
+            walk = _next_day(walk, day_us, *known, rules)
+        days = (*days, walk)
+    return days
+
+
+def _without_facts(walk: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
     """Days that show nothing but what is in stock; before the record begins they teach nothing."""
     # Out of stock no window is open, so nothing is observed and no window is quiet.
-    if not walk.demand.begun or (walk.is_counted and walk.level_units <= 0):
+    if day_us == until_us or not walk.demand.begun or (walk.is_counted and walk.on_hand_units <= 0):
         return walk
     demand = walk.demand
     learned: _Learned = _learned(demand)
@@ -139,7 +135,7 @@ def _without_facts(walk: Walk, day_us: int, until_us: int, rules: Rules) -> Walk
         day_us += days * DAY_US
     last_sale = demand.rate_at_last_sale_micro
     demand = Demand(demand.begun, *learned, observed_days, quiet_windows, last_sale)
-    return Walk(demand, walk.level_units, walk.is_counted)
+    return DayEnd(demand, walk.on_hand_units, walk.is_counted)
 
 
 def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: int) -> int:
@@ -161,8 +157,8 @@ def _unsold(learned: _Learned, days: int, rules: Rules) -> _Learned:
 
 
 def _next_day(
-    walk: Walk, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
-) -> Walk:
+    walk: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
+) -> DayEnd:
     sold_units, out_windows, level_units = look_at_day(walk, day_us, rows, counts, rules)
     demand = walk.demand
     if demand.begun:
@@ -170,7 +166,7 @@ def _next_day(
         demand = _learnt(demand, sold_units, rules.trading_windows - out_windows, step, rules)
     elif counts or any(_is_live(row) for row in rows):
         demand = _begun(rules)
-    return Walk(demand, level_units, walk.is_counted or bool(counts))
+    return DayEnd(demand, level_units, walk.is_counted or bool(counts))
 
 
 def _begun(rules: Rules) -> Demand:
@@ -183,14 +179,14 @@ def _begun(rules: Rules) -> Demand:
 
 
 def look_at_day(
-    walk: Walk, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
+    walk: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> tuple[int, int, int]:
     """Units that the day sells, windows out of stock, and on-hand at its end.
 
     Between two windows with facts on-hand does not change, so whole stretches are judged at once.
     """
     if not walk.is_counted and not counts:
-        sold, level = 0, walk.level_units
+        sold, level = 0, walk.on_hand_units
         for uncounted in rows:
             sold += uncounted.sold_units
             level += sum(uncounted.moves.values())
@@ -200,8 +196,8 @@ def look_at_day(
     for count in counts:
         counted.setdefault(count.at_us // WINDOW_US * WINDOW_US, []).append(count)
     sold = out = next_window = 0
-    level, is_counted = walk.level_units, walk.is_counted
-    for start_us in sorted(by_start.keys() | counted.keys()):
+    level, is_counted = walk.on_hand_units, walk.is_counted
+    for start_us in sorted(by_start.keys() | counted.keys() if counts else by_start):
         row = by_start.get(start_us)
         window = (start_us - day_us) // WINDOW_US
         sold_here = 0 if row is None else row.sold_units

@@ -16,6 +16,7 @@ from inventory.facts import (
 )
 from inventory.model.state import Count
 from inventory.model.value import value
+from inventory.windows import complete_before_us
 
 # (sign of the on-hand movement, sign of the change of unavailable) by reason.
 ADJUSTMENT_SIGNS: Final = {
@@ -67,6 +68,15 @@ def effects_of(before: Fact | None, after: Fact | None) -> Effects:
     if old is None:
         return () if new is None else (new,)
     return (old,) if new is None else (old, new)
+
+
+def touches_complete_days(effects: Effects, stream_time_us: int) -> bool:
+    """Whether a movement or a line lies in a complete day, or before the days that are retained."""
+    for effect in effects:
+        at_us = effect.at_us
+        if (effect.moved_units or effect.line_units) and at_us < complete_before_us(stream_time_us):
+            return True
+    return False
 
 
 def approved(fact: Fact | None) -> Count | None:

@@ -2,70 +2,86 @@
 
 from bisect import bisect_left
 
-from inventory.folds.demand import Rules, Walk, walk_days, walk_on
+from inventory.folds.demand import (
+    Days,
+    Rules,
+    days_from,
+    facts_of,
+    learn_days,
+    opening,
+    rules_of,
+    walk_on,
+)
 from inventory.model.arithmetic import DAY_US
-from inventory.model.state import Demand, KeyState, Stock, WindowRow
-from inventory.model.value import value
+from inventory.model.state import Count, DayEnd, KeyState, Stock, WindowRow, with_days_passed
 from inventory.windows import complete_before_us, horizon_us
 
 Windows = dict[int, WindowRow]
 
 
-@value
-class Retained:
-    """What a key retains, and what is final about the days before."""
+def pass_days(before: KeyState, now_us: int) -> KeyState:
+    """Fold the days that the horizon of `now_us` passes, oldest first; learn from complete ones.
 
-    stock: Stock
-    windows: Windows
-    final_demand: Demand
-    dropped: tuple[int, ...]
-
-
-def fold_days(before: KeyState, new_us: int, rules: Rules) -> Retained:
-    """Fold the days from the horizon of `before` to the horizon `new_us`, oldest first.
-
-    `rules` are those of `before`, from before the record that moves the horizon. While the key had
-    no stream time the walk begins with its oldest fact.
+    All of it by the facts, policy and prices of `before`, from before the record that moves time;
+    its stream time stays. While the key had none the days begin with its oldest fact.
     """
-    stock, windows, demand = before.stock, before.windows, before.final_demand
-    folded_counts = bisect_left(stock.counts, new_us, key=lambda count: count.at_us)
-    dropped = tuple(sorted([start for start in windows if start < new_us]))
-    if not dropped and not folded_counts and not demand.begun:
-        return Retained(stock, windows, demand, ())
-    walk = _walk_to(before, new_us, rules)
-    if not dropped and not folded_counts:
-        return Retained(stock, windows, walk.demand, ())
-    folded = Stock(
+    stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
+    last, days = _learned(before, (horizon_at_us, complete_before_us(now_us)))
+    folded_counts = bisect_left(stock.counts, horizon_at_us, key=_time) if stock.counts else 0
+    if folded_counts or (windows and min(windows) < horizon_at_us):
+        stock = _folded(stock, last.on_hand_units, folded_counts)
+        windows = {start: row for start, row in windows.items() if start >= horizon_at_us}
+    return with_days_passed(before, stock, windows, last.demand, days)
+
+
+def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
+    """The stock with everything before the horizon in its opening values."""
+    return Stock(
         stock.on_hand_units,
         stock.unavailable_units,
         stock.on_order_units,
         stock.in_transit_units,
         stock.sum_movements_units,
         stock.shrink_units,
-        walk.level_units,
+        opening_units,
         stock.counts[folded_counts - 1] if folded_counts else stock.opening_count,
         stock.counts[folded_counts:],
     )
-    kept = {start: row for start, row in windows.items() if start >= new_us}
-    return Retained(folded, kept, walk.demand, dropped)
 
 
-def _walk_to(before: KeyState, new_us: int, rules: Rules) -> Walk:
-    """The walk to the new horizon, from the last complete day on if that one has passed it too.
+def _learned(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
+    """The end of the day before `span` = [new horizon, end of complete days), and of each in it.
 
-    `before.demand` already says what the complete days have taught, by the same facts and rules.
+    Nothing is gone through again that was complete before: the state knows how these days ended.
     """
+    horizon_at_us, complete_us = span
+    rules = rules_of(before.policy, before.timeline)
+    first_us, ends = _known_ends(before, horizon_at_us, rules)
+    known_us = first_us + (len(ends) - 1) * DAY_US
+    facts = facts_of(before.stock, before.windows, (known_us, complete_us))
+    if known_us <= horizon_at_us:
+        last = walk_on(ends[-1], facts, (known_us, horizon_at_us), rules)
+        return last, days_from(last, facts, span, rules)
+    place = (horizon_at_us - first_us) // DAY_US
+    days = days_from(ends[-1], facts, (known_us, complete_us), rules)
+    return ends[place], ends[place + 1 :] + days
+
+
+def _known_ends(before: KeyState, horizon_at_us: int, rules: Rules) -> tuple[int, Days]:
+    """The oldest retained day, the end of the day before it and of each complete day from it on."""
     stock, windows, old_us = before.stock, before.windows, before.stream_time_us
+    first = opening(before.final_demand, stock)
     if old_us is None:
-        span = (_oldest_us(before, new_us), new_us)
-        return walk_days(before.final_demand, stock, windows, span, rules)
-    complete_us = complete_before_us(old_us)
-    if complete_us <= new_us:
-        walk = walk_on(before.demand, stock, windows, (complete_us, new_us), rules)
-        if walk is not None:
-            return walk
-    first_us = horizon_us(old_us) or 0
-    return walk_days(before.final_demand, stock, windows, (first_us, new_us), rules)
+        return _oldest_us(before, horizon_at_us), (first,)
+    first_us, days = horizon_us(old_us) or 0, before.days
+    if days is None:
+        span = (first_us, complete_before_us(old_us))
+        days = learn_days(before.final_demand, stock, windows, span, rules)
+    return first_us, (first, *days)
+
+
+def _time(count: Count) -> int:
+    return count.at_us
 
 
 def _oldest_us(before: KeyState, until_us: int) -> int:

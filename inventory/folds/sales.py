@@ -9,6 +9,8 @@ from inventory.windows import is_closed
 Windows = dict[int, WindowRow]
 Starts = tuple[int, ...]
 
+_NO_ROW = WindowRow(0)  # what a window without a row counts; its start is never read
+
 
 def late_sale(effects: Effects, horizon_at_us: int | None) -> LateSale | None:
     """The net of the lines that no window counts any more; None if there is nothing to tell."""
@@ -31,15 +33,12 @@ def with_effects(
     after = windows
     changed: Starts = ()
     for start_us, here in _by_window(effects, horizon_at_us):
-        row = windows.get(start_us)
-        row = _changed_row(
-            WindowRow(start_us) if row is None else row,
-            here,
-            is_closed=is_closed(start_us, stream_time_us),
-        )
-        if row is not None:
+        row = windows.get(start_us, _NO_ROW)
+        is_late = is_closed(start_us, stream_time_us)
+        changed_row = _changed_row(start_us, row, here, is_closed=is_late)
+        if changed_row is not None:
             after = after.copy()
-            after[start_us] = row
+            after[start_us] = changed_row
             changed = (*changed, start_us)
     return after, changed
 
@@ -67,7 +66,9 @@ def _by_window(effects: Effects, horizon_at_us: int | None) -> tuple[tuple[int, 
     return told
 
 
-def _changed_row(row: WindowRow, effects: Effects, *, is_closed: bool) -> WindowRow | None:
+def _changed_row(
+    start_us: int, row: WindowRow, effects: Effects, *, is_closed: bool
+) -> WindowRow | None:
     """One change of one row, whatever the number of images behind it (domain.md 11.5).
 
     None where movements only cancel each other out: nothing happened to the row.
@@ -97,7 +98,7 @@ def _changed_row(row: WindowRow, effects: Effects, *, is_closed: bool) -> Window
         revision += counters != _counters(row)
     had_line = row.had_line or lines > 0
     # Positional, because a row is built per sale and keywords cost a third more.
-    return WindowRow(row.start_us, *counters, late_lines, revision, had_line, moves)
+    return WindowRow(start_us, *counters, late_lines, revision, had_line, moves)
 
 
 def _counters(row: WindowRow) -> tuple[int, int, int, int, int]:

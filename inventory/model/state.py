@@ -96,6 +96,15 @@ class Demand:
     rate_at_last_sale_micro: int | None = None
 
 
+@value
+class DayEnd:
+    """The end of a day: what the days have taught, on-hand, whether anyone has counted by then."""
+
+    demand: Demand
+    on_hand_units: int
+    is_counted: bool
+
+
 NO_STOCK = Stock()
 NO_DEMAND = Demand()
 
@@ -106,7 +115,9 @@ class KeyState:
 
     `stock`, `windows` and `final_demand` go together: rows and counts before the horizon of
     `stream_time_us` are folded into `stock.opening_units` and into `final_demand`. `demand` is
-    `final_demand` and the retained complete days after it.
+    `final_demand` and the retained complete days after it. `days` are the ends of these days, kept
+    so that none is gone through twice. They follow from the rest: no record carries them and no
+    comparison looks at them; None is a state that was just restored.
     """
 
     inv_key: InvKey
@@ -126,6 +137,7 @@ class KeyState:
     order_up_to_units: int | None = None
     episode: Episode = field(default_factory=lambda: IDLE)
     price_episode: PriceEpisode = field(default_factory=lambda: NO_PROPOSAL)
+    days: tuple[DayEnd, ...] | None = field(default=None, compare=False)
 
     @property
     def key(self) -> InvKey:
@@ -168,6 +180,61 @@ class KeyState:
         return self.stock.known
 
 
+def with_days_passed(
+    state: KeyState,
+    stock: Stock,
+    windows: dict[int, WindowRow],
+    final_demand: Demand,
+    days: tuple[DayEnd, ...],
+) -> KeyState:
+    """The same state after days became final or complete; `days` has at least one."""
+    # Positional, because `replace` costs six times as much.
+    return KeyState(
+        state.inv_key,
+        state.position,
+        state.resent,
+        state.clock_mode,
+        state.stream_time_us,
+        stock,
+        windows,
+        final_demand,
+        days[-1].demand,
+        state.timeline,
+        state.policy,
+        state.base_position_units,
+        state.safety_stock_units,
+        state.reorder_point_units,
+        state.order_up_to_units,
+        state.episode,
+        state.price_episode,
+        days,
+    )
+
+
+def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode) -> KeyState:
+    """The same state with these episodes."""
+    return KeyState(
+        state.inv_key,
+        state.position,
+        state.resent,
+        state.clock_mode,
+        state.stream_time_us,
+        state.stock,
+        state.windows,
+        state.final_demand,
+        state.demand,
+        state.timeline,
+        state.policy,
+        state.base_position_units,
+        state.safety_stock_units,
+        state.reorder_point_units,
+        state.order_up_to_units,
+        episode,
+        price_episode,
+        state.days,
+    )
+
+
 def with_windows(state: KeyState, windows: dict[int, WindowRow]) -> KeyState:
     """The same state with these rows: puts level and rows from two changelogs together."""
-    return replace(state, windows=windows)
+    return replace(state, windows=windows, days=None)

@@ -5,7 +5,9 @@ from itertools import accumulate
 
 import pytest
 
+from cdc.contracts.state import decode_state, encode_state
 from inventory.folds.demand import MICRO, Rules, walk_days
+from inventory.folds.horizon import pass_days
 from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
 from inventory.model.price_timeline import PriceRow
 from inventory.model.state import NO_STOCK, Count, Demand, Stock, WindowRow
@@ -201,3 +203,20 @@ def test_windows_before_the_first_count_are_never_out() -> None:
 
     # 12:10 is the first window that begins after the count: 71 windows are out.
     assert log.state.demand.quiet_windows == 144 - 71
+
+
+def test_a_restored_state_goes_on_into_the_next_day_as_the_live_one_does() -> None:
+    """Records carry no ends of days, so a restored state works them out once more."""
+    log = Log(commit_us=at("08:00"))
+    log.insert("stock_count", count(1, 20, at("07:00")))
+    for day in range(4):
+        noon = at("12:00", day=day)
+        log.insert("sale_line", sale(day + 1, day + 2, noon), commit=noon)
+    restored = decode_state(encode_state(log.state))
+
+    midnight = pass_days(log.state, at("00:05", day=4))
+
+    assert restored.days is None
+    assert pass_days(restored, at("00:05", day=4)) == midnight
+    assert pass_days(restored, at("00:05", day=4)).days == midnight.days
+    assert [end.on_hand_units for end in midnight.days or ()] == [15, 11]
