@@ -148,6 +148,17 @@ def test_the_held_drawer_shows_what_a_rejection_holds_back_and_resumes_it(
     assert ">Resume</button>" not in again
 
 
+def test_a_snoozed_need_can_be_resumed_before_the_read_model_has_followed(
+    ledger: psycopg.Connection, need: str
+) -> None:
+    services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
+    answered(ledger, "snoozed")
+
+    page = person("buyer").get("/reorders/?view=snoozed").content.decode()
+
+    assert ">Resume</button>" in page
+
+
 def test_the_closed_drawer_offers_nothing_once_the_hold_is_over(
     ledger: psycopg.Connection, need: str
 ) -> None:
