@@ -85,7 +85,9 @@ def test_the_item_page_explains_the_number_fact_by_fact(
     expect(page.locator("#facts-total")).to_have_text("23")
     expect(cell(page, key, "on_hand")).to_have_text("23")
     expect(page.get_by_text("equals the number above")).to_be_visible()
-    expect(page.get_by_text(f"inventory explain LAMP --location {shop.location}")).to_be_visible()
+    command = f"inventory explain LAMP --location {shop.location}"
+    arithmetic = page.get_by_role("region", name="The arithmetic, line by line")
+    expect(arithmetic.get_by_text(command)).to_be_visible()
     expect(says).to_be_visible()
     late = page.locator("table.facts tbody tr").filter(has_text="late: its window had closed")
     expect(late).to_have_count(2)
