@@ -154,7 +154,7 @@ def test_a_snoozed_need_can_be_resumed_before_the_read_model_has_followed(
     services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
     answered(ledger, "snoozed")
 
-    page = person("buyer").get("/reorders/?view=snoozed").content.decode()
+    page = person("buyer").get("/reorders/?view=held").content.decode()
 
     assert ">Resume</button>" in page
 

@@ -120,7 +120,7 @@ def test_a_snoozed_need_can_be_resumed(stack: RunningStack, doors: Doors, shop: 
     card(page, proposal).get_by_role("button", name="Snooze").click()
     expect(page.get_by_text("Snoozed for 3 days")).to_be_visible(timeout=DEADLINE_MS)
     expect(card(page, proposal)).to_have_count(0, timeout=DEADLINE_MS)
-    page.goto(f"{doors.base}/reorders/?view=snoozed&location={shop.location}")
+    page.goto(f"{doors.base}/reorders/?view=held&location={shop.location}")
 
     card(page, proposal).get_by_role("button", name="Resume").click()
 
