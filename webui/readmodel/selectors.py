@@ -201,12 +201,8 @@ class ReorderProposal(Proposal):
 
     @property
     def resumable(self) -> bool:
-        """Whether a buyer may end the hold that this need is, or has left behind.
-
-        A snoozed need is a hold whether or not the read model has followed yet.
-        """
-        holds = self.hold is not None or self.status == "snoozed"
-        return holds and self.decided_action != "resume"
+        """Whether a buyer may end the hold that this need is, or has left behind."""
+        return self.hold is not None and self.decided_action != "resume"
 
     @property
     def value_minor(self) -> int:
