@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from webui.accounts.roles import COUNT, RECEIVE, SEE, SEE_ORDERS, TRANSFER, abilities
+from webui.accounts.roles import COUNT, RECEIVE, SEE, SEE_ORDERS, SEE_TRANSFERS, abilities
 from webui.live.stream import sign_keys
 from webui.readmodel.selectors import as_of_by_partition
 
@@ -25,7 +25,7 @@ NAVIGATION: Final = tuple(
         ("tasks", "Tasks", "t", SEE),
         ("counts", "Count", "c", COUNT),
         ("receiving", "Receive", "v", RECEIVE),
-        ("transfers", "Transfers", "m", TRANSFER),
+        ("transfers", "Transfers", "m", SEE_TRANSFERS),
         ("reorders", "Reorders", "r", SEE),
         ("orders", "Orders", "o", SEE_ORDERS),
         ("suppliers", "Suppliers", "u", SEE_ORDERS),

@@ -10,16 +10,18 @@ import pytest
 
 from tests.ledger.pages import person
 from tests.ledger.rows import write
+from tests.ledger.stocked import stocked
 from webui.ledger import services
 from webui.ledger.services import Delivered, Entry, Route, ServiceError, Wanted
 
 
 @pytest.fixture
 def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
-    """S and T at L, never counted; every adjustment needs two people."""
+    """S and T at L, never counted, and at DC-1 with stock; every adjustment needs two people."""
     ledger.execute("INSERT INTO retail.location (code, name) VALUES ('L', 'Leeds')")
     for sku in ("S", "T"):
         write(ledger, "item_location", sku=sku, cost_minor=400)
+        stocked("DC-1", sku=sku)
     ledger.execute("UPDATE app.setting SET adjustment_limit_minor = 0")
     return ledger
 

@@ -323,7 +323,7 @@ def test_a_form_that_is_not_ours_is_refused(
 def test_no_text_of_an_address_breaks_a_page(shelf: psycopg.Connection, path: str) -> None:
     names = ("location", "sku", "units", "q", "supplier", "after", "role", "status", "family")
     for role in ("manager", "buyer"):
-        if role == "buyer" and path.startswith(("/counts/", "/transfers/", "/receiving/")):
+        if role == "buyer" and path.startswith(("/counts/", "/receiving/")):
             continue
         for hostile, status in (("%00", 400), ("%27%3B--", 200), ("x" * 300, 200)):
             query = "&".join(f"{name}={hostile}" for name in names)

@@ -31,6 +31,7 @@ from tests.ledger.limits import (
     Case,
 )
 from tests.ledger.rows import NOON, VALID, write
+from tests.ledger.stocked import stocked
 from webui.ledger import services
 from webui.ledger.services import Delivered, Route, ServiceError, Wanted, checks
 
@@ -169,6 +170,7 @@ def receipt(**changes: Any) -> object:
 
 
 def transfer(**changes: Any) -> object:
+    stocked("DC", "L", units=MILLION)
     given: dict[str, Any] = {"source": "DC", "destination": "L", "sku": "S", "units": 1}
     return services.plan_transfer(route=Route(**given | changes))
 

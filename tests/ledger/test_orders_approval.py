@@ -9,6 +9,7 @@ import pytest
 
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal, write
+from tests.ledger.stocked import stocked
 from webui.ledger import services
 from webui.ledger.services import Approval, Conflict, Part, ServiceError
 
@@ -292,6 +293,8 @@ def test_no_line_is_placed_for_a_need_of_something_else(
 def test_of_a_line_an_approval_and_a_transfer_one_answers_the_need(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
+    stocked("DC")
+
     outcomes = at_the_same_time(
         lambda: answering(proposal),
         lambda: services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42),

@@ -14,6 +14,7 @@ from tests.ledger.folded import state_of
 from tests.ledger.inbox import level, policy, state
 from tests.ledger.pages import form, person
 from tests.ledger.rows import reorder_proposal
+from tests.ledger.stocked import stocked
 from webui.ledger import services
 
 NEED = "R:L|S:1-2"
@@ -22,6 +23,7 @@ NEED = "R:L|S:1-2"
 @pytest.fixture
 def need(ledger: psycopg.Connection) -> str:
     services.range_item(location="L", sku="S", policy={"supplier": "ACME", "pack_units": 6})
+    stocked("DC", "M", units=30)
     services.name_locations(names={"DC": "Depot", "L": "Lane"})
     return reorder_proposal(ledger)
 
@@ -93,6 +95,7 @@ def test_the_planned_transfer_closes_the_need_by_the_rules(ledger: psycopg.Conne
     fixed = {"replenish_family": "sS", "levels": "fixed", "pack_units": 6, **levels}
     services.range_item(location="L", sku="S", policy=fixed)
     services.approve_count(location="L", sku="S", units=10, kind="opening")
+    stocked("DC", units=54)
     opened = state_of(ledger, "L|S").episode
     assert opened.state == "open"
     need = reorder_proposal(ledger, reorder_id=opened.id, quantity_units=opened.quantity_units)

@@ -5,6 +5,7 @@ import pytest
 
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON
+from tests.ledger.stocked import stocked
 from webui.ledger import services
 from webui.ledger.services import Conflict, Delivered, ServiceError
 
@@ -81,6 +82,7 @@ def test_cancelling_takes_exactly_what_is_still_open(ledger: psycopg.Connection)
 
 
 def test_a_transfer_is_two_rows_under_two_keys(ledger: psycopg.Connection) -> None:
+    stocked("DC-1", "L")
     services.ship_transfer(source="DC-1", destination="L", sku="S", units=6, transfer_ref="T-1")
 
     rows = ledger.execute(
@@ -94,6 +96,7 @@ def test_a_transfer_is_two_rows_under_two_keys(ledger: psycopg.Connection) -> No
 
 @pytest.mark.domain("7 transfer")
 def test_units_lost_on_the_way_need_a_reason(ledger: psycopg.Connection) -> None:
+    stocked("DC-1", "L")
     transfer = services.ship_transfer(source="DC-1", destination="L", sku="S", units=6)
 
     with pytest.raises(ServiceError, match="discrepancy_reason"):
@@ -107,6 +110,7 @@ def test_units_lost_on_the_way_need_a_reason(ledger: psycopg.Connection) -> None
 
 
 def test_the_outgoing_leg_is_not_received(ledger: psycopg.Connection) -> None:
+    stocked("DC-1", "L")
     transfer = services.ship_transfer(source="DC-1", destination="L", sku="S", units=6)
 
     with pytest.raises(ServiceError, match="no such transfer_in line"):

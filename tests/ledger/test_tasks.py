@@ -70,9 +70,51 @@ def test_a_count_that_is_on_its_way_is_waited_for(inbox: psycopg.Connection) -> 
 @pytest.mark.domain("8 unknown item")
 def test_facts_without_an_item_are_an_unknown_item(inbox: psycopg.Connection) -> None:
     level(inbox, state(policy=None, stock={"opening_count": None}))
+    write(inbox, "sale_line", recorded_at=NOON)
     assert is_open(inbox, "unknown_item")
     write(inbox, "item_location", recorded_at=NOON)
     assert not is_open(inbox, "unknown_item")
+
+
+@pytest.mark.domain("8 unknown item")
+@pytest.mark.parametrize(
+    ("table", "fact", "taken_back"),
+    [
+        ("sale_line", {}, "DELETE FROM retail.sale_line"),
+        ("shipment_line", {}, "DELETE FROM retail.shipment_line"),
+        ("stock_adjustment", {}, "DELETE FROM retail.stock_adjustment"),
+        ("stock_count", {}, "UPDATE retail.stock_count SET status = 'void'"),
+        ("purchase_order_line", {}, "DELETE FROM retail.purchase_order_line"),
+        (
+            "purchase_order_line",
+            {},
+            "UPDATE retail.purchase_order_line SET cancelled_units = 10, status = 'closed'",
+        ),
+        (
+            "purchase_order_line",
+            {"confirmed_units": 4, "cancelled_units": 3},
+            "UPDATE retail.purchase_order_line SET cancelled_units = 4",
+        ),
+    ],
+)
+def test_an_unknown_item_whose_facts_were_taken_back_is_no_task_any_more(
+    inbox: psycopg.Connection, table: str, fact: dict[str, object], taken_back: str
+) -> None:
+    level(inbox, state(policy=None, stock={"opening_count": None}))
+    assert not is_open(inbox, "unknown_item")
+
+    write(inbox, table, recorded_at=NOON, **fact)
+    assert is_open(inbox, "unknown_item")
+    inbox.execute(taken_back)
+    assert not is_open(inbox, "unknown_item")
+
+
+def test_an_order_of_which_a_unit_still_comes_keeps_an_item_unknown(
+    inbox: psycopg.Connection,
+) -> None:
+    level(inbox, state(policy=None, stock={"opening_count": None}))
+    write(inbox, "purchase_order_line", recorded_at=NOON, cancelled_units=9)
+    assert is_open(inbox, "unknown_item")
 
 
 @pytest.mark.domain("8 held at zero")

@@ -10,6 +10,7 @@ from django.test import Client
 
 from tests.ledger.pages import person
 from tests.ledger.rows import reorder_proposal, write
+from tests.ledger.stocked import stocked
 from webui.ledger import services
 from webui.ledger.services import Route, Transfer
 
@@ -20,6 +21,7 @@ def places(ledger: psycopg.Connection) -> psycopg.Connection:
         "INSERT INTO retail.location (code, name) VALUES ('L', 'Leeds'), ('DC-1', 'Centre')"
     )
     write(ledger, "item_location", cost_minor=400)
+    stocked("DC-1")
     return ledger
 
 
@@ -41,7 +43,7 @@ def planned() -> Transfer:
 def test_units_are_asked_for_or_sent_at_once(
     places: psycopg.Connection, action: str, status: str
 ) -> None:
-    form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "due_on": "2026-03-05"}
+    form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "due_on": "2099-03-05"}
 
     answer = person("associate").post(
         "/transfers/ask", {**form, "action": action, "command_id": str(uuid4())}
@@ -52,8 +54,8 @@ def test_units_are_asked_for_or_sent_at_once(
         "SELECT leg, status, due_on::text FROM retail.shipment_line ORDER BY id"
     ).fetchall()
     assert found == [
-        ("transfer_out", status, "2026-03-05"),
-        ("transfer_in", status, "2026-03-05"),
+        ("transfer_out", status, "2099-03-05"),
+        ("transfer_in", status, "2099-03-05"),
     ]
 
 
@@ -165,8 +167,101 @@ def test_a_link_fills_the_form(places: psycopg.Connection) -> None:
     assert 'name="sku" value="S"' in body
 
 
-def test_transfers_are_for_the_store(places: psycopg.Connection) -> None:
-    assert person("buyer").get("/transfers/").status_code == 403
+@pytest.mark.parametrize("role", ["pricing", "analyst", "operator"])
+def test_transfers_are_for_stores_and_buyers(places: psycopg.Connection, role: str) -> None:
+    assert person(role).get("/transfers/").status_code == 403
+
+
+@pytest.mark.parametrize("role", ["buyer", "lead"])
+def test_a_buyer_sees_every_transfer_and_moves_no_goods(
+    places: psycopg.Connection, role: str
+) -> None:
+    transfer, client = planned(), person(role)
+    asked = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "action": "plan"}
+
+    page = client.get("/transfers/")
+
+    assert page.status_code == 200
+    assert transfer.transfer_ref in text(page)
+    assert "New transfer" not in text(page)
+    assert not re.findall(r"<button[^>]*>(?:Ship|Cancel|Receive)", page.content.decode())
+    assert "/transfers/" in client.get("/reorders/").content.decode()
+    for action in ("ship", "receive", "correct", "", "think"):
+        assert step(client, transfer, action, units=6).status_code == 403
+    assert client.post("/transfers/ask", asked).status_code == 403
+    step(person("associate"), transfer, "ship", units=6)
+    assert not re.findall(r"<button[^>]*>Receive", client.get("/transfers/").content.decode())
+
+
+def test_a_buyer_cancels_what_he_asked_for_and_nothing_else(places: psycopg.Connection) -> None:
+    client, theirs = person("buyer", "bea"), planned()
+    mine = services.plan_transfer(route=Route("DC-1", "L", "S", 6), actor="bea")
+
+    page = client.get("/transfers/").content.decode()
+    refused = step(client, theirs, "cancel")
+    done = step(client, mine, "cancel")
+
+    assert len(re.findall(r"<button[^>]*>Cancel", page)) == 1
+    assert (refused.status_code, "asked for it; store staff at" in text(refused)) == (422, True)
+    assert done.status_code == 302
+    left = places.execute("SELECT DISTINCT transfer_ref FROM retail.shipment_line").fetchall()
+    assert left == [(theirs.transfer_ref,)]
+
+
+def test_a_shipped_transfer_of_a_buyer_is_not_cancelled(places: psycopg.Connection) -> None:
+    client = person("buyer", "bea")
+    mine = services.plan_transfer(route=Route("DC-1", "L", "S", 6), actor="bea")
+    step(person("associate"), mine, "ship", units=6)
+
+    assert step(client, mine, "cancel").status_code == 409
+    assert "Cancel" not in text(client.get("/transfers/"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"sku": "NOPE"}, "an item that some location has"),
+        ({"source": "NOWHERE"}, "a location that we know"),
+        ({"due_on": "1999-01-01"}, "not before"),
+        ({"units": "101"}, "at most 100: DC-1 has 100 of S on hand"),
+    ],
+)
+@pytest.mark.parametrize("action", ["plan", "ship"])
+def test_a_transfer_that_cannot_be_keeps_the_form_and_says_why(
+    places: psycopg.Connection, action: str, changes: dict[str, str], rule: str
+) -> None:
+    form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "action": action}
+    form |= changes | {"command_id": str(uuid4())}
+
+    answer = person("associate").post("/transfers/ask", form)
+
+    assert answer.status_code == 422
+    assert rule in text(answer)
+    units = form["units"]
+    assert f'max="1000000" required value="{units}"' in answer.content.decode()
+    assert places.execute("SELECT count(*) FROM retail.shipment_line").fetchone() == (0,)
+
+
+def test_units_that_the_book_does_not_have_leave_after_a_second_word(
+    places: psycopg.Connection,
+) -> None:
+    ann, transfer = person("associate", "ann"), planned()
+    unplanned = {"source": "DC-1", "destination": "L", "sku": "S", "units": "101"}
+    unplanned |= {"action": "ship"}
+    box = 'name="beyond_stock"'
+
+    for refused in (
+        step(ann, transfer, "ship", units=101),
+        ann.post("/transfers/ask", unplanned | {"command_id": str(uuid4())}),
+    ):
+        assert refused.status_code == 422
+        assert refused.content.decode().count(box) == 1
+    assert box not in ann.get("/transfers/").content.decode()
+
+    assert step(ann, transfer, "ship", units=101, beyond_stock="1").status_code == 302
+    sent = ann.post("/transfers/ask", unplanned | {"beyond_stock": "1", "command_id": str(uuid4())})
+    assert sent.status_code == 302
+    assert "101 on the way" in text(ann.get("/transfers/"))
 
 
 def test_answering_a_need_takes_a_buyer(places: psycopg.Connection) -> None:

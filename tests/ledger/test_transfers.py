@@ -9,10 +9,16 @@ import pytest
 
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON, reorder_proposal
+from tests.ledger.stocked import stocked
 from webui.ledger import services
 from webui.ledger.services import Conflict, Delivered, Route, ServiceError, Transfer
 
-WAY = Route("DC-1", "L", "S", 6, date(2026, 3, 5))
+WAY = Route("DC-1", "L", "S", 6, date(2099, 3, 5))
+
+
+@pytest.fixture(autouse=True)
+def ends(ledger: psycopg.Connection) -> None:
+    stocked("DC-1", "L")
 
 
 def rows(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
@@ -118,7 +124,7 @@ def test_a_transfer_answers_a_reorder_once(ledger: psycopg.Connection) -> None:
 
 
 def test_what_a_transfer_answers_is_not_ordered_too(ledger: psycopg.Connection) -> None:
-    services.range_item(location="L", sku="S", policy={"supplier": "ACME", "pack_units": 6})
+    services.set_policy(location="L", sku="S", changes={"supplier": "ACME", "pack_units": 6})
     need = reorder_proposal(ledger)
 
     outcomes = at_the_same_time(

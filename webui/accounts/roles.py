@@ -16,6 +16,7 @@ ADJUST: Final = "adjust"
 APPROVE_COUNTS: Final = "approve_counts"
 SET_LIMITS: Final = "set_limits"
 RECEIVE: Final = "receive"
+SEE_TRANSFERS: Final = "see_transfers"
 TRANSFER: Final = "transfer"
 SEE_ORDERS: Final = "see_orders"
 MANAGE_ORDERS: Final = "manage_orders"
@@ -37,6 +38,8 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     APPROVE_COUNTS: frozenset({"manager"}),
     SET_LIMITS: frozenset({"manager"}),
     RECEIVE: frozenset({"associate", "manager"}),
+    # Buyers ask other locations for units; they see what became of it, and take back their own.
+    SEE_TRANSFERS: frozenset({"associate", "manager", "buyer", "lead"}),
     TRANSFER: frozenset({"associate", "manager"}),
     SEE_ORDERS: frozenset({"associate", "manager", "buyer", "lead"}),
     MANAGE_ORDERS: frozenset({"buyer", "lead"}),

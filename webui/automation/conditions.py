@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from inventory.inbox import SILENT_DAYS, SILENT_LINES
 from inventory.model.arithmetic import DAY_US, WINDOW_US
+from webui.readmodel.stuck import TRANSFER_DUE_ON, stuck_sql
 
 # What every query may name beside `%(now)s`.
 CONSTANTS: Final = {
@@ -49,12 +50,20 @@ WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
       AND c.recorded_at > %(now)s - interval '60 s')
 """
 
+# A key whose facts have all been taken back is known to the read model for ever, and to nobody
+# else: a voided sale, a cancelled order or a voided count leaves nothing to be ranged for.
 UNKNOWN_ITEM: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
 FROM read_model.stock s
 WHERE NOT s.policy_active
   AND NOT EXISTS (SELECT FROM retail.item_location i WHERE i.inv_key = s.inv_key)
+  AND (EXISTS (SELECT FROM retail.sale_line f WHERE f.inv_key = s.inv_key)
+    OR EXISTS (SELECT FROM retail.shipment_line f WHERE f.inv_key = s.inv_key)
+    OR EXISTS (SELECT FROM retail.stock_adjustment f WHERE f.inv_key = s.inv_key)
+    OR EXISTS (SELECT FROM retail.approved_count f WHERE f.inv_key = s.inv_key)
+    OR EXISTS (SELECT FROM retail.purchase_order_line f WHERE f.inv_key = s.inv_key
+        AND coalesce(f.confirmed_units, f.ordered_units) > f.cancelled_units))
 """
 
 # Quiet windows before the last count are answered by it, and a sale of a day that is not complete
@@ -144,24 +153,20 @@ GROUP BY o.inv_key, o.location, o.sku
 """
 
 # Both ends of a transfer have somebody who can look for it.
-STUCK_TRANSFER: Final = """
+STUCK_TRANSFER: Final = f"""
 SELECT side.inv_key AS subject, side.inv_key, side.location, side.sku,
-    jsonb_build_object('due_on', min(due.on_day), 'shipped_units', sum(i.shipped_units),
-        'transfers', jsonb_agg(DISTINCT coalesce(i.transfer_ref, 'line ' || i.id))) AS detail
-FROM retail.shipment_line i
-LEFT JOIN retail.item_location l ON l.inv_key = i.inv_key
-CROSS JOIN LATERAL (SELECT coalesce(i.due_on,
-    (retail.business_at(i.shipped_at, i.recorded_at) AT TIME ZONE 'UTC')::date
-        + ((coalesce(l.lead_time_centidays, 0) + 99) / 100)::int) AS on_day) due
+    jsonb_build_object('due_on', min({TRANSFER_DUE_ON}), 'shipped_units', sum(a.shipped_units),
+        'transfers', jsonb_agg(DISTINCT coalesce(a.transfer_ref, 'line ' || a.id))) AS detail
+FROM retail.shipment_line a
+LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
 CROSS JOIN LATERAL (
-    SELECT i.inv_key, i.location, i.sku
+    SELECT a.inv_key, a.location, a.sku
     UNION SELECT o.inv_key, o.location, o.sku FROM retail.shipment_line o
-    WHERE o.transfer_ref = i.transfer_ref AND o.leg = 'transfer_out'
+    WHERE o.transfer_ref = a.transfer_ref AND o.leg = 'transfer_out'
 ) side
-WHERE i.leg = 'transfer_in' AND i.status = 'shipped'
-  AND due.on_day + 3 <= (%(now)s AT TIME ZONE 'UTC')::date
+WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
-"""
+"""  # noqa: S608 -- constants of this project
 
 # The day begins anew when a snooze ends: at its time, or earlier with a changed policy, which the
 # row shows as its last event.

@@ -13,7 +13,7 @@ from webui.accounts.roles import (
     SEE,
     SEE_ORDERS,
     SEE_REJECTED_BYTES,
-    TRANSFER,
+    SEE_TRANSFERS,
 )
 from webui.readmodel.figures import micro_text, money_text, signed_units_text, units_text
 from webui.tasks.selectors import Task
@@ -198,7 +198,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         "Difference of a count", _variance, "Open waiting counts", _waiting, APPROVE_COUNTS
     ),
     "stuck_transfer": Kind(
-        "Stuck transfer", _transfer, "Open transfers", _desk("transfers", _at), TRANSFER
+        "Stuck transfer", _transfer, "Open transfers", _desk("transfers", _at), SEE_TRANSFERS
     ),
     "not_counted": Kind(
         "Not counted",

@@ -182,6 +182,8 @@ class Tills:
             sku=shop.sku,
             units=units,
             transfer_ref=f"SIM-{command_id(identity).hex[:16]}",
+            # Staff send what stands on the shelf, and the book may know of less.
+            beyond_stock_allowed=True,
             actor=STAFF,
             command_id=command_id(identity),
         )

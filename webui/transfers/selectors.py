@@ -6,9 +6,9 @@ from typing import Final
 
 from webui.ledger.services.checks import CORRECTABLE_FOR
 from webui.readmodel.rows import select, select_value
+from webui.readmodel.stuck import stuck_sql
 
 VIEWS: Final = ("moving", "stuck", "received")
-STUCK_AFTER_DAYS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Moving:
     cost_minor: int | None
     is_stuck: bool
     is_correctable: bool
+    is_asked_by_reader: bool
 
     @property
     def id_text(self) -> str:
@@ -59,12 +60,7 @@ class Moving:
         return None if self.cost_minor is None else self.lost_units * self.cost_minor
 
 
-# Due is the day that was agreed, or the destination's lead time after the goods left. Stuck: three
-# days past that (docs/domain.md 8), as the task of the same name says.
-_STUCK: Final = f"""(a.status = 'shipped' AND coalesce(a.due_on,
-    (retail.business_at(a.shipped_at, a.recorded_at) AT TIME ZONE 'UTC')::date
-        + ((coalesce(il.lead_time_centidays, 0) + 99) / 100)::int)
-    + {STUCK_AFTER_DAYS} <= (now() AT TIME ZONE 'UTC')::date)"""
+_STUCK: Final = stuck_sql("now()")
 _VIEWS: Final = {
     "moving": "a.status <> 'received'",
     "stuck": _STUCK,
@@ -78,7 +74,8 @@ SELECT l.id AS out_id, a.id AS in_id, a.transfer_ref, a.sku, coalesce(p.name, a.
        s.on_hand_units AS source_on_hand_units, nullif(il.cost_minor, 0) AS cost_minor,
        {_STUCK} AS is_stuck,
        a.status = 'received' AND a.recorded_by = %(person)s
-           AND a.received_at >= now() - %(correctable)s AS is_correctable
+           AND a.received_at >= now() - %(correctable)s AS is_correctable,
+       a.status = 'planned' AND a.recorded_by = %(person)s AS is_asked_by_reader
 FROM retail.shipment_line a
 JOIN retail.shipment_line l
     ON l.transfer_ref = a.transfer_ref AND l.sku = a.sku AND l.leg = 'transfer_out'

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from webui.accounts.roles import DECIDE_REORDERS, TRANSFER, abilities, requires
+from webui.accounts.roles import DECIDE_REORDERS, SEE_TRANSFERS, TRANSFER, abilities, requires
 from webui.commands import Form, asked, attempt, command_of, day, form_of, identity, whole
 from webui.ledger.services import (
     Delivered,
@@ -31,7 +31,7 @@ _ASKED: Final = ("source", "sku", "units", "due_on")
 
 
 @require_GET
-@requires(TRANSFER)
+@requires(SEE_TRANSFERS)
 def transfers(request: HttpRequest) -> HttpResponse:
     """What is planned and on the way, what is stuck, what has arrived."""
     given = {
@@ -103,6 +103,7 @@ def _ask(form: Form, actor: str) -> str:
             units=units,
             due_on=day(form, "due_on"),
             reorder_id=reorder_id,
+            beyond_stock_allowed=bool(form.get("beyond_stock")),
             actor=actor,
             command_id=command_of(form),
         )
@@ -117,31 +118,39 @@ def _ask(form: Form, actor: str) -> str:
 
 
 @require_POST
-@requires(TRANSFER)
+@requires(SEE_TRANSFERS)
 def step(request: HttpRequest) -> HttpResponse:
-    """Ship, cancel, receive or correct one transfer."""
+    """Ship, cancel, receive or correct one transfer; who only asked for it may cancel it."""
     form = form_of(request)
+    moves_goods = TRANSFER in abilities(request.user)
+    if not moves_goods and form.get("action") != "cancel":
+        message = "this needs the ability transfer"
+        raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show(request, form, refusal, status)
 
     def work() -> str:
-        return _step(form, request.user.get_username())
+        return _step(form, request.user.get_username(), others_allowed=moves_goods)
 
     return attempt(request, work, show, _back(request))
 
 
-def _step(form: Form, actor: str) -> str:
+def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
     line = identity(form, "transfer")
     match form.get("action"):
         case "ship":
             units = whole(form, "units", low=1)
             ship_planned_transfer(
-                shipment_line_id=line, units=units, actor=actor, command_id=command_of(form)
+                shipment_line_id=line,
+                units=units,
+                beyond_stock_allowed=bool(form.get("beyond_stock")),
+                actor=actor,
+                command_id=command_of(form),
             )
             return f"{units_text(units)} on the way."
         case "cancel":
-            cancel_transfer(shipment_line_id=line, actor=actor)
+            cancel_transfer(shipment_line_id=line, others_allowed=others_allowed, actor=actor)
             return "Cancelled: nothing is on order any more."
         case "receive":
             lost = receive_transfer(

@@ -97,7 +97,6 @@ from webui.ledger.services.sales import Recorded, SaleRow, record_sale, record_s
 from webui.ledger.services.shipments import receive_shipment, ship_order_line
 from webui.ledger.services.stock import adjust, approve_count, void_count
 from webui.ledger.services.transfers import (
-    Route,
     Transfer,
     cancel_transfer,
     correct_transfer_receipt,
@@ -106,6 +105,7 @@ from webui.ledger.services.transfers import (
     ship_planned_transfer,
     ship_transfer,
 )
+from webui.ledger.services.transfers_route import Route
 
 __all__ = [
     "Approval",

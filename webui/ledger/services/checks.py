@@ -7,7 +7,7 @@ instead of the name of a constraint; where the two differ, SQL refuses and nothi
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from inventory.errors import Rejected
@@ -84,6 +84,13 @@ def happened(field: str, value: datetime | None) -> datetime | None:
     if value.tzinfo is None or value < EARLIEST:
         refuse(field, value, "a time with a zone, from 2000-01-01 UTC on")
     return value
+
+
+def not_past(field: str, value: date | None, now: datetime) -> None:
+    """Refuse a day that is over at `now`, as UTC counts days; None names no day."""
+    today = now.astimezone(UTC).date()
+    if value is not None and value < today:
+        refuse(field, value, f"not before {today}")
 
 
 def text(field: str, value: str | None) -> str:

@@ -25,6 +25,13 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.transfers_route import (
+    BEYOND_STOCK,
+    Route,
+    lock_source,
+    refuse_beyond_stock,
+    refuse_unranged,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +41,6 @@ class Transfer:
     transfer_ref: str
     out_id: int
     in_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """What is to go from where to where, and when it is due."""
-
-    source: str
-    destination: str
-    sku: str
-    units: int
-    due_on: date | None = None
-
-    def keys(self) -> tuple[str, str]:
-        """The checked keys of both ends."""
-        if self.source == self.destination:
-            refuse("destination", self.destination, "a transfer goes to another location")
-        checks.whole("units", self.units, 1)
-        problem = checks.location_problem(self.destination)
-        if problem:
-            refuse("destination", self.destination, problem)
-        return checks.key(self.source, self.sku), checks.key(self.destination, self.sku)
 
 
 def plan_transfer(
@@ -68,7 +54,9 @@ def plan_transfer(
 ) -> Transfer:
     """Ask for units from another location: planned on both rows, on order at the destination.
 
-    With `reorder_id` it answers that need, once only and as it was shown.
+    Both ends have the item, the day it is due is not over, and the source has the units on hand
+    and has promised them to nobody: else `ServiceError`. With `reorder_id` it answers that need,
+    once only and as it was shown.
     """
     keys = route.keys()
 
@@ -76,6 +64,10 @@ def plan_transfer(
         moved: Row = {"status": "planned", "planned_units": route.units, "recorded_by": actor}
         if reorder_id is not None:
             answer_need(Answer(reorder_id, keys[1], route.units, actor, shown_revision))
+        refuse_unranged(route)
+        checks.not_past("due_on", route.due_on, database_now())
+        lock_source(keys[0])
+        refuse_beyond_stock(keys[0], route.units)
         transfer = _write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("plan_transfer", keys[0], transfer, route, actor)
         return _as_row(transfer)
@@ -94,23 +86,33 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
     transfer_ref: str | None = None,
     reorder_id: str | None = None,
     due_on: date | None = None,
+    beyond_stock_allowed: bool = False,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Transfer:
-    """Send units that nobody planned: shipped on both rows at once."""
+    """Send units that nobody planned: shipped on both rows at once.
+
+    Refused as a plan is, except that `beyond_stock_allowed` sends more than the book has: what
+    has left has left. Due is not before the day on which the goods leave.
+    """
     route = Route(source, destination, sku, units, due_on)
     keys = route.keys()
 
     def work() -> Row:
+        leaves_at = happened_or_now("shipped_at", shipped_at)
         moved: Row = {
             "status": "shipped",
             "planned_units": units,
             "shipped_units": units,
-            "shipped_at": happened_or_now("shipped_at", shipped_at),
+            "shipped_at": leaves_at,
             "recorded_by": actor,
         }
         if reorder_id is not None:
             answer_need(Answer(reorder_id, keys[1], route.units, actor))
+        refuse_unranged(route)
+        checks.not_past("due_on", due_on, leaves_at)
+        if not beyond_stock_allowed:
+            refuse_beyond_stock(keys[0], units, or_else=BEYOND_STOCK)
         transfer = _write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("ship_transfer", keys[0], transfer, route, actor)
         return _as_row(transfer)
@@ -124,15 +126,24 @@ def ship_planned_transfer(
     shipment_line_id: int,
     units: int,
     shipped_at: datetime | None = None,
+    beyond_stock_allowed: bool = False,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Send a planned transfer, with as many units as there were; either row names it."""
+    """Send a planned transfer, with as many units as there were; either row names it.
+
+    More than the source has on hand and has not promised elsewhere: only if
+    `beyond_stock_allowed` says that they have left all the same.
+    """
     checks.whole("units", units, 1)
 
     def work() -> Row:
         leaving, arriving = _locked_pair(shipment_line_id)
         _must_be_planned(leaving, arriving)
+        if not beyond_stock_allowed:
+            refuse_beyond_stock(
+                leaving["inv_key"], units, besides=leaving["id"], or_else=BEYOND_STOCK
+            )
         execute(
             "UPDATE retail.shipment_line SET status = 'shipped', shipped_units = %s,"
             " shipped_at = %s, recorded_by = %s WHERE id = ANY(%s)",
@@ -150,11 +161,20 @@ def ship_planned_transfer(
         once(command_id, f"ship_planned_transfer {shipment_line_id}", actor, work)
 
 
-def cancel_transfer(*, shipment_line_id: int, actor: str | None = None) -> None:
-    """Take a planned transfer back: both rows go, and with them what they had on order."""
+def cancel_transfer(
+    *, shipment_line_id: int, others_allowed: bool = True, actor: str | None = None
+) -> None:
+    """Take a planned transfer back: both rows go, and with them what they had on order.
+
+    Unless `others_allowed`, only the person who planned it may.
+    """
     with ledger_transaction():
         leaving, arriving = _locked_pair(shipment_line_id)
         _must_be_planned(leaving, arriving)
+        planner = arriving["recorded_by"]
+        if not others_allowed and planner != actor:
+            rule = f"{planner or 'the system'} asked for it; store staff at either end may cancel"
+            refuse("actor", actor, rule)
         execute(
             "DELETE FROM retail.shipment_line WHERE id = ANY(%s)", [leaving["id"], arriving["id"]]
         )

@@ -1,0 +1,14 @@
+"""Places that have an item, with stock that somebody counted."""
+
+from webui.ledger import services
+from webui.ledger.services.transactions import fetch_value
+
+
+def stocked(*locations: str, sku: str = "S", units: int = 100) -> None:
+    """Range `sku` at these locations, each with so many units on hand a minute ago.
+
+    Movements of the count's own second would be in the count.
+    """
+    items = [services.RangedItem(location, sku, {}, units) for location in locations]
+    counted_at = fetch_value("SELECT clock_timestamp() - interval '1 minute'")
+    services.range_items(items=items, occurred_at=counted_at)
