@@ -1,0 +1,72 @@
+"""What a phone shows: the header in two rows for everybody, an order that can be read whole."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.stack.browser.conftest import Doors
+from tests.stack.browser.shop import Shop
+from tests.stack.browser.test_orders import approved_order
+from tests.stack.running import RunningStack
+
+PHONE = {"width": 390, "height": 844}
+# Tops of what a person sees of the header, one for each row.
+ROWS = """() => new Set([...document.querySelectorAll("header.top :is(a, button, .pill)")]
+    .filter(e => e.checkVisibility()).map(e => {
+      const box = e.getBoundingClientRect();
+      return Math.round((box.top + box.bottom) / 2 / 20);
+    })).size"""
+# Cells of the order's lines that stand outside the window, or are cut inside a box.
+CUT = """() => [...document.querySelectorAll("td, th")].filter(e => e.checkVisibility())
+    .filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.textContent)"""
+
+
+@pytest.mark.parametrize("role", ["manager", "lead", "pricing", "operator"])
+def test_the_header_takes_two_rows_at_most_at_any_width(doors: Doors, role: str) -> None:
+    page = doors.log_in(role).open("/tasks/")
+    seen = {}
+
+    for width in (320, 390, 768, 1024, 1199, 1200, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.reload()
+        seen[width] = page.evaluate(ROWS)
+
+    assert max(seen.values()) <= 2, seen
+
+
+def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
+    page = doors.log_in("manager", viewport=PHONE).open("/")
+    menu = page.get_by_role("button", name="Desks, you are at Stock")
+    desks = page.get_by_role("navigation", name="Desks")
+    expect(desks).to_be_hidden()
+
+    menu.press("Enter")
+    expect(desks).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(desks.get_by_role("link", name="Stock")).to_be_focused()
+    page.keyboard.press("Escape")
+
+    expect(desks).to_be_hidden()
+    expect(menu).to_be_focused()
+    menu.press("Enter")
+    desks.get_by_role("link", name="Transfers").click()
+    expect(page.get_by_role("heading", name="Transfers", level=1)).to_be_visible()
+
+
+def test_a_purchase_order_shows_every_column_on_a_phone_and_on_paper(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    ref, _page = approved_order(stack, doors, shop, "MUG", "LAMP-WITH-A-RATHER-LONG-SKU-0001")
+    buyer = doors.log_in("buyer", viewport=PHONE)
+
+    for width in (390, 320):
+        buyer.page.set_viewport_size({"width": width, "height": 844})
+        page = buyer.open(f"/orders/document?ref={ref}")
+        expect(page.get_by_text("Item MUG")).to_be_visible()
+        assert page.evaluate(CUT) == []
+    # A4 less two margins of 15 mm, at 96 pixels an inch.
+    buyer.page.set_viewport_size({"width": 680, "height": 962})
+    buyer.page.emulate_media(media="print")
+    page = buyer.open(f"/orders/document?ref={ref}")
+    expect(page.get_by_role("columnheader", name="Cost a unit")).to_be_visible()
+    assert page.evaluate(CUT) == []
