@@ -63,7 +63,7 @@ DO: dict[str, Callable[[int], object]] = {
         purchase_order_line_id=n, delivered=Delivered(1)
     ),
     "cancel": lambda n: services.cancel_order_units(line_id=n),
-    "re_date": lambda n: services.move_due_date(line_id=n, due_on=date(2026, 3, 9)),
+    "re_date": lambda n: services.move_due_date(line_id=n, due_on=date(2099, 3, 9)),
     "restore": lambda n: services.restore_order_units(line_id=n, units=4, reopening_allowed=True),
     "send": lambda _: services.send_order(order_ref="X-1"),
 }
@@ -125,6 +125,36 @@ def test_a_supplier_confirms_less_or_nothing(ledger: psycopg.Connection) -> None
     assert ledger.execute(
         "SELECT due_on FROM retail.purchase_order_line WHERE id = %s", [short]
     ).fetchone() == (date(2026, 3, 9),)
+
+
+def test_more_than_was_ordered_is_confirmed_after_a_second_word(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id = order(24)
+    for units in (25, 512):
+        with pytest.raises(ServiceError, match="at most the 24 ordered") as refusal:
+            services.confirm_order_line(line_id=line_id, confirmed_units=units)
+        assert (refusal.value.field, refusal.value.value) == ("confirmed_units", units)
+    assert line(ledger, line_id) == ("sent", 24, None, 0)
+
+    services.confirm_order_line(line_id=line_id, confirmed_units=24)
+    assert line(ledger, line_id) == ("confirmed", 24, 24, 0)
+    services.confirm_order_line(line_id=line_id, confirmed_units=25, beyond_order_allowed=True)
+    assert line(ledger, line_id) == ("confirmed", 24, 25, 0)
+
+
+def test_a_draft_is_due_today_or_later(ledger: psycopg.Connection) -> None:
+    draft = order(status="draft")
+    found = ledger.execute("SELECT (now() AT TIME ZONE 'UTC')::date").fetchone()
+    assert found is not None
+    today = found[0]
+
+    for past in (ORDERED.date(), today - timedelta(days=1)):
+        with pytest.raises(ServiceError, match="not before") as refusal:
+            services.move_due_date(line_id=draft, due_on=past)
+        assert (refusal.value.field, refusal.value.value) == ("due_on", past)
+
+    services.move_due_date(line_id=draft, due_on=today)
 
 
 def test_a_supplier_confirms_no_less_than_has_arrived(ledger: psycopg.Connection) -> None:

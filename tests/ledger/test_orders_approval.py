@@ -1,6 +1,6 @@
 """Approving many needs, parts of needs, and odd numbers of units."""
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -112,6 +112,25 @@ def test_parts_that_do_not_fit_are_refused(
         services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
 
     assert lines(ledger) == []
+
+
+def test_a_part_is_due_today_or_later(ledger: psycopg.Connection, proposal: str) -> None:
+    found = ledger.execute("SELECT (now() AT TIME ZONE 'UTC')::date").fetchone()
+    assert found is not None
+    today = found[0]
+
+    for past in (date(1999, 1, 1), today - timedelta(days=1)):
+        parts = [Part(30), Part(12, None, past)]
+        with pytest.raises(ServiceError, match="not before") as refusal:
+            services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
+        assert (refusal.value.field, refusal.value.value) == ("due_on", past)
+        with pytest.raises(ServiceError, match="not before"):
+            services.approve_reorder(reorder_id=proposal, shown_revision=1, units=42, due_on=past)
+    assert lines(ledger) == []
+
+    parts = [Part(30, None, today), Part(12)]
+    services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
+    assert [line[3] for line in lines(ledger)] == [today, None]
 
 
 def test_ten_parts_are_fine_and_the_total_may_be_another(
@@ -359,5 +378,5 @@ def test_a_batch_names_field_value_and_rule_of_what_is_refused(ledger: psycopg.C
 
     [done] = services.approve_reorders(approvals=[Approval(need, 1, 41)])
 
-    assert done["refused"].startswith("units: a multiple of the pack of 6")
-    assert done["refused"].endswith("got 41")
+    assert done["refused"].startswith("Units: a multiple of the pack of 6")
+    assert done["refused"].endswith("; got 41.")

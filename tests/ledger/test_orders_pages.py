@@ -197,6 +197,24 @@ def test_the_loser_of_a_race_sees_what_changed_and_keeps_his_input(
     assert 'role="alert"' in page
 
 
+def test_a_confirmation_of_more_takes_a_tick_that_only_the_refused_see(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id, client = order(24), person("buyer")
+    assert "beyond_order" not in text(client.get("/orders/order?ref=X-1"))
+
+    refused = post(client, line_id, "confirm", units=512)
+
+    page = text(refused)
+    assert refused.status_code == 422
+    assert "at most the 24 ordered" in page
+    assert "The supplier sends more than the 24 ordered" in page
+    assert 'required value="512"' in page
+    assert post(client, line_id, "confirm", units=512, beyond_order="1").status_code == 302
+    found = ledger.execute("SELECT confirmed_units FROM retail.purchase_order_line").fetchone()
+    assert found == (512,)
+
+
 def test_a_refused_number_stays_in_its_field(ledger: psycopg.Connection) -> None:
     line_id = order(status="draft")
     ledger.execute("UPDATE retail.purchase_order_line SET pack_units = 6")

@@ -34,7 +34,12 @@ def _delete(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
 
 def _confirm(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
     units = whole(form, "units")
-    confirm_order_line(**line, confirmed_units=units, due_on=day(form, "due_on"))
+    confirm_order_line(
+        **line,
+        confirmed_units=units,
+        due_on=day(form, "due_on"),
+        beyond_order_allowed=bool(form.get("beyond_order")),
+    )
     return f"Confirmed {units} units."
 
 

@@ -101,18 +101,20 @@ def change_order_line(
     return apply(LineCommand(line_id, "change", actor, command_id, shown_version), change)
 
 
-def confirm_order_line(
+def confirm_order_line(  # noqa: PLR0913 -- what a supplier says, and who saw which version of the line
     *,
     line_id: int,
     confirmed_units: int,
     due_on: date | None = None,
+    beyond_order_allowed: bool = False,
     shown_version: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
     """Write what the supplier promises; from now on that is on order, not what was asked.
 
-    It can't be less than what has been received or cancelled. Nothing left open closes the line.
+    It can't be less than what has been received or cancelled, and more than was ordered only if
+    `beyond_order_allowed` says that it is meant. Nothing left open closes the line.
     """
     checks.whole("confirmed_units", confirmed_units)
 
@@ -120,6 +122,9 @@ def confirm_order_line(
         settled = int(line["cancelled_units"]) + received_for_order(line_id)
         if confirmed_units < settled:
             rule = f"at least {settled}: so many are received or cancelled already"
+            refuse("confirmed_units", confirmed_units, rule)
+        if confirmed_units > int(line["ordered_units"]) and not beyond_order_allowed:
+            rule = f"at most the {line['ordered_units']} ordered, or confirmed knowingly beyond it"
             refuse("confirmed_units", confirmed_units, rule)
         return {"confirmed_units": confirmed_units, **_dated(line, due_on)}
 
@@ -184,7 +189,9 @@ def move_due_date(
 def _dated(line: Row, due_on: date | None) -> dict[str, object]:
     if due_on is None:
         return {}
-    if due_on < line["ordered_at"].date():
+    if line["status"] == "draft":  # it is ordered on the day on which it is sent
+        checks.not_past("due_on", due_on, database_now())
+    elif due_on < line["ordered_at"].date():
         refuse("due_on", due_on, f"not before the day of the order, {line['ordered_at']:%Y-%m-%d}")
     return {"due_on": due_on}
 

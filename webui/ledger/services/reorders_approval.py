@@ -7,7 +7,7 @@ before anything is written; the rest is written in a handful of statements.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Final
 
 from webui.ledger.services import checks
@@ -82,8 +82,9 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Everything that a batch reads under lock, by reorder id, key and supplier."""
+    """Everything that a batch reads under lock, by reorder id, key and supplier, and when."""
 
+    now: datetime
     proposals: dict[str, Row]
     items: dict[str, Row]
     terms: dict[str, Terms]
@@ -129,6 +130,7 @@ def _read(approvals: Sequence[Approval]) -> _Known:
     suppliers = {row["supplier"] for row in (*proposals, *items) if row["supplier"]}
     chosen = {part.supplier for approval in approvals for part in approval.parts if part.supplier}
     return _Known(
+        database_now(),
         {row["reorder_id"]: row for row in proposals},
         {row["inv_key"]: row for row in items},
         terms_of(suppliers | chosen),
@@ -157,13 +159,13 @@ def _plan(
         item = known.items.get(row["inv_key"])
         if item is None:
             refuse("inv_key", row["inv_key"], "must be ranged first")
-        return _Plan(row, item, _parts(approval, row, item, approver, known.terms))
+        return _Plan(row, item, _parts(approval, row, item, approver, known))
     except LedgerError as refusal:
         return refusal
 
 
 def _parts(
-    approval: Approval, row: Row, item: Row, approver: Approver, terms: dict[str, Terms]
+    approval: Approval, row: Row, item: Row, approver: Approver, known: _Known
 ) -> tuple[Part, ...]:
     """The lines to write, each with its supplier."""
     wanted = approval.parts
@@ -184,9 +186,10 @@ def _parts(
         supplier = part.supplier or row["supplier"] or item["supplier"]
         if not supplier:
             refuse("supplier", None, "an order needs a supplier: set one on the item first")
-        if part.supplier and not terms[supplier].is_named:
+        if part.supplier and not known.terms[supplier].is_named:
             refuse("supplier", supplier, "a supplier that we know; add it first")
-        refuse_inactive(terms[supplier])
+        refuse_inactive(known.terms[supplier])
+        checks.not_past("due_on", part.due_on, known.now)
         checked.append(Part(part.units, supplier, part.due_on))
     return tuple(checked)
 
@@ -259,7 +262,6 @@ def _write_words(plans: Sequence[_Plan], actor: str | None) -> None:
 def _documents(
     plans: Sequence[_Plan], approver: Approver, known: _Known, refs: dict[tuple[str, str], str]
 ) -> Iterable[dict[str, object]]:
-    now = database_now()
     for plan in plans:
         for number, part in enumerate(plan.parts):
             supplier = str(part.supplier)
@@ -267,7 +269,7 @@ def _documents(
             if approver.automatic and due_on is None:
                 terms = known.terms[supplier]
                 due_on = due_day(
-                    now,
+                    known.now,
                     lead_time_centidays=int(plan.item["lead_time_centidays"])
                     or terms.lead_time_centidays,
                     order_days_mask=terms.order_days_mask,
@@ -281,7 +283,7 @@ def _documents(
                 "status": "sent" if approver.automatic else "draft",
                 "ordered_units": part.units,
                 "cancelled_units": 0,
-                "ordered_at": now,
+                "ordered_at": known.now,
                 "due_on": due_on,
                 "cost_minor": plan.item["cost_minor"],
                 "pack_units": plan.item["pack_units"],
