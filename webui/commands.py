@@ -13,11 +13,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from webui.ledger.services import Conflict, ServiceError
+from webui.ledger.services.wording import refusal_text
 
 Form = dict[str, str]
 # As many as the dearest order and the largest id have; longer texts are not worth reading.
 _MOST_DIGITS: Final = 12
 _MOST_DIGITS_OF_IDS: Final = 18
+_NOT_OURS: Final = "this page is out of date: reload it"
 
 
 def form_of(request: HttpRequest) -> Form:
@@ -30,27 +32,28 @@ def asked(request: HttpRequest, name: str, longest: int) -> str:
     return str(request.GET.get(name, "")).strip()[:longest]
 
 
-def whole(form: Form, field: str, *, low: int = 0, high: int = 1_000_000) -> int:
-    """A whole number within [low, high] in a field of the form."""
+def whole(
+    form: Form, field: str, *, low: int = 0, high: int = 1_000_000, label: str | None = None
+) -> int:
+    """A whole number within [low, high] in a field of the form, which the page calls `label`."""
     text = form.get(field, "")
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and low <= int(text) <= high:
         return int(text)
-    rule = f"a whole number from {low} to {high:,}"
-    raise ServiceError(field, text, rule)
+    rule = f"a whole number from {low:,} to {high:,}"
+    raise ServiceError(label or field, text, rule)
 
 
-def whole_or_none(form: Form, field: str) -> int | None:
+def whole_or_none(form: Form, field: str, *, label: str | None = None) -> int | None:
     """A whole number from 0 on; None where nothing was typed."""
-    return whole(form, field) if form.get(field) else None
+    return whole(form, field, label=label) if form.get(field) else None
 
 
 def identity(form: Form, field: str) -> int:
-    """The id of a row in a hidden field; raises `ServiceError` for a form that is not ours."""
+    """A number from 0 on in a hidden field; raises `ServiceError` for a form that is not ours."""
     text = form.get(field, "")
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS_OF_IDS:
         return int(text)
-    rule = "the hidden fields of this page: reload it"
-    raise ServiceError(field, text, rule)
+    raise out_of_date(text)
 
 
 def signed(form: Form, field: str) -> int:
@@ -59,13 +62,17 @@ def signed(form: Form, field: str) -> int:
     return -identity(form | {field: text[1:]}, field) if text[:1] == "-" else identity(form, field)
 
 
+def out_of_date(value: str) -> ServiceError:
+    """The refusal of a hidden field that no page of ours would send: a person can only reload."""
+    return ServiceError("form", value, _NOT_OURS)
+
+
 def command_of(form: Form) -> UUID:
     """The command id that was drawn when the form was rendered."""
     try:
         return UUID(form.get("command_id", ""))
     except ValueError as failure:
-        field, rule = "form", "the hidden fields of this page: reload it"
-        raise ServiceError(field, str(failure), rule) from failure
+        raise out_of_date(form.get("command_id", "")) from failure
 
 
 def moment(form: Form, field: str) -> datetime | None:
@@ -74,10 +81,11 @@ def moment(form: Form, field: str) -> datetime | None:
     if not text:
         return None
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+        at = datetime.fromisoformat(text)
     except ValueError as failure:
         rule = "a date and a time, UTC"
         raise ServiceError(field, text, rule) from failure
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def day(form: Form, field: str) -> date | None:
@@ -92,12 +100,6 @@ def day(form: Form, field: str) -> date | None:
         raise ServiceError(field, text, rule) from failure
 
 
-def sentence(error: ServiceError) -> str:
-    """A refusal in words: the field, the rule and the value."""
-    name = error.field.replace("_", " ").capitalize()
-    return f"{name}: {error.rule}; got {str(error.value)!r}."
-
-
 def answered(
     request: HttpRequest,
     work: Callable[[], tuple[str, str]],
@@ -109,7 +111,7 @@ def answered(
     except Conflict as conflict:
         return show(f"{conflict.what_changed}. Nothing was written.", 409)
     except ServiceError as error:
-        return show(sentence(error), 422)
+        return show(refusal_text(error), 422)
     messages.success(request, message)
     return HttpResponseRedirect(back)
 

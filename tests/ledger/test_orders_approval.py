@@ -58,7 +58,7 @@ def test_odd_units_need_the_purchasing_lead(ledger: psycopg.Connection, proposal
 def test_an_order_has_one_to_a_million_units(
     ledger: psycopg.Connection, proposal: str, units: int
 ) -> None:
-    with pytest.raises(ServiceError, match="whole number from 1 to 1000000"):
+    with pytest.raises(ServiceError, match="whole number from 1 to 1,000,000"):
         services.approve_reorder(reorder_id=proposal, shown_revision=1, units=units)
 
     services.approve_reorder(reorder_id=proposal, shown_revision=1, units=999_996)

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from webui.accounts.roles import ADJUST, requires
-from webui.commands import Form, asked, attempt, command_of, form_of, moment, sentence, whole
+from webui.commands import Form, asked, attempt, command_of, form_of, moment, whole
 from webui.counts import selectors
 from webui.ledger.services import (
     Asked,
@@ -21,6 +21,7 @@ from webui.ledger.services import (
     worth_of,
 )
 from webui.ledger.services.stock import ADJUSTMENT_REASONS
+from webui.ledger.services.wording import refusal_text
 from webui.page import render_page
 from webui.readmodel.figures import money_text, signed_units_text
 from webui.readmodel.selectors import locations
@@ -78,7 +79,7 @@ def _preview(request: HttpRequest, form: Form) -> HttpResponse:
     try:
         meaning = _meaning(_wanted(form))
     except ServiceError as error:
-        return _show(request, form, sentence(error), 422)
+        return _show(request, form, refusal_text(error), 422)
     return _show(request, form, "", 200, meaning)
 
 

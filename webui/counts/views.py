@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import COUNT, requires
-from webui.commands import Form, asked, attempt, command_of, form_of, sentence, whole
+from webui.commands import Form, asked, attempt, command_of, form_of, out_of_date, whole
 from webui.counts import selectors
 from webui.ledger.services import (
     Conflict,
@@ -27,6 +27,7 @@ from webui.ledger.services import (
     submit_sheet,
     undo_entry,
 )
+from webui.ledger.services.wording import refusal_text
 from webui.page import render_page
 from webui.readmodel.selectors import locations
 
@@ -72,7 +73,7 @@ def begin(request: HttpRequest) -> HttpResponse:
             command_id=command_of(form),
         )
     except ServiceError as error:
-        return _show_desk(request, form, sentence(error), 422)
+        return _show_desk(request, form, refusal_text(error), 422)
     query = f"?{urlencode({'sku': form['sku']})}" if form.get("sku") else ""
     return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]) + query)
 
@@ -125,7 +126,7 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
     except Conflict as conflict:
         return _show_sheet(request, sheet_id, form, refusal=conflict.what_changed, status=409)
     except ServiceError as error:
-        return _show_sheet(request, sheet_id, form, refusal=sentence(error), status=422)
+        return _show_sheet(request, sheet_id, form, refusal=refusal_text(error), status=422)
     if not refused:
         messages.success(request, f"{len(typed)} kept.")
         return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]))
@@ -161,7 +162,7 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
     except Conflict as conflict:
         return JsonResponse({"error": conflict.what_changed}, status=409)
     except ServiceError as error:
-        return JsonResponse({"error": sentence(error)}, status=422)
+        return JsonResponse({"error": refusal_text(error)}, status=422)
     return JsonResponse(
         {
             "refused": [
@@ -189,7 +190,7 @@ def _batch(body: bytes) -> list[Entry]:
             for row in json.loads(body)["entries"]
         ]
     except (ValueError, TypeError, KeyError, *_ODD_JSON) as failure:
-        raise ServiceError(field, str(failure), rule) from failure
+        raise ServiceError(field, None, rule) from failure
 
 
 @require_POST
@@ -202,8 +203,7 @@ def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
         try:
             entry_id = UUID(form.get("entry_id", ""))
         except ValueError as failure:
-            field, rule = "entry_id", "the hidden fields of this page: reload it"
-            raise ServiceError(field, str(failure), rule) from failure
+            raise out_of_date(form.get("entry_id", "")) from failure
         undo_entry(sheet_id=sheet_id, entry_id=entry_id, actor=request.user.get_username())
         return "Taken back."
 
@@ -223,7 +223,7 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
     except Conflict as conflict:
         return _show_sheet(request, sheet_id, form, refusal=conflict.what_changed, status=409)
     except ServiceError as error:
-        return _show_sheet(request, sheet_id, form, refusal=sentence(error), status=422)
+        return _show_sheet(request, sheet_id, form, refusal=refusal_text(error), status=422)
     if done.refused:
         return _show_sheet(request, sheet_id, form, refused=done.refused, status=422)
     items = "1 item" if len(done.count_ids) == 1 else f"{len(done.count_ids)} items"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from webui.commands import Form, whole, whole_or_none
+from webui.commands import Form, identity, whole_or_none
 from webui.ledger.services import Delivered, LineReceipt, ServiceError
 from webui.orders.selectors import Line
 from webui.receiving.selectors import Announced
@@ -57,7 +57,7 @@ def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
         name = field.removeprefix("shown-")
         line_id, _, shipment_id = name.partition("-")
         if _is_id(line_id) and _is_id(shipment_id) and int(line_id) in known:
-            expected = whole(form, f"expected-{name}")
+            expected = identity(form, f"expected-{name}")
             found.append(Row(known[int(line_id)], expected, int(shipment_id) or None))
     return found
 
@@ -111,11 +111,12 @@ def typed_receipts(rows: Iterable[Row], form: Form) -> list[LineReceipt]:
     takes_rest = form.get("accept") == "rest"
     found = []
     for row in rows:
-        received = whole_or_none(form, f"received-{row.name}")
-        damaged = whole_or_none(form, f"damaged-{row.name}")
+        sku = row.line.sku
+        received = whole_or_none(form, f"received-{row.name}", label=f"Received of {sku}")
+        damaged = whole_or_none(form, f"damaged-{row.name}", label=f"Damaged of {sku}")
         reason = form.get(f"reason-{row.name}", "")
         if reason and reason not in REASONS:
-            field, rule = f"reason of {row.line.sku}", f"one of {', '.join(REASONS)}"
+            field, rule = f"reason of {sku}", f"one of {', '.join(REASONS)}"
             raise ServiceError(field, reason, rule)
         if received is None and damaged is None and not reason:
             if not takes_rest:
@@ -138,7 +139,8 @@ def _receipt(row: Row, received: int | None, damaged: int, reason: str, form: Fo
     if differs and not reason:
         field = f"reason of {row.line.sku}"
         rule = f"a reason, because {row.expected_units} were expected undamaged"
-        raise ServiceError(field, f"{received} received, {damaged} damaged", rule)
-    shown = whole_or_none(form, f"shown-{row.name}")
+        got = f"{received:,} received, {damaged:,} damaged"
+        raise ServiceError(field, got, rule)
+    shown = identity(form, f"shown-{row.name}")
     delivered = Delivered(received, damaged, None, reason or None)
     return LineReceipt(row.line.id, delivered, row.shipment_id, shown)

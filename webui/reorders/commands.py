@@ -95,7 +95,7 @@ def _parts(form: Form) -> list[Part]:
     """The parts that were filled in."""
     return [
         Part(
-            whole(form, f"units{number}", low=1),
+            whole(form, f"units{number}", low=1, label=f"Units of part {number}"),
             form.get(f"supplier{number}") or None,
             day(form, f"due_on{number}"),
         )

@@ -11,10 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
-from webui.commands import form_of, sentence
+from webui.commands import form_of
 from webui.desk import Refusal, answer, view_of
 from webui.ledger.services import ServiceError
 from webui.ledger.services.reorders_automatic import Reason, why_not
+from webui.ledger.services.wording import refusal_text
 from webui.page import render_page
 from webui.readmodel import selectors
 from webui.reorders.commands import FIRST_PARTS, approve_picked, say
@@ -164,7 +165,7 @@ def approve(request: HttpRequest) -> HttpResponse:
     try:
         done = approve_picked(request)
     except ServiceError as error:
-        return _show(request, Refusal("", sentence(error), form_of(request), 422))
+        return _show(request, Refusal("", refusal_text(error), form_of(request), 422))
     refused = [row for row in done if row["refused"] is not None]
     repeated = [row for row in done if row["repeated"]]
     ordered = [row for row in done if row["refused"] is None and not row["repeated"]]

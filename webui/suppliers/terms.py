@@ -4,9 +4,9 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
-from webui.commands import Form, command_of, whole
+from webui.commands import Form, command_of, out_of_date, whole
 from webui.desk import Refusal
-from webui.ledger.services import ServiceError, set_supplier_terms
+from webui.ledger.services import set_supplier_terms
 from webui.ledger.services.checks import MOST_MINOR
 from webui.ledger.services.purchasing_terms import COLUMNS, DAYS, LONGEST_LEAD_CENTIDAYS
 from webui.ledger.services.transactions import fetch_one
@@ -58,6 +58,5 @@ def _shown(form: Form) -> dict[str, Any]:
     except (ValueError, RecursionError):
         shown = None
     if not isinstance(shown, dict) or set(shown) != set(COLUMNS):
-        field, rule = "shown", "the hidden fields of this page: reload it"
-        raise ServiceError(field, form.get("shown", "")[:40], rule)
+        raise out_of_date(form.get("shown", "")[:40])
     return shown

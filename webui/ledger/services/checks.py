@@ -58,7 +58,7 @@ def key(location: str, sku: str) -> str:
 def whole(field: str, value: object, low: int = 0, high: int = MOST_UNITS) -> int:
     """`value` as an integer within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        refuse(field, value, f"a whole number from {low} to {high}")
+        refuse(field, value, f"a whole number from {low:,} to {high:,}")
     return value
 
 
@@ -73,7 +73,8 @@ def sale_quantity(value: object, field: str = "quantity_units") -> int:
 def one_of(field: str, value: str, allowed: Collection[str]) -> str:
     """`value`, which must be in the list."""
     if value not in allowed:
-        refuse(field, value, f"one of {', '.join(sorted(allowed))}")
+        # As pages write codes: `own_use` reads `own use` there.
+        refuse(field, value, f"one of {', '.join(sorted(allowed)).replace('_', ' ')}")
     return value
 
 

@@ -194,5 +194,5 @@ def checked_until(until_at: datetime | None) -> datetime | None:
         return None
     now = database_now()
     if not now < at <= now + LONGEST_SNOOZE:
-        refuse("until_at", at.isoformat(), "a time within the next 90 days")
+        refuse("until_at", at, "a time within the next 90 days")
     return at

@@ -21,6 +21,7 @@ from webui.ledger.services.proposals import (
 )
 from webui.ledger.services.reorders_approval import Approval, Approver, Ordered, Part, order_all
 from webui.ledger.services.transactions import Row, fetch_one, ledger_transaction, once
+from webui.ledger.services.wording import refusal_text
 
 # A closed need may hold its item back (domain.md 5.3): the state that says so, the need's end.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
@@ -135,7 +136,7 @@ def _result(approval: Approval, one: Ordered | LedgerError) -> Row:
         case Conflict():
             refused = one.what_changed
         case ServiceError():
-            refused = f"{one.field.replace('_', ' ')}: {one.rule}; got {one.value!r}"
+            refused = refusal_text(one)
         case _:
             refused = str(one)
     nothing = {"line_id": None, "units": 0, "order_ref": None, "repeated": False}

@@ -40,8 +40,8 @@ def ledger_transaction() -> Iterator[None]:
         raise _translated(refusal) from refusal
     except DatabaseError as refusal:
         if isinstance(refusal.__cause__, psycopg.DataError):
-            field = "row"
-            raise ServiceError(field, str(refusal), "a value its column can hold") from refusal
+            field = "form"
+            raise ServiceError(field, None, "a value its column can hold") from refusal
         raise
 
 

@@ -1,0 +1,77 @@
+"""Refusals as people read them: no column, no code of ours, no value in a programmer's quotes."""
+
+import re
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import psycopg
+import pytest
+
+from tests.ledger.pages import form, person
+from tests.ledger.rows import write
+from webui.ledger.services import ServiceError
+from webui.ledger.services.wording import moment_text, refusal_text
+
+AT = datetime(2026, 11, 21, 10, 42, 7, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("quantity_units", "many", "Units: the rule; got “many”."),
+        ("units", 1_000_001, "Units: the rule; got 1,000,001."),
+        ("units", -6, "Units: the rule; got -6."),
+        ("price_minor", 649, "Price: the rule; got 6.49."),
+        ("price_minor", "6,49", "Price: the rule; got “6,49”."),
+        ("sku", "ab|c", "SKU: the rule; got “ab|c”."),
+        ("due_on", date(2026, 11, 20), "Due: the rule; got 2026-11-20."),
+        ("occurred_at", AT, "When: the rule; got 2026-11-21 10:42 UTC."),
+        ("until_at", AT.replace(tzinfo=None), "Until: the rule; got 2026-11-21 10:42."),
+        ("count_id", 13821, "Count id: the rule; got 13821."),
+        ("is_active", True, "Is active: the rule; got yes."),
+        ("is_active", False, "Is active: the rule; got no."),
+        ("Received of MUG-1 blue", "x", "Received of MUG-1 blue: the rule; got “x”."),
+        ("reason", None, "Reason: the rule."),
+        ("reason", "", "Reason: the rule."),
+        ("note", "n" * 70, f"Note: the rule; got “{'n' * 60}…”."),
+        ("actor", "ann", "The rule."),
+        ("form", "badly formed hexadecimal UUID string", "The rule."),
+    ],
+)
+def test_a_refusal_names_field_rule_and_value_as_the_page_does(
+    field: str, value: object, sentence: str
+) -> None:
+    assert refusal_text(ServiceError(field, value, "the rule")) == sentence
+
+
+def test_a_moment_is_told_in_utc_wherever_it_was_meant() -> None:
+    assert moment_text(AT.astimezone(timezone(timedelta(hours=5)))) == "2026-11-21 10:42 UTC"
+
+
+@pytest.mark.parametrize(
+    ("role", "path", "fields"),
+    [
+        ("buyer", "/reorders/decide", {"action": "approve", "units": "x", "command_id": "y"}),
+        ("buyer", "/reorders/decide", {"action": "split", "units": "6", "units1": "six"}),
+        ("buyer", "/reorders/decide", {"action": "snooze", "days": "91"}),
+        ("pricing", "/prices/items/L/S/change", {"action": "manual", "price_minor": "six"}),
+        ("pricing", "/prices/items/L/S/change", {"action": "manual", "price_minor": "1"}),
+        ("associate", "/counts/adjust/", {"action": "book", "occurred_at": "soon"}),
+        ("associate", "/counts/adjust/", {"action": "book", "occurred_at": "1999-01-01T10:00"}),
+        ("associate", "/counts/adjust/", {"action": "book", "reason": "because"}),
+        ("manager", "/counts/waiting/decide", {"action": "approve", "subject": "count-x"}),
+        ("manager", "/counts/history/void", {"count_id": "1"}),
+    ],
+)
+def test_no_page_answers_with_words_of_a_program(
+    ledger: psycopg.Connection, role: str, path: str, fields: dict[str, str]
+) -> None:
+    write(ledger, "item_location", cost_minor=500)
+    given = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": "1"} | fields
+
+    answer = person(role).post(path, form("R:L|S:1-2", 1, **given))
+
+    assert answer.status_code == 422
+    [said] = re.findall(r'role="alert">(.*?)</p>', answer.content.decode())
+    assert said.endswith(".")
+    for word in ("datetime", "UUID", "literal", "&#x27;", "_", "T10:00", "hexadecimal"):
+        assert word not in said
