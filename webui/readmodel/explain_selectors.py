@@ -16,14 +16,19 @@ from inventory.explanation.lines import Source
 from inventory.explanation.stock import Cause, CountFact, Document, StockFacts
 from webui.readmodel.rows import select, select_one, select_value
 
-FACTS_SHOWN: Final = 100
+FACTS_SHOWN: Final = 25
 WINDOWS_SHOWN: Final = 24
+_LAST_PLACE: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One movement or count of a key; `delta_units` of a count is its variance."""
+    """One movement or count of a key; `delta_units` of a count is its variance.
 
+    `place` counts the facts of the key in business order, from 1 on.
+    """
+
+    place: int
     table_name: str
     row_id: int
     kind: str
@@ -47,18 +52,19 @@ class Fact:
 
 
 _FACT: Final = """
-SELECT f.table_name, f.row_id, f.kind, f.business_at, f.recorded_at, f.heard_at, f.actor,
-       f.document, f.counted_units, f.delta_units, f.running_units, f.is_before_count, w.late_lines
+SELECT f.place, f.table_name, f.row_id, f.kind, f.business_at, f.recorded_at, f.heard_at,
+       f.actor, f.document, f.counted_units, f.delta_units, f.running_units, f.is_before_count,
+       w.late_lines
 FROM retail.stock_facts(%(key)s) f
 LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key = %(key)s
     AND w.start_us = extract(epoch FROM f.business_at)::bigint / 600 * 600000000
 """
 
 
-def facts(inv_key: str, *, limit: int = FACTS_SHOWN) -> list[Fact]:
-    """The last `limit` facts of a key in business order, each with on-hand after it."""
-    sql = f"{_FACT} ORDER BY f.place DESC LIMIT %(limit)s"
-    return select(sql, {"key": inv_key, "limit": limit}, Fact)[::-1]
+def facts(inv_key: str, *, limit: int = FACTS_SHOWN, to: int | None = None) -> list[Fact]:
+    """The last `limit` facts of a key up to place `to`, in business order, with on-hand after."""
+    sql = f"{_FACT} WHERE f.place <= %(to)s ORDER BY f.place DESC LIMIT %(limit)s"
+    return select(sql, {"key": inv_key, "limit": limit, "to": to or _LAST_PLACE}, Fact)[::-1]
 
 
 def facts_of_windows(inv_key: str, starts: Sequence[int]) -> list[Fact]:

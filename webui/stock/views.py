@@ -19,11 +19,11 @@ from webui.readmodel.figures import LABELS, STATUSES
 from webui.readmodel.live_key import live_key
 from webui.spreadsheet import safe_text
 from webui.stock.explained import explained
+from webui.stock.facts import asked_place, fact_page
 from webui.stock.sales import sales_views
 from webui.stock.sparkline import bars
 from webui.stock.windows import shown_windows
 
-MOST_FACTS: Final = 5000
 MOST_EXPORTED: Final = 100_000
 DOORS: Final = {
     "counts": "Count or adjust",
@@ -140,10 +140,9 @@ def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
     """Why is it this number: every fact with the sum after it, and what the rules make of it."""
     inv_key = f"{location}|{sku}"
     level = explain.item(inv_key)
-    shown = _shown(request)
-    found = explain.facts(inv_key, limit=shown + 1)
+    page = fact_page(inv_key, asked_place(request))
     policy = explain.policy(inv_key)
-    if level is None and not found and policy is None:
+    if level is None and page.newest is None and policy is None:
         known = explain.whereabouts(location, sku)
         unknown = {"location": location, "sku": sku, "known": known}
         return render_page(request, "stock/unknown.html", unknown, status=404)
@@ -166,36 +165,15 @@ def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
         "sales": None if level is None else sales_views(inv_key, level.as_of_us),
         "worker": live,
         "desks": _desks(request, location, sku),
-        **_facts_context(found, shown, level),
+        "page": page,
+        "adds_up": level is not None and page.total_units == level.on_hand_units,
     }
     return render_page(request, "stock/item.html", context, live_keys=[inv_key])
-
-
-def _shown(request: HttpRequest) -> int:
-    given = request.GET.get("facts", "")
-    wanted = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0  # noqa: PLR2004 -- more digits than any limit here
-    return min(max(wanted, explain.FACTS_SHOWN), MOST_FACTS)
 
 
 def _status_of(inv_key: str) -> str:
     rows = selectors.stock_rows([inv_key])
     return rows[0].status if rows else "out"
-
-
-def _facts_context(
-    found: list[explain.Fact], shown: int, level: explain.Item | None
-) -> dict[str, Any]:
-    facts = found[-shown:]
-    total = facts[-1].running_units if facts else 0
-    on_hand = 0 if level is None else level.on_hand_units
-    return {
-        "facts": facts,
-        "opening_units": facts[0].running_units - facts[0].delta_units if facts else 0,
-        "has_earlier": len(found) > shown,
-        "more_facts": min(shown * 5, MOST_FACTS),
-        "facts_total": total,
-        "adds_up": total == on_hand,
-    }
 
 
 @dataclass(frozen=True, slots=True)
