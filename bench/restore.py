@@ -21,7 +21,7 @@ from cdc.contracts.state import encode_level, encode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
 from inventory.model.state import KeyState
 from inventory.partition import Partition
-from streams.engine.records import LogRecord
+from streams.engine.records import LogRecord, TopicIds
 from streams.engine.restore import restore
 from streams.engine.snapshot import load, save
 from streams.engine.store import OwnedPartition
@@ -81,6 +81,10 @@ class Twins:
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:  # noqa: ARG002 -- the protocol's
         """Offsets as if every record were still there."""
         return (0, self.keys) if topic != STOCK_EVENTS else (0, 1 << 40)
+
+    async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
+        """The names: nobody deletes a topic here."""
+        return {topic: topic for topic in topics}
 
     async def read(
         self,

@@ -17,7 +17,7 @@ from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
 from inventory.partition import Partition
 from streams.engine.cold import ColdStates
-from streams.engine.records import Positions
+from streams.engine.records import Positions, TopicIds
 from streams.engine.snapshot import (
     _FRAME,
     _MAGIC,
@@ -88,9 +88,12 @@ class Disk:
                 case _:
                     path.write_bytes(other)
 
-    def spoof(self, slot: int, partition: int, sent: list[Sent], positions: Positions) -> None:
+    def spoof(
+        self, slot: int, partition: int, sent: list[Sent], positions: Positions, topic_ids: TopicIds
+    ) -> None:
         """Leave a file of another generation, whose positions look as if they were of this one."""
-        path = write(_of_another_log(partition, sent, positions), self._directory(slot))
+        other = _of_another_log(partition, sent, positions, topic_ids)
+        path = write(other, self._directory(slot))
         name = file_of(self._directory(slot), partition, GENERATION)
         self._first.setdefault(name, path.replace(name).read_bytes())
 
@@ -107,7 +110,9 @@ def _frame_ends(content: bytes) -> list[int]:
     return ends
 
 
-def _of_another_log(partition: int, sent: list[Sent], positions: Positions) -> Snapshot:
+def _of_another_log(
+    partition: int, sent: list[Sent], positions: Positions, topic_ids: TopicIds
+) -> Snapshot:
     """A snapshot of the same records in another order, as a topic before this one had them."""
     folded = Partition(_OTHER_GENERATION)
     for offset, record in enumerate(reversed(sent)):
@@ -123,6 +128,7 @@ def _of_another_log(partition: int, sent: list[Sent], positions: Positions) -> S
         number=partition,
         generation=_OTHER_GENERATION,
         positions=positions,
+        topic_ids=topic_ids,
         told_offset=len(sent),
         progress=Progress(
             len(sent), ring.newest_commit_us, ring.highest_lsn, streamed=ring.streamed

@@ -1,5 +1,6 @@
 """What goes wrong in one simulated history, drawn from a seed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -40,6 +41,8 @@ _KINDS: Final = {
     SPOOF: 1,
     WIPE: 1,
 }
+# Snapshots of changelogs that are no longer those from which they were taken.
+_REBUILDING: Final = {WIPE: 2, KILL: 1, MOVE: 1, AGE: 1, COMPACT: 1, SLEEP: 1}
 _REJOINING: Final = (KILL, MOVE, SLEEP, WIPE, *DAMAGES)
 _LATEST: Final = 160
 _MOST: Final = 5
@@ -76,14 +79,18 @@ class Fault:
         return ", ".join(words)
 
 
-def draw_faults(random: Random) -> tuple[Fault, ...]:
-    """None to a few faults, in the order in which they happen."""
-    drawn = [_drawn(random) for _ in range(random.randint(0, _MOST))]
+def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...]:
+    """None to a few faults, in the order in which they happen.
+
+    With `rebuilding`, changelogs are deleted more often than anything else goes wrong.
+    """
+    kinds = _REBUILDING if rebuilding else _KINDS
+    drawn = [_drawn(random, kinds) for _ in range(random.randint(0, _MOST))]
     return tuple(sorted(drawn, key=lambda fault: fault.at))
 
 
-def _drawn(random: Random) -> Fault:
-    kind = random.choices(tuple(_KINDS), tuple(_KINDS.values()))[0]
+def _drawn(random: Random, kinds: Mapping[str, int]) -> Fault:
+    kind = random.choices(tuple(kinds), tuple(kinds.values()))[0]
     is_moved = kind == MOVE or (kind == SLEEP and random.random() < 3 / 4)
     return Fault(
         # Early steps are more frequent, because short histories end early.

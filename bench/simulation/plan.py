@@ -3,9 +3,12 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Final
 
 from bench.simulation.faults import SLOTS, Fault, draw_faults
 from bench.simulation.history import PARTITIONS, Step, draw_steps
+
+_REBUILDING: Final = 1 / 5  # of all histories: too rare a chain of events for the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +48,6 @@ def draw_plan(seed: int) -> Plan:
     steps = draw_steps(random)
     to = tuple(int(random.random() < 1 / 4) for _ in range(PARTITIONS))
     sizes = tuple(random.randint(1, 4) for _ in range(SLOTS * PARTITIONS))
+    if random.random() < _REBUILDING:
+        return Plan(seed, steps, draw_faults(random, rebuilding=True), to, sizes, keeps=True)
     return Plan(seed, steps, draw_faults(random), to, sizes, keeps=random.random() < 1 / 2)

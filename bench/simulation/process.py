@@ -19,7 +19,7 @@ from inventory.model.ids import InvKey
 from streams.engine.loop import Gap, handle_chunk, republish_open
 from streams.engine.memory import MemoryBroker, MemoryWriter, Reach
 from streams.engine.ownership import Ownership
-from streams.engine.records import LogRecord, Positions, Send, SourceRecord, Stage
+from streams.engine.records import LogRecord, Positions, Send, SourceRecord, Stage, TopicIds
 from streams.engine.snapshot import Snapshot, freeze, image
 from streams.engine.store import OwnedPartition
 
@@ -108,11 +108,6 @@ class Process:
     def is_behind(self) -> bool:
         """Whether the group has moved on without this member."""
         return self._round != self._world.group_round
-
-    @property
-    def is_fenced(self) -> bool:
-        """Whether one of its partitions has another owner, known to it or not."""
-        return any(writer.is_fenced(p) for p, writer in self._writers.items())
 
     async def republish(self) -> None:
         """What the timer of a worker does."""
@@ -257,6 +252,11 @@ class Reader:
         """First offset, and the offset after the last record."""
         await self._reach(f"bounds {topic}")
         return await self._broker.bounds(topic, partition)
+
+    async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
+        """Others after each deletion."""
+        await self._reach("topic ids")
+        return await self._broker.topic_ids(topics)
 
     async def read(
         self, topic: str, partition: int, start: int, end: int

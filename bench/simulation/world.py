@@ -24,7 +24,6 @@ from bench.simulation.plan import Plan
 from bench.simulation.process import COMMIT, COMMITTED, FETCH, FOLLOW, BrokerFailed, Process
 from bench.simulation.source import Sent, written
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.errors import BrokenInvariant
 from streams.engine.memory import MemoryBroker, Transaction
 from streams.engine.records import Fenced
 from streams.engine.restore import CHANGELOGS, restore
@@ -115,9 +114,10 @@ class World:
     # What processes see.
 
     async def reach(self, process: Process, effect: str) -> None:
-        """Wait for the turn."""
+        """Wait for the turn, which never comes for a process that has ended."""
         turn = self.loop.create_future()
-        self._waiting.append(Waiting(process, effect, turn))
+        if self._lives(process):
+            self._waiting.append(Waiting(process, effect, turn))
         await turn
 
     def partitions_of(self, slot: int) -> list[int]:
@@ -133,15 +133,10 @@ class World:
         return self._keeps and self._random.random() < 1 / 4
 
     def died(self, process: Process, error: BaseException) -> None:
-        """Start the process again if it had a reason to die.
-
-        Who sleeps through a restore finds two changelogs that another owner has moved in between,
-        and may end before he hears of that owner.
-        """
-        is_overtaken = process.is_fenced and isinstance(error, BrokenInvariant)
+        """Start the process again if it had a reason to die."""
         if isinstance(error, Violation):
             self._violation = self._violation or error
-        elif not (is_overtaken or isinstance(error, Fenced | BrokerFailed)):
+        elif self._lives(process) and not isinstance(error, Fenced | BrokerFailed):
             problem = f"a worker lives through everything that happens here: {error!r}"
             violation = Violation(problem)
             violation.__cause__ = error
@@ -249,11 +244,15 @@ class World:
         handled = self.visible[partition].progress
         sent = [record for record in self._sent if record.partition == partition][:handled]
         ends = {topic: self.broker.next_offset((topic, partition)) for topic in CHANGELOGS}
-        self.disk.spoof(slot, partition, sent, ends)
+        ids = {topic: self.broker.topic_id(topic) for topic in CHANGELOGS}
+        self.disk.spoof(slot, partition, sent, ends, ids)
+
+    def _lives(self, process: Process) -> bool:
+        return self.processes[process.slot] is process
 
     def _end(self, process: Process, reason: str) -> None:
         """Nothing of the process ever happens again; another one starts in its place."""
-        if self.processes[process.slot] is not process:
+        if not self._lives(process):
             return
         self.trace.append(f"{self.step}: worker {process.slot} {reason}")
         self._waiting = [w for w in self._waiting if w.process is not process]

@@ -6,8 +6,10 @@ from types import TracebackType
 from typing import Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from confluent_kafka import TopicCollection
 
-from streams.engine.records import LogRecord
+from cdc.capture.admin import admin_client
+from streams.engine.records import LogRecord, TopicIds
 
 FETCH_BYTES = 4 << 20
 BATCH = 20_000
@@ -23,6 +25,7 @@ class KafkaLog:
     """Implements `Log`; one reader at a time, so every user opens its own."""
 
     def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
         self._consumer = AIOKafkaConsumer(
             bootstrap_servers=bootstrap,
             group_id=None,
@@ -51,6 +54,14 @@ class KafkaLog:
         first = await self._consumer.beginning_offsets([place])
         end = await self._consumer.end_offsets([place])
         return first[place], end[place]
+
+    async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
+        """The ids that the broker gave the topics when they were made.
+
+        Raises:
+            KafkaException: there is no such topic, or no broker.
+        """
+        return await asyncio.to_thread(_topic_ids, self._bootstrap, topics)
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
@@ -93,3 +104,10 @@ class KafkaLog:
         found = await self._consumer.offsets_for_times({place: max(0, timestamp_ms)})
         answer = found[place]
         return None if answer is None else int(answer.offset)
+
+
+def _topic_ids(bootstrap: str, topics: Sequence[str]) -> TopicIds:
+    """By another client, because aiokafka's newest request for metadata knows no ids."""
+    client = admin_client(bootstrap)  # its end would fail the question
+    asked = client.describe_topics(TopicCollection(list(topics)))
+    return {topic: str(answer.result(SILENCE_S).topic_id) for topic, answer in asked.items()}

@@ -8,7 +8,7 @@ of an aborted transaction use up their offsets, and nobody who reads committed r
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from streams.engine.records import Fenced, LogRecord, Positions, Send, Stage
+from streams.engine.records import Fenced, LogRecord, Positions, Send, Stage, TopicIds
 
 READ_BATCH = 3  # small, so that tests cross batch borders
 
@@ -33,6 +33,7 @@ class MemoryBroker:
         self.epochs: dict[int, int] = defaultdict(int)
         self._open: dict[int, Transaction] = {}
         self._ends: dict[Place, int] = defaultdict(int)  # of transactions that are over
+        self._deleted: dict[str, int] = defaultdict(int)
 
     def produce(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, at_ms: int = 0
@@ -60,6 +61,7 @@ class MemoryBroker:
         """Delete and create anew: the next record has offset 0."""
         for kept in (self.topics, self.times_ms, self._ends):
             kept.pop((topic, partition), None)
+        self._deleted[topic] += 1
 
     def writer(self, partition: int, reach: Reach = undisturbed) -> "MemoryWriter":
         """Initialise the partition's producer: fences every writer made before."""
@@ -98,6 +100,14 @@ class MemoryBroker:
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """First offset, and the offset after the last committed record or marker."""
         return 0, self.next_offset((topic, partition))
+
+    async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
+        """Others after each deletion."""
+        return {topic: self.topic_id(topic) for topic in topics}
+
+    def topic_id(self, topic: str) -> str:
+        """Another one after each deletion."""
+        return f"{topic}:{self._deleted[topic]}"
 
     async def read(
         self, topic: str, partition: int, start: int, end: int

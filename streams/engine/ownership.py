@@ -8,7 +8,7 @@ overlooked would fence our next transaction and end this process.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -130,8 +130,12 @@ class Ownership:
             return  # a later rebalance does it
         wanted = self.assigned
         former, self._lost = self._lost, {}
-        await self._broker.disown([p for p in former if p not in wanted])
-        await self._broker.own(wanted)
+        async with AsyncExitStack() as stack:
+            for owned in former.values():
+                # The timer that sends open decisions again does not hear of rebalances.
+                await stack.enter_async_context(owned.lock)
+            await self._broker.disown([p for p in former if p not in wanted])
+            await self._broker.own(wanted)
         places = asyncio.Semaphore(RESTORES_AT_ONCE)
         await asyncio.gather(
             *(self._obtain_one(number, p, former.get(p), places) for p in sorted(wanted))

@@ -30,6 +30,7 @@ class Send:
 
 
 Stage = Sequence[Send]
+TopicIds = Mapping[str, str]  # topic -> what the broker named it when it was made
 Positions = Mapping[str, int]  # topic -> offset after the last record, in one partition
 
 
@@ -67,6 +68,10 @@ class Log(Protocol):
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """First offset, and the offset after the last committed record or marker."""
+        ...
+
+    async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
+        """What tells each topic from one of the same name that was deleted before."""
         ...
 
     def read(

@@ -17,7 +17,7 @@ from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
 from inventory.partition import Partition
 from streams.engine.assembly import Assembly
-from streams.engine.records import Log
+from streams.engine.records import Fenced, Log, TopicIds
 from streams.engine.rings import rebuild_ring
 from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
@@ -47,22 +47,62 @@ async def restore(
         LogMismatch: the source topic doesn't reach from before to after the restored offset.
         UnreadableRecord: a changelog holds a record of an unknown version; nothing is guessed.
         BrokenInvariant: the changelogs contradict each other.
+        Fenced: another worker has written to them since.
     """
+    # First of all, so that a topic made anew from now on has another id than the state.
+    topic_ids = await log.topic_ids(CHANGELOGS)
     bounds = {topic: await log.bounds(topic, number) for topic in (*CHANGELOGS, STOCK_EVENTS)}
+    owned = None
     if snapshot is not None:
-        problem = await _contradiction(snapshot, bounds, log)
+        problem = await _contradiction(snapshot, topic_ids, bounds, log)
         if problem is None:
             try:
-                return await _restored(number, generation, log, bounds, snapshot)
+                owned = await _restored(number, generation, log, bounds, snapshot)
             except (BrokenInvariant, LogMismatch) as error:
                 problem = str(error)
-        logger.warning("snapshot discarded", partition=number, reason=problem)
-    return await _restored(number, generation, log, bounds, None)
+        if problem is not None:
+            logger.warning("snapshot discarded", partition=number, reason=problem)
+    if owned is None:
+        owned = await _restored_whole(number, generation, log, bounds)
+    owned.topic_ids = dict(topic_ids)
+    return owned
 
 
-async def _contradiction(snapshot: Snapshot, bounds: Bounds, log: Log) -> str | None:
+async def _restored_whole(number: int, generation: int, log: Log, bounds: Bounds) -> OwnedPartition:
+    try:
+        return await _restored(number, generation, log, bounds, None)
+    except BrokenInvariant as error:
+        await _refuse_overtaken(number, bounds, log, error)
+        raise
+
+
+async def _refuse_overtaken(number: int, bounds: Bounds, log: Log, seen: BrokenInvariant) -> None:
+    """Tell changelogs that moved between two looks at them from those that contradict each other.
+
+    Our own producer has written nothing yet, so whoever did has initialised another one since.
+
+    Raises:
+        Fenced: a changelog has become longer.
+    """
+    for topic in CHANGELOGS:
+        _, end = await log.bounds(topic, number)
+        if end != bounds[topic][1]:
+            problem = (
+                f"partition {number}: another worker has written to {topic} during the restore, "
+                f"which had reached {bounds[topic][1]} and ends at {end}"
+            )
+            raise Fenced(problem) from seen
+
+
+async def _contradiction(
+    snapshot: Snapshot, topic_ids: TopicIds, bounds: Bounds, log: Log
+) -> str | None:
     """Why the snapshot can't be a moment in the life of these changelogs, or None."""
     for topic in CHANGELOGS:
+        # Positions alone would not do: rebuilt in chunks of other sizes, the levels may reach the
+        # same progress at the same place, and the window rows another one.
+        if snapshot.topic_ids.get(topic) != topic_ids[topic]:
+            return f"{topic} was deleted and made anew since the snapshot was taken"
         first, end = bounds[topic]
         position = snapshot.positions.get(topic, -1)
         if not first <= position <= end:
@@ -72,7 +112,7 @@ async def _contradiction(snapshot: Snapshot, bounds: Bounds, log: Log) -> str | 
     newest = await newest_progress(snapshot.number, max(first, at - TAIL), at, log)
     if newest is None:
         return f"{ON_HAND_CHANGELOG} says nothing about the time before {at}"
-    # Another progress at the same place is another changelog, made anew since.
+    # A broker that lost the end of a topic keeps its id.
     if newest.next_offset != snapshot.told_offset:
         return (
             f"{ON_HAND_CHANGELOG} had reached {newest.next_offset} at {at}, "
@@ -118,6 +158,8 @@ async def _restored(
     owned.changelog_end = bounds[ON_HAND_CHANGELOG][1]
     owned.positions = {topic: bounds[topic][1] for topic in CHANGELOGS}
     owned.restored_records = assembly.records
+    if base is not None and assembly.progress is None:
+        owned.told_offset = base.told_offset
     return owned
 
 

@@ -26,10 +26,10 @@ from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
 from streams.engine.cold import ColdStates
-from streams.engine.records import Positions
+from streams.engine.records import Positions, TopicIds
 from streams.engine.store import OwnedPartition
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 MOST_BYTES: Final = 1 << 30  # a partition that needs more is no partition of this system
 MOST_FILES: Final = 48
 _SUFFIX: Final = ".snapshot"
@@ -49,6 +49,7 @@ class Snapshot:
     number: int
     generation: int
     positions: Positions
+    topic_ids: TopicIds
     told_offset: int
     progress: Progress
     open_keys: tuple[InvKey, ...]
@@ -74,6 +75,7 @@ def image(owned: OwnedPartition) -> Snapshot:
         number=owned.number,
         generation=owned.partition.generation,
         positions=dict(owned.positions),
+        topic_ids=dict(owned.topic_ids),
         told_offset=owned.told_offset,
         progress=owned.progress(),
         open_keys=tuple(sorted(owned.open_keys)),
@@ -231,6 +233,7 @@ def _head(snapshot: Snapshot, blocks: int) -> bytes:
         {
             **_identity(snapshot.number, snapshot.generation),
             "positions": dict(snapshot.positions),
+            "topic_ids": dict(snapshot.topic_ids),
             "told_offset": snapshot.told_offset,
             "next_offset": progress.next_offset,
             "newest_commit_us": progress.newest_commit_us,
@@ -261,6 +264,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
         number=number,
         generation=generation,
         positions=head["positions"],
+        topic_ids=head["topic_ids"],
         told_offset=head["told_offset"],
         progress=Progress(
             head["next_offset"],

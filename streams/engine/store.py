@@ -23,7 +23,8 @@ class OwnedPartition:
     `unsent_rows` names, for a restored key, the window rows of its last changelog record, because
     those may have to be written again with it.
     `positions` are the offsets up to which both changelogs are in the state: read at restore, then
-    as the broker acknowledged them. `told_offset` is the progress that the level changelog tells
+    as the broker acknowledged them; `topic_ids` tell those changelogs from others of the same name
+    that are made after them. `told_offset` is the progress that the level changelog tells
     there: less than `next_offset` after records that changed no key.
     """
 
@@ -48,6 +49,7 @@ class OwnedPartition:
         self.changelog_end: int | None = None  # None until somebody reads it
         self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
         self.positions: dict[str, int] = {}
+        self.topic_ids: dict[str, str] = {}
         self.told_offset = progress.next_offset
         self.unfrozen = set(in_use)  # changed since they were last laid to rest
         self.freezing: set[InvKey] = set()  # on their way there, see `streams.engine.snapshot`

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from confluent_kafka import Producer
 
-from cdc.capture.admin import create_topics, topic_drift
+from cdc.capture.admin import admin_client, create_topics, topic_drift
 from cdc.contracts.topics import LARGEST_RECORD_BYTES, ON_HAND_CHANGELOG, TOPICS, Topic
 from streams.engine.kafka_log import KafkaLog
 from streams.engine.records import Send
@@ -198,6 +198,27 @@ def test_a_level_record_of_eight_megabytes_is_acknowledged(stack: RunningStack) 
             return [r.value async for batch in log.read(name, 0, 0, end) for r in batch]
 
     assert asyncio.run(write_and_read()) == [value]
+
+
+def test_a_topic_made_anew_has_another_id(stack: RunningStack) -> None:
+    bootstrap = stack.settings.kafka_bootstrap
+    topic = Topic(f"test-anew-{os.urandom(4).hex()}", partitions=1, config={})
+
+    def create() -> bool:
+        """Deleting goes on for a while after the broker has said yes."""
+        return topic.name in create_topics(bootstrap, [topic])
+
+    async def identity() -> str:
+        async with KafkaLog(bootstrap) as log:
+            return (await log.topic_ids([topic.name]))[topic.name]
+
+    create()
+    before, again = asyncio.run(identity()), asyncio.run(identity())
+    admin = admin_client(bootstrap)
+    admin.delete_topics([topic.name])[topic.name].result(30)
+    stack.wait_until(create, 60)
+
+    assert before == again != asyncio.run(identity())
 
 
 def test_a_topic_of_an_earlier_release_gets_the_settings_of_this_one(stack: RunningStack) -> None:

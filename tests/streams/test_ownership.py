@@ -2,14 +2,19 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
-from cdc.contracts.topics import STOCK_EVENTS
+import pytest
+from typing_extensions import override
+
+from cdc.contracts.topics import SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, MemoryWriter
 from streams.engine.ownership import Ownership
-from streams.engine.records import Positions, Stage
+from streams.engine.records import Fenced, Positions, Stage
+from streams.engine.restore import restore
+from streams.engine.store import OwnedPartition
 from tests.streams import lives
 from tests.streams.test_engine import sold_history
 
@@ -96,6 +101,63 @@ def test_a_partition_that_somebody_else_moved_is_restored() -> None:
     before, after = asyncio.run(rebalance())
 
     assert after is not before
+
+
+class Asleep(MemoryBroker):
+    """Somebody reads the end of one changelog and sleeps before he reads that of the other."""
+
+    def __init__(self, broker: MemoryBroker, meanwhile: Callable[[], Awaitable[object]]) -> None:
+        super().__init__()
+        self.topics, self.times_ms, self._ends = broker.topics, broker.times_ms, broker._ends
+        self.meanwhile = meanwhile
+        self.slept = False
+
+    @override
+    async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        if topic == SALES_WINDOWS_CHANGELOG and not self.slept:
+            self.slept = True
+            await self.meanwhile()
+        return await super().bounds(topic, partition)
+
+
+def test_whoever_was_overtaken_during_a_restore_says_so() -> None:
+    broker = sold_history(3)
+    source = lives.source_of(broker)
+
+    async def overtaken() -> None:
+        await handle_chunk(source[:2], await first(), broker.writer(0))
+        asleep = Asleep(broker, theirs)
+        with pytest.raises(Fenced, match="another worker has written to"):
+            await restore(0, lives.GENERATION, asleep)
+
+    async def first() -> OwnedPartition:
+        return await restore(0, lives.GENERATION, broker)
+
+    async def theirs() -> None:
+        await handle_chunk(source, await first(), broker.writer(0))
+
+    asyncio.run(overtaken())
+
+
+def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
+    """A timer sends open decisions again while the group moves."""
+    worker = Worker(sold_history(3))
+
+    async def rebalance() -> tuple[bool, bool]:
+        ownership = worker.ownership
+        await ownership.assign([0])
+        owned = await ownership.owned(0)
+        assert owned is not None
+        async with owned.lock:
+            await ownership.revoked()
+            await ownership.assign([1])
+            for _ in range(100):  # more turns than the rebalance would need
+                await asyncio.sleep(0)
+            during = 0 in worker.producers.writers
+        await ownership.owned(1)
+        return during, 0 in worker.producers.writers
+
+    assert asyncio.run(rebalance()) == (True, False)
 
 
 def test_waiting_for_a_partition_ends_when_it_is_taken_away() -> None:

@@ -221,18 +221,66 @@ def test_a_snapshot_that_claims_a_later_place_than_its_content_is_left_aside(
     assert "had reached" in contradicted(broker, replace(snapshot, positions=claimed))
 
 
-def test_a_snapshot_of_a_changelog_made_anew_is_left_aside(tmp_path: Path) -> None:
+def rebuilt(broker: MemoryBroker) -> None:
+    """Somebody deletes both changelogs."""
+    for topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG):
+        broker.delete(topic, PARTITION)
+
+
+def test_a_snapshot_of_changelogs_made_anew_is_left_aside(tmp_path: Path) -> None:
+    """Rebuilt in other chunks, the levels are where they were; rows stand before their old end."""
+    in_window, next_window = ("sale", 0, 1, 1_000_000), ("sale", 0, 1, 600_000_000)
+    broker = history(
+        [
+            ("range", 0, 1, 0),
+            *(in_window, in_window, in_window),
+            *(next_window, in_window),
+            *(next_window, in_window),
+            *(next_window, next_window),
+        ]
+    )
+    whole = broker.topics[STOCK_EVENTS, PARTITION]
+    broker.topics[STOCK_EVENTS, PARTITION] = whole[:8]
+    asyncio.run(chunk_after_chunk(broker, [3, 2, 2, 1], [3], tmp_path))
+    snapshot = load(tmp_path, PARTITION, GENERATION)
+    assert snapshot is not None
+
+    rebuilt(broker)
+    asyncio.run(chunk_after_chunk(broker, [4, 2, 1, 1], [], tmp_path / "none"))
+    broker.topics[STOCK_EVENTS, PARTITION] = whole
+    asyncio.run(chunk_after_chunk(broker, [1], [], tmp_path / "none"))
+
+    assert "made anew" in contradicted(broker, snapshot)
+    assert documents(restored(broker, snapshot)) == expected(source_of(broker)).states
+
+
+def test_a_snapshot_is_good_for_more_than_one_restart(tmp_path: Path) -> None:
+    """The second file knows what the changelog tells, not how far the first one had come."""
+    broker = sold_history(12)
+    broker.produce(STOCK_EVENTS, PARTITION, b"S1|A", b"no change event")
+    save(lived(broker, 13), tmp_path)  # the last record is a chunk of its own
+    snapshot = load(tmp_path, PARTITION, GENERATION)
+    assert snapshot is not None
+    save(restored(broker, snapshot), tmp_path)
+
+    twice = restored(broker, load(tmp_path, PARTITION, GENERATION))
+
+    assert snapshot.progress.next_offset > snapshot.told_offset
+    assert twice.restored_records == 0
+
+
+def test_a_snapshot_of_a_broker_that_lost_its_end_is_left_aside(tmp_path: Path) -> None:
     """The place exists again, but the changelog tells another progress there."""
     broker = sold_history(12)
     source = broker.topics[STOCK_EVENTS, PARTITION]
     broker.topics[STOCK_EVENTS, PARTITION] = source[:9]
     snapshot = taken(broker, tmp_path)
     broker.topics[STOCK_EVENTS, PARTITION] = source[:6]
-    for topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG):
-        broker.delete(topic, PARTITION)
+    rebuilt(broker)
     lived(broker, 2)
+    ids = {topic: broker.topic_id(topic) for topic in snapshot.topic_ids}
 
-    assert "had reached" in contradicted(broker, snapshot)
+    assert "had reached" in contradicted(broker, replace(snapshot, topic_ids=ids))
 
 
 def test_a_snapshot_whose_neighbourhood_is_gone_is_left_aside(tmp_path: Path) -> None:
