@@ -13,7 +13,15 @@ from django.urls import reverse
 
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from webui.accounts.roles import COUNT, RECEIVE, SEE, SEE_ORDERS, SEE_TRANSFERS, abilities
+from webui.accounts.roles import (
+    COUNT,
+    RANGE_ITEMS,
+    RECEIVE,
+    SEE,
+    SEE_ORDERS,
+    SEE_TRANSFERS,
+    abilities,
+)
 from webui.live.stream import sign_keys
 from webui.readmodel.selectors import as_of_by_partition
 
@@ -29,6 +37,7 @@ NAVIGATION: Final = tuple(
         ("reorders", "Reorders", "r", SEE),
         ("orders", "Orders", "o", SEE_ORDERS),
         ("suppliers", "Suppliers", "u", SEE_ORDERS),
+        ("ranging", "Range", "n", RANGE_ITEMS),
         ("prices", "Prices", "p", SEE),
         ("system", "System", "y", SEE),
     )

@@ -21,6 +21,7 @@ TRANSFER: Final = "transfer"
 SEE_ORDERS: Final = "see_orders"
 MANAGE_ORDERS: Final = "manage_orders"
 REOPEN_ORDERS: Final = "reopen_orders"
+RANGE_ITEMS: Final = "range_items"
 DECIDE_REORDERS: Final = "decide_reorders"
 ORDER_ODD_UNITS: Final = "order_odd_units"
 DECIDE_PRICES: Final = "decide_prices"
@@ -44,6 +45,7 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     SEE_ORDERS: frozenset({"associate", "manager", "buyer", "lead"}),
     MANAGE_ORDERS: frozenset({"buyer", "lead"}),
     REOPEN_ORDERS: frozenset({"lead"}),
+    RANGE_ITEMS: frozenset({"buyer", "lead"}),
     DECIDE_REORDERS: frozenset({"buyer", "lead"}),
     ORDER_ODD_UNITS: frozenset({"lead"}),
     DECIDE_PRICES: frozenset({"pricing"}),

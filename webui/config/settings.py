@@ -31,6 +31,7 @@ DESKS = tuple(
         "webui.reorders",
         "webui.orders",
         "webui.suppliers",
+        "webui.ranging",
         "webui.prices",
         "webui.system",
         "webui.live",

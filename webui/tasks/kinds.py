@@ -10,6 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from webui.accounts.roles import (
     APPROVE_COUNTS,
     COUNT,
+    RANGE_ITEMS,
     SEE,
     SEE_ORDERS,
     SEE_REJECTED_BYTES,
@@ -220,8 +221,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "unknown_item": Kind(
         "Unknown item",
         lambda numbers: f"Facts without a ranged item add up to {_units(numbers)} on hand.",
-        "See its facts, have it ranged",
-        _item,
+        "Range it",
+        _desk("ranging", _key),
+        RANGE_ITEMS,
     ),
     "overdue_receipt": Kind(
         "Overdue receipt", _overdue, "Open orders", _desk("orders", _at), SEE_ORDERS

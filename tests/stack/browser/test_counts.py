@@ -142,7 +142,7 @@ def furnished(stack: RunningStack, doors: Doors, shop: Shop) -> tuple[Page, list
     page.keyboard.type("MUG\nNOPE\n", delay=15)
     expect(page.locator('tr[data-sku="MUG"]')).to_be_visible(timeout=DEADLINE_MS)
     other = f"DC-{shop.location[-8:]}"
-    shop.sql("INSERT INTO retail.location (code, name) VALUES (%s, 'Centre')", other)
+    Shop(shop.url, other, "Centre").range("MUG", 40)
     page.goto(f"{doors.base}/transfers/?location={shop.location}&sku=MUG&units=6")
     page.get_by_label("From").select_option(other)
     page.get_by_role("button", name="It leaves now").click()

@@ -1,0 +1,244 @@
+"""Taking items into the range: who may, what is refused, and the task that it ends."""
+
+import re
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+from psycopg import sql
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.folded import state_of
+from tests.ledger.inbox import emptied, is_open, level, state
+from tests.ledger.pages import person
+from tests.ledger.rows import NOON, write
+from webui.ledger import services
+from webui.ledger.services import Conflict, ServiceError
+from webui.ledger.services.ranging import NewItem, range_new_item
+from webui.ranging.form import FIELDS
+
+MINIMUM = {"replenish_family": "sS", "reorder_point_units": "5", "order_up_to_units": "20"}
+
+
+@pytest.fixture(autouse=True)
+def places(ledger: psycopg.Connection) -> psycopg.Connection:
+    services.name_locations(names={"L": "Leeds"})
+    services.name_suppliers(names={"ACME": "Acme"})
+    return ledger
+
+
+def form(**fields: object) -> dict[str, object]:
+    given = {"location": "L", "sku": "S", "opening": "zero", "command_id": uuid4()}
+    return {**given, **fields}
+
+
+def post(client: Client, **fields: object) -> Any:
+    return client.post("/range/item", form(**fields))
+
+
+def text(answer: Any) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.content.decode()))
+
+
+def ranged(ledger: psycopg.Connection, columns: str) -> list[tuple[Any, ...]]:
+    names = sql.SQL(", ").join(map(sql.Identifier, columns.split(", ")))
+    statement = sql.SQL("SELECT {} FROM retail.item_location").format(names)
+    return ledger.execute(statement).fetchall()
+
+
+def test_a_buyer_ranges_an_item_with_its_policy(ledger: psycopg.Connection) -> None:
+    fields = {"name": "Mug", "supplier": "ACME", "pack_units": 6, "cost_minor": 250}
+    fields |= {"regular_minor": 999, "lead_time_centidays": 500, **MINIMUM}
+
+    answer = post(person("buyer"), **fields)
+
+    assert (answer.status_code, answer["Location"]) == (302, "/items/L/S")
+    columns = "inv_key, status, replenish_family, levels, reorder_point_units, order_up_to_units"
+    assert ranged(ledger, columns) == [("L|S", "active", "sS", "fixed", 5, 20)]
+    columns = "supplier, pack_units, cost_minor, regular_minor, lead_time_centidays, moq_units"
+    assert ranged(ledger, columns) == [("ACME", 6, 250, 999, 500, 0)]
+    assert ranged(ledger, "recorded_by") == [("buyer",)]
+    assert ledger.execute("SELECT name FROM retail.product").fetchall() == [("Mug",)]
+    assert ledger.execute("SELECT actor, action, subject FROM app.action_log").fetchall() == [
+        ("buyer", "range", "L|S")
+    ]
+    found = state_of(ledger, "L|S")
+    assert found.stock.on_hand_units == 0
+    assert found.episode.quantity_units == 24
+
+
+def test_stock_that_nobody_knows_is_left_to_be_counted(ledger: psycopg.Connection) -> None:
+    answer = post(person("buyer"), opening="unknown")
+
+    assert answer.status_code == 302
+    assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (0,)
+
+
+def test_ranging_ends_the_task_that_leads_to_it(ledger: psycopg.Connection) -> None:
+    emptied(ledger)
+    unknown = state(sku="a/b & c", policy=None, stock={"opening_count": None, "on_hand_units": -3})
+    level(ledger, unknown)
+    write(ledger, "sale_line", sku="a/b & c", quantity_units=3, recorded_at=NOON)
+    assert is_open(ledger, "unknown_item")
+    client = person("buyer")
+
+    tasks = client.get("/tasks/").content.decode()
+    link = re.search(r'href="(/range/[^"]*)">Range it', tasks)
+    assert link is not None
+    page = client.get(link[1].replace("&amp;", "&"))
+    assert 'name="sku" value="a/b &amp; c"' in page.content.decode()
+    assert '<option value="unknown" selected>' in page.content.decode()
+    assert "add up to -3 on hand" in text(page).replace("−", "-")
+    assert post(client, sku="a/b & c", opening="unknown").status_code == 302
+
+    assert not is_open(ledger, "unknown_item")
+    assert "Every item that has facts is in the range" in text(client.get("/range/"))
+
+
+def test_the_task_leads_others_to_its_facts(ledger: psycopg.Connection) -> None:
+    emptied(ledger)
+    level(ledger, state(policy=None, stock={"opening_count": None}))
+    write(ledger, "sale_line", recorded_at=NOON)
+    assert is_open(ledger, "unknown_item")
+
+    page = person("associate").get("/tasks/?for=all").content.decode()
+
+    assert "/range/" not in page
+    assert re.search(r'href="/items/L/S"[^>]*>See its facts', page)
+
+
+@pytest.mark.parametrize("role", ["associate", "manager", "pricing", "analyst", "operator"])
+def test_others_range_nothing(ledger: psycopg.Connection, role: str) -> None:
+    assert person(role).get("/range/").status_code == 403
+    assert post(person(role)).status_code == 403
+    assert ranged(ledger, "id") == []
+
+
+def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
+    assert post(person("lead")).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"location": "NOWHERE"}, "a location that we know"),
+        ({"location": ""}, "a location is 1 to 24"),
+        ({"sku": "a|b"}, "printable and has no |"),
+        ({"supplier": "NOBODY"}, "a supplier that we know"),
+        ({"opening": "many"}, "one of zero, unknown"),
+        ({"name": "x" * 201}, "at most 200 characters"),
+        ({"pack_units": "0"}, "a whole number from 1 to 1,000,000"),
+        ({"pack_units": "1000001"}, "a whole number from 1 to 1,000,000"),
+        ({"cost_minor": "-1"}, "a whole number from 0 to 1,000,000,000"),
+        ({"regular_minor": "0"}, "a whole number from 1"),
+        ({"margin_permille": "1000"}, "a whole number from 0 to 999"),
+        ({"replenish_family": "best"}, "one of"),
+        ({**MINIMUM, "order_up_to_units": "5"}, "above reorder"),
+        ({"replenish_family": "par"}, "at least 1 for par"),
+        ({"replenish_family": "sQ"}, "at least 1 for sQ"),
+    ],
+)
+def test_a_policy_that_breaks_a_rule_keeps_the_form_and_says_which(
+    ledger: psycopg.Connection, fields: dict[str, str], rule: str
+) -> None:
+    answer = post(person("buyer"), **{"moq_units": "7", **fields})
+
+    assert answer.status_code == 422
+    notice = re.search(r'role="alert">([^<]*)<', answer.content.decode())
+    assert notice is not None
+    assert rule.lower() in notice[1].lower()
+    assert 'name="moq_units" type="number" inputmode="numeric" min="0" max="1000000" value="7"' in (
+        answer.content.decode()
+    )
+    assert ranged(ledger, "id") == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {**MINIMUM, "order_up_to_units": "6"},
+        {"replenish_family": "par", "order_up_to_units": "1"},
+        {"replenish_family": "sQ", "order_quantity_units": "1"},
+        {"replenish_family": "sS", "levels": "computed", "safety_method": "days"},
+        {"name": "x" * 200},
+        {"margin_permille": "999", "pack_units": "1000000", "cost_minor": "1000000000"},
+    ],
+)
+def test_the_last_good_value_of_each_rule_is_taken(
+    ledger: psycopg.Connection, fields: dict[str, str]
+) -> None:
+    assert post(person("buyer"), **fields).status_code == 302
+
+
+def test_every_field_of_the_form_is_a_column_that_takes_its_default(
+    ledger: psycopg.Connection,
+) -> None:
+    shown = {field.column: field.default for field in FIELDS}
+
+    assert post(person("buyer"), **shown).status_code == 302
+
+
+def test_an_item_that_is_ranged_already_keeps_its_policy(ledger: psycopg.Connection) -> None:
+    services.range_item(location="L", sku="S", policy={"pack_units": 12})
+
+    answer = post(person("buyer"), pack_units=6)
+
+    assert answer.status_code == 409
+    assert "L|S is ranged already" in text(answer)
+    assert ranged(ledger, "pack_units") == [(12,)]
+
+
+def test_a_double_click_ranges_once_and_two_people_do_not_both(ledger: psycopg.Connection) -> None:
+    client, command = person("buyer"), uuid4()
+    item = NewItem("L", "T", {})
+
+    answers = [post(client, command_id=command).status_code for _ in range(2)]
+    outcomes = at_the_same_time(
+        lambda: range_new_item(item=item, actor="ann"),
+        lambda: range_new_item(item=item, actor="bob"),
+    )
+
+    assert answers == [302, 302]
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
+    assert sorted(ranged(ledger, "inv_key")) == [("L|S",), ("L|T",)]
+    assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (2,)
+
+
+def test_a_command_id_belongs_to_one_item(ledger: psycopg.Connection) -> None:
+    command = UUID(int=7)
+    range_new_item(item=NewItem("L", "S", {}), actor="ann", command_id=command)
+
+    with pytest.raises(ServiceError, match="belongs to another command"):
+        range_new_item(item=NewItem("L", "T", {}), actor="ann", command_id=command)
+
+
+def test_an_item_that_a_till_sold_at_a_place_without_a_name_can_be_ranged(
+    ledger: psycopg.Connection,
+) -> None:
+    write(ledger, "sale_line", location="POP-UP")
+
+    page = person("buyer").get("/range/?location=POP-UP&sku=S").content.decode()
+    answer = post(person("buyer"), location="POP-UP", opening="unknown")
+
+    assert '<option value="POP-UP" selected>' in page
+    assert answer.status_code == 302
+
+
+@pytest.mark.parametrize(("hostile", "status"), [("%00", 400), ("%27%3B--", 200), ("x" * 300, 200)])
+def test_no_text_of_an_address_breaks_the_page(hostile: str, status: int) -> None:
+    page = person("buyer").get(f"/range/?location={hostile}&sku={hostile}")
+
+    assert page.status_code == status
+
+
+def test_a_product_keeps_the_name_that_it_has(ledger: psycopg.Connection) -> None:
+    services.name_products(names={"S": "Mug"})
+    assert 'name="name" value="Mug"' in (
+        person("buyer").get("/range/?location=L&sku=S").content.decode()
+    )
+
+    post(person("buyer"), name="Cup")
+
+    assert ledger.execute("SELECT name FROM retail.product").fetchall() == [("Mug",)]

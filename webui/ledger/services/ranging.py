@@ -1,0 +1,71 @@
+"""Ranging an item as a person does it: one key, its name, its policy, and no double.
+
+`range_items` takes what importers know; a person is asked for a place and a supplier that exist.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from webui.ledger.services import checks
+from webui.ledger.services.errors import refuse
+from webui.ledger.services.items import range_item
+from webui.ledger.services.purchasing_terms import terms_of
+from webui.ledger.services.reference import name_products
+from webui.ledger.services.transactions import Row, fetch_value, ledger_transaction, once
+
+LONGEST_NAME: Final = 200
+# A till may have sold at a place that nobody has named yet; its item must not stay unknown.
+_IS_PLACE: Final = """
+SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
+    OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
+    OR EXISTS (SELECT FROM retail.sale_line WHERE inv_key = %s)
+"""
+
+
+class NewItem(NamedTuple):
+    """An item for the range of a location.
+
+    `name` "" leaves the product without one. `opening_units` None means that nobody knows yet how
+    many there are; store staff then have a task to count.
+    """
+
+    location: str
+    sku: str
+    policy: Mapping[str, object]
+    name: str = ""
+    opening_units: int | None = 0
+
+
+def range_new_item(*, item: NewItem, actor: str, command_id: UUID | None = None) -> str:
+    """Range an item and name its product, if it has no name; its `inv_key`.
+
+    `ServiceError` for a location or supplier that nobody knows and for a policy that breaks a
+    limit, `Conflict` for an item that is ranged there already.
+    """
+    inv_key = checks.key(item.location, item.sku)
+
+    def work() -> Row:
+        if not fetch_value(_IS_PLACE, item.location, item.location, inv_key):
+            refuse("location", item.location, "a location that we know")
+        _refuse_unknown_supplier(item.policy.get("supplier"))
+        if len(item.name) > LONGEST_NAME:
+            refuse("name", item.name[:40], f"at most {LONGEST_NAME} characters")
+        if item.name:
+            name_products(names={item.sku: item.name})
+        range_item(
+            location=item.location,
+            sku=item.sku,
+            policy=item.policy,
+            opening_units=item.opening_units,
+            actor=actor,
+        )
+        return {"inv_key": inv_key}
+
+    with ledger_transaction():
+        return str(once(command_id, f"range_item {inv_key}", actor, work)["inv_key"])
+
+
+def _refuse_unknown_supplier(code: object) -> None:
+    if code is not None and not terms_of({str(code)})[str(code)].is_named:
+        refuse("supplier", code, "a supplier that we know; add it first")

@@ -1,0 +1,1 @@
+"""The desk that takes items into the range of a location."""

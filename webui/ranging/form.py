@@ -1,0 +1,123 @@
+"""The policy of a new item as a form: one table of fields, read by the page and by what is posted.
+
+Only what a person decides when an item comes in is asked for. Everything else of `item_location`
+has a default; a field that stays empty takes its default too.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from webui.commands import Form, whole
+from webui.ledger.services.checks import MOST_UNITS
+
+MOST_MINOR: Final = 1_000_000_000
+LONGEST_CENTIDAYS: Final = 100_000
+
+
+class Field(NamedTuple):
+    """A column of `item_location` with its words; `options` are (value, label), else a number."""
+
+    column: str
+    label: str
+    options: tuple[tuple[str, str], ...] = ()
+    low: int = 0
+    high: int = MOST_UNITS
+    default: str = ""
+
+
+def _days(column: str, label: str) -> Field:
+    """A span, in hundredths of a day as the column has it."""
+    return Field(column, f"{label}, hundredths of a day", high=LONGEST_CENTIDAYS)
+
+
+FAMILIES: Final = (
+    ("off", "off: no orders are proposed"),
+    ("sS", "min/max (sS): at the reorder point, up to the order level"),
+    ("sQ", "fixed quantity (sQ): at the reorder point, so many at a time"),
+    ("RS", "periodic (RS): on order days, up to the order level"),
+    ("RsS", "periodic with a reorder point (RsS)"),
+    ("par", "par: up to the order level whenever below it"),
+    ("cover", "cover: for so many days of demand"),
+)
+SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
+    (
+        "When and how much to order",
+        (
+            Field("replenish_family", "Family", FAMILIES, default="off"),
+            Field(
+                "levels",
+                "Levels",
+                (("fixed", "typed here"), ("computed", "computed from demand and lead time")),
+                default="fixed",
+            ),
+            Field("reorder_point_units", "Reorder point, units"),
+            Field("order_up_to_units", "Order up to, units"),
+            Field("order_quantity_units", "Quantity at a time, units"),
+            Field("pack_units", "Pack, units", low=1, default="1"),
+            Field("moq_units", "Minimum order, units"),
+            _days("lead_time_centidays", "Lead time"),
+        ),
+    ),
+    (
+        "For computed levels",
+        (
+            _days("review_centidays", "Review"),
+            _days("cycle_centidays", "Cycle"),
+            _days("min_cover_centidays", "Least cover"),
+            _days("max_cover_centidays", "Most cover"),
+            Field(
+                "safety_method",
+                "Safety stock",
+                (("fixed", "typed here"), ("days", "days of demand"), ("service", "service level")),
+                default="fixed",
+            ),
+            Field("safety_stock_units", "Safety stock, units"),
+            _days("safety_centidays", "Safety"),
+            Field("service_z_micro", "Service level z, millionths", high=10_000_000),
+        ),
+    ),
+    (
+        "Cost and price",
+        (
+            Field("cost_minor", "Cost in cents", high=MOST_MINOR),
+            Field("regular_minor", "Regular price in cents", low=1, high=MOST_MINOR),
+            Field("margin_permille", "Least margin, per mille", high=999),
+            Field("tax_bp", "Tax, hundredths of a per cent", high=10_000),
+            Field(
+                "price_mode",
+                "Price rules",
+                (("off", "off"), ("advise", "propose, a person approves"), ("auto", "by rule")),
+                default="off",
+            ),
+        ),
+    ),
+)
+FIELDS: Final = tuple(field for _, fields in SECTIONS for field in fields)
+OPENINGS: Final = (
+    ("zero", "0: nothing has arrived yet"),
+    ("unknown", "Not known: store staff count it"),
+)
+
+
+def policy_of(form: Form) -> dict[str, object]:
+    """The columns that were filled in; raises `ServiceError` for a number that is none."""
+    policy: dict[str, object] = {"supplier": form["supplier"]} if form.get("supplier") else {}
+    for field in FIELDS:
+        text = form.get(field.column, "")
+        if text and field.options:
+            policy[field.column] = text
+        elif text:
+            policy[field.column] = whole(form, field.column, low=field.low, high=field.high)
+    return policy
+
+
+def shown_sections(form: Form) -> list[dict[str, Any]]:
+    """The sections with what was typed, or the default of each field."""
+    return [
+        {
+            "title": title,
+            "fields": [
+                {"field": field, "text": form.get(field.column, field.default)} for field in fields
+            ],
+        }
+        for title, fields in SECTIONS
+    ]

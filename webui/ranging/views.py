@@ -1,0 +1,94 @@
+"""Taking an item into the range: what ends the task "Unknown item", and what new items begin with.
+
+A till sells codes that nobody has ranged; their facts count and nothing is decided about them. Who
+ranges such an item gives it the policy that every decision reads (docs/domain.md 2.3, 2.4).
+"""
+
+from typing import Any, Final
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import RANGE_ITEMS, requires
+from webui.commands import Form, answered, asked, command_of, form_of
+from webui.ledger.services import ServiceError
+from webui.ledger.services.ranging import LONGEST_NAME, NewItem, range_new_item
+from webui.page import render_page
+from webui.ranging.form import OPENINGS, policy_of, shown_sections
+from webui.readmodel.rows import select_value
+from webui.readmodel.selectors import Choice, locations, suppliers
+from webui.tasks.selectors import Wanted, open_tasks
+
+_ON_HAND: Final = """
+SELECT (SELECT on_hand_units FROM read_model.stock WHERE inv_key = %(key)s) AS units
+"""
+_NAME: Final = "SELECT (SELECT name FROM retail.product WHERE code = %(sku)s) AS name"
+
+
+@require_GET
+@requires(RANGE_ITEMS)
+def ranging(request: HttpRequest) -> HttpResponse:
+    """The form, filled with the item that a task or page names, and what waits to be ranged."""
+    given = {"location": asked(request, "location", 24), "sku": asked(request, "sku", 32)}
+    return _show(request, given, "", 200)
+
+
+def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+    location, sku = form.get("location", ""), form.get("sku", "")
+    on_hand = select_value(_ON_HAND, {"key": f"{location}|{sku}"})
+    context: dict[str, Any] = {
+        "form": form,
+        "refusal": refusal,
+        "places": _places(location),
+        "suppliers": suppliers(),
+        "sections": shown_sections(form),
+        "openings": OPENINGS,
+        # Who has facts of an item already has goods on a shelf that nobody has counted.
+        "opening": form.get("opening") or ("zero" if on_hand is None else "unknown"),
+        "on_hand_units": on_hand,
+        "name": form.get("name") or select_value(_NAME, {"sku": sku}) or "",
+        "longest_name": LONGEST_NAME,
+        "unknown": open_tasks(Wanted(kind="unknown_item")),
+        "command_id": uuid4(),
+    }
+    return render_page(request, "ranging/desk.html", context, status=status)
+
+
+def _places(asked_for: str) -> list[Choice]:
+    """Every named location, and the one that was asked for: tills sell at places without a name."""
+    named = locations()
+    if not asked_for or any(place.code == asked_for for place in named):
+        return named
+    return [Choice(asked_for, asked_for), *named]
+
+
+@require_POST
+@requires(RANGE_ITEMS)
+def take(request: HttpRequest) -> HttpResponse:
+    """Range the item of the form and show it; a refused form keeps its input."""
+    form = form_of(request)
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show(request, form, refusal, status)
+
+    return answered(request, lambda: _take(form, request.user.get_username()), show)
+
+
+def _take(form: Form, actor: str) -> tuple[str, str]:
+    location, sku = form.get("location", ""), form.get("sku", "")
+    opening = form.get("opening", "")
+    if opening not in dict(OPENINGS):
+        field, rule = "opening", f"one of {', '.join(dict(OPENINGS))}"
+        raise ServiceError(field, opening, rule)
+    item = NewItem(
+        location=location,
+        sku=sku,
+        policy=policy_of(form),
+        name=form.get("name", ""),
+        opening_units=0 if opening == "zero" else None,
+    )
+    range_new_item(item=item, actor=actor, command_id=command_of(form))
+    counted = "" if opening == "zero" else " Its stock is known once the staff have counted it."
+    return f"{sku} is in the range of {location}.{counted}", reverse("item", args=[location, sku])
