@@ -4,7 +4,9 @@ Connect's producer blocks for ever on a missing topic, also for the topics that 
 comes before the connector is registered.
 """
 
+import time
 from collections.abc import Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +23,8 @@ from confluent_kafka.admin import (
 from cdc.contracts.topics import TOPICS, Topic
 
 _TIMEOUT_S: Final = 30.0
+_POLL_S: Final = 0.1
+_GONE: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,38 @@ def _settle(client: AdminClient, topics: Iterable[Topic]) -> None:
     for resource in drifted:
         for future in client.incremental_alter_configs([resource]).values():
             future.result(timeout=_TIMEOUT_S)
+
+
+def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
+    """Delete the topics, those that are there; returns when no broker knows them any more."""
+    wanted = list(names)
+    client = admin_client(bootstrap)
+    _wait_gone(client.delete_topics(wanted, operation_timeout=_TIMEOUT_S).values())
+    deadline = time.monotonic() + _TIMEOUT_S
+    while left := client.list_topics(timeout=_TIMEOUT_S).topics.keys() & set(wanted):
+        if time.monotonic() > deadline:
+            problem = f"topics {sorted(left)} are still there {_TIMEOUT_S:g} s after their deletion"
+            raise TimeoutError(problem)
+        time.sleep(_POLL_S)
+
+
+def delete_group(bootstrap: str, group: str) -> None:
+    """Delete a consumer group with its offsets, if there is one.
+
+    Raises:
+        KafkaException: it has members (NON_EMPTY_GROUP), or the broker can't do it.
+    """
+    client = admin_client(bootstrap)  # an answer is awaited for as long as its client lives
+    _wait_gone(client.delete_consumer_groups([group]).values())
+
+
+def _wait_gone(futures: Iterable[Future[None]]) -> None:
+    for future in futures:
+        try:
+            future.result(timeout=_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() not in _GONE:
+                raise
 
 
 def topic_drift(bootstrap: str, topics: Iterable[Topic] = TOPICS) -> tuple[Drift, ...]:

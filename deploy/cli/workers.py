@@ -14,6 +14,8 @@ from deploy import output
 from deploy.errors import StackError
 from deploy.stack import fleet
 from deploy.stack.home import Home, default_home
+from deploy.stack.runtime import load_environment
+from deploy.stack.wanted import REPAIR
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -95,6 +97,32 @@ def restart(
         fleet.restart_rolling(_home(), output.console.print)
     else:
         output.console.print(f"{name} restarted in {fleet.restart(_home(), name):.1f} s")
+
+
+@workers.command()
+def rebuild(
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Really delete them.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds to fold everything again.")] = 600.0,
+    json: Json = False,
+) -> None:
+    """Delete changelogs and snapshots and fold stock.events again. Exit 1 if a key differs."""
+    if timeout <= 0:
+        message = f"--timeout {timeout:g}: expected seconds above 0"
+        raise StackError(message)
+    home = _home()
+    load_environment(home)
+    if not yes:
+        message = "changelogs, snapshots and group offsets of all workers would be deleted"
+        raise StackError(message, repair=REPAIR)
+    from deploy.rebuild import rebuild as run  # noqa: PLC0415 -- reads the environment
+
+    found = run(home, Connections(), timeout_s=timeout, say=output.errors.print)
+    if json:
+        output.as_json(found.as_json())
+    else:
+        output.table("rebuilt", ("what", "value"), list(found.as_json().items()))
+    raise typer.Exit(found.exit_code)
 
 
 def query(

@@ -3,9 +3,9 @@
 from dataclasses import astuple
 from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 
-from cdc.capture.admin import admin_client
+from cdc.capture.admin import delete_group, delete_topics
 from cdc.contracts.topics import application_id, written_by
 from cdc.settings import Connections
 from deploy.errors import StackError
@@ -14,8 +14,6 @@ from deploy.revisions.promote import active, connect
 from deploy.stack.home import Home
 from inventory.revision import LOGIC_REVISION
 
-_TIMEOUT_S: Final = 30.0
-_GONE: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND)
 _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
 
 
@@ -40,24 +38,15 @@ def retire(home: Home, settings: Connections, revision: int, *, delete: bool) ->
 
 def _delete_group(settings: Connections, revision: int) -> None:
     group = application_id(revision)
-    client = admin_client(settings.kafka_bootstrap)
-    for future in client.delete_consumer_groups([group]).values():
-        try:
-            future.result(timeout=_TIMEOUT_S)
-        except KafkaException as error:
-            if error.args[0].code() not in _GONE:
-                message = f"group {group}: {error.args[0].str()}; end its workers first"
-                raise StackError(message) from error
+    try:
+        delete_group(settings.kafka_bootstrap, group)
+    except KafkaException as error:
+        message = f"group {group}: {error.args[0].str()}; end its workers first"
+        raise StackError(message) from error
 
 
 def _delete_topics(settings: Connections, revision: int) -> None:
     names = list(astuple(written_by(revision)))
-    client = admin_client(settings.kafka_bootstrap)
-    for future in client.delete_topics(names, operation_timeout=_TIMEOUT_S).values():
-        try:
-            future.result(timeout=_TIMEOUT_S)
-        except KafkaException as error:
-            if error.args[0].code() not in _GONE:
-                raise
+    delete_topics(settings.kafka_bootstrap, names)
     with connect(settings) as connection:
         connection.execute(_FORGET, (names,))

@@ -20,6 +20,7 @@ from deploy.stack.workforce import PREFIX
 Say = Callable[[str], None]
 
 RUNNING: Final = "RUNNING"
+PAUSED: Final = "paused"
 _READY_S: Final = 120.0
 _POLL_S: Final = 0.1
 _ASK_S: Final = 2.0
@@ -127,6 +128,40 @@ def restart(home: Home, name: str) -> float:
 
     _wait(is_back, lambda: f"{name} did not come back, workers are {_states(home)}")
     return time.monotonic() - began
+
+
+def pause(home: Home, *others: str) -> tuple[str, ...]:
+    """Have all workers and these other services end and stay away; gives their names.
+
+    Raises:
+        StackError: no stack is ready, or one of them did not end in time.
+    """
+    known = _running(home).services
+    names = (*_states(home), *(name for name in others if name in known))
+    write_wanted(home, _wanted(home).without(*names))
+
+    def are_away() -> bool:
+        services = read_runtime(home).services
+        return all(services[name].state == PAUSED for name in names)
+
+    _wait(are_away, lambda: f"still running: {_states(home)}")
+    return names
+
+
+def resume(home: Home) -> None:
+    """Have everything run again that was paused, and wait until all partitions are served.
+
+    Raises:
+        StackError: no stack is ready, or it took too long.
+    """
+    _running(home)
+    write_wanted(home, _wanted(home).without())
+
+    def is_back() -> bool:
+        services = read_runtime(home).services.values()
+        return all(s.state == "running" for s in services) and _is_served(home, set(_states(home)))
+
+    _wait(is_back, lambda: f"not all partitions are served, workers are {_states(home)}")
 
 
 def restart_rolling(home: Home, say: Say) -> None:

@@ -29,6 +29,7 @@ class Ending(Enum):
 
     RESTART = "it is started again, which is no crash"
     RELEASE = "it is wanted no more"
+    PAUSE = "it is started again when somebody says so"
 
 
 @dataclass(slots=True)
@@ -92,6 +93,17 @@ class Supervisor:
     def release(self, name: str) -> None:
         """Have the service stop for good; its entry goes when its process has ended."""
         self._end_one(name, Ending.RELEASE)
+
+    def pause(self, name: str) -> None:
+        """Have the service's process stop and none start before `resume`; its entry stays."""
+        self._end_one(name, Ending.PAUSE)
+
+    def resume(self, name: str) -> None:
+        """Have a paused service run again, which is no crash."""
+        with self._lock:
+            if self._children[name].ending is Ending.PAUSE:
+                self._children[name].ending = Ending.RESTART
+        self._wake.set()
 
     def _end_one(self, name: str, ending: Ending) -> None:
         with self._lock:
@@ -187,14 +199,19 @@ class Supervisor:
             if now > child.kill_at:
                 kill(child.identity)
             return
+        entry = self.runtime.services[child.service.name]
+        if child.ending is Ending.PAUSE:
+            self._dirty |= entry.state != "paused"
+            entry.state = "paused"
+            return
         self._dirty = True
         if child.ending is Ending.RELEASE:
             del self._children[child.service.name]
             del self.runtime.services[child.service.name]
             return
         child.ending, child.crashes_in_a_row = None, 0
-        self.runtime.services[child.service.name].state = "starting"
-        self.runtime.services[child.service.name].asked_restarts += 1
+        entry.state = "starting"
+        entry.asked_restarts += 1
         self._start(child, now)
 
     def _record_end(self, child: Child, now: float) -> None:

@@ -1,4 +1,4 @@
-"""What people want of a running stack's workers: `wanted.json` of a home.
+"""What people want of a running stack's workers and readers: `wanted.json` of a home.
 
 Commands write the whole wish, the director makes it so. A wish survives whoever wrote it and can be
 repeated without harm; a message to the supervisor's process would do neither.
@@ -12,15 +12,20 @@ from cdc.contracts.topics import PARTITIONS
 from deploy.errors import StackError
 from deploy.stack.home import Home, write_json
 
+REPAIR: Final = "inventory workers rebuild --yes"  # for everything that this pauses
 _FILE: Final = "wanted.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How many workers, and how often each was asked to begin anew since the stack started."""
+    """How many workers, and how often each was asked to begin anew since the stack started.
+
+    `paused` names services whose processes are to stay away until they are named no more.
+    """
 
     workers: int
     restarts: dict[str, int] = field(default_factory=dict)
+    paused: list[str] = field(default_factory=list)
 
     def scaled(self, workers: int) -> "Wanted":
         """The wish with another number of workers.
@@ -36,6 +41,10 @@ class Wanted:
     def restarted(self, name: str) -> "Wanted":
         """The wish with one more restart of the worker `name`."""
         return replace(self, restarts={**self.restarts, name: self.restarts.get(name, 0) + 1})
+
+    def without(self, *names: str) -> "Wanted":
+        """The wish with these services paused, and no others."""
+        return replace(self, paused=sorted(names))
 
 
 def read_wanted(home: Home) -> Wanted | None:

@@ -2,7 +2,8 @@
 
 The director calls `look` twice a second. A worker that starts gets a port and joins the group by
 itself; one that goes is asked to stop, and its static membership is given back, because the group
-would keep its partitions for a whole session otherwise.
+would keep its partitions for a whole session otherwise. Whatever service a command wants out of the
+way for a while is paused here too.
 """
 
 from collections.abc import Callable
@@ -28,6 +29,7 @@ class Workforce:
         self._leave = leave
         self._going: set[str] = set()
         self._restarts: dict[str, int] = {}
+        self._paused: set[str] = set()
 
     def look(self) -> None:
         """Compare what runs with what is wanted, and begin what is missing."""
@@ -45,13 +47,21 @@ class Workforce:
         for name in sorted(running - names - self._going):
             self._going.add(name)
             self._supervisor.release(name)
-        self._restart(wanted, names & running)
+        self._pause(set(wanted.paused) & set(self._supervisor.names()) - self._going)
+        self._restart(wanted, (names & running) - self._paused)
 
     def _start(self, name: str) -> None:
         home = self._context.home
         port = choose_ports(home.path / "ports.json", (name,), {})
         self._context = replace(self._context, ports={**self._context.ports, **port})
         self._supervisor.want(application.worker(self._context, name))
+
+    def _pause(self, names: set[str]) -> None:
+        for name in sorted(names - self._paused):
+            self._supervisor.pause(name)
+        for name in sorted((self._paused - names) & set(self._supervisor.names())):
+            self._supervisor.resume(name)
+        self._paused = names
 
     def _restart(self, wanted: Wanted, names: set[str]) -> None:
         for name in sorted(names):

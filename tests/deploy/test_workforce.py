@@ -128,6 +128,43 @@ def test_an_asked_restart_is_no_crash_and_comes_once(home: Home, stack: Stack) -
     assert stack.supervisor.pid_of("worker-1") == second
 
 
+def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: Stack) -> None:
+    write_wanted(home, Wanted(2))
+    until(lambda: stack.has("worker-1", "worker-2"))
+    stack.supervisor.mark_ready("worker-1")
+    first, other = (stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2"))
+
+    def states() -> dict[str, str]:
+        return {name: entry.state for name, entry in read_runtime(home).services.items()}
+
+    write_wanted(home, Wanted(2).without("worker-1", "unknown"))
+    stack.workforce.look()
+    until(lambda: states()["worker-1"] == "paused")
+    stack.workforce.look()
+    stack.supervisor.mark_ready("worker-1")
+
+    assert stack.supervisor.pid_of("worker-1") is None
+    assert stack.supervisor.pid_of("worker-2") == other
+    assert states()["worker-1"] == "paused"
+    write_wanted(home, Wanted(2))
+    until(lambda: stack.has("worker-1", "worker-2"))
+    assert stack.supervisor.pid_of("worker-1") != first
+    until(lambda: states()["worker-1"] == "starting")
+    assert read_runtime(home).services["worker-1"].restarts == 0
+
+
+def test_a_paused_worker_that_is_wanted_no_more_goes(home: Home, stack: Stack) -> None:
+    write_wanted(home, Wanted(2))
+    until(lambda: stack.has("worker-1", "worker-2"))
+    write_wanted(home, Wanted(2).without("worker-2"))
+    stack.workforce.look()
+    until(lambda: read_runtime(home).services["worker-2"].state == "paused")
+
+    write_wanted(home, Wanted(1))
+
+    until(lambda: stack.has("worker-1"))
+
+
 def test_a_killed_worker_is_counted_and_one_between_two_lives_can_go(
     home: Home, stack: Stack
 ) -> None:

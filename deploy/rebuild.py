@@ -1,0 +1,184 @@
+"""The workers' state made anew from `stock.events`: the repair for lost or wrong changelogs.
+
+A key's state is a function of its partition's log, so it may be thrown away as a whole. Decisions
+come out again with the ids and revisions that they had; whoever acts on them ignores those. Rows of
+the read model stand until newer ones come, so pages go on and say how old they are.
+
+Each step may be repeated: a command that was cut off leaves the workers paused, and run again it
+goes through to the end.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException
+
+from analytics import kafka
+from analytics.live_state import LiveState
+from cdc.capture.admin import create_topics, delete_group, delete_topics
+from cdc.contracts.state import encode_state
+from cdc.contracts.topics import (
+    APP_ID,
+    ON_HAND_CHANGELOG,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_EVENTS,
+    TOPICS,
+)
+from cdc.contracts.versions import UnreadableRecord
+from cdc.settings import Connections
+from deploy.errors import StackError
+from deploy.revisions import progress
+from deploy.revisions.promote import connect
+from deploy.stack import fleet
+from deploy.stack.home import Home
+from deploy.stack.wanted import REPAIR
+from inventory.model.ids import InvKey
+from inventory.revision import LOGIC_REVISION
+
+CHANGELOGS: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
+_READER: Final = "projector"  # it can't read from topics that begin again while it holds positions
+_GROUP_S: Final = 30.0
+_POLL_S: Final = 0.2
+_DIGEST_BYTES: Final = 16
+_FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
+
+Say = Callable[[str], None]
+States = Mapping[InvKey, tuple[int, bytes]]  # offset and digest of each key's whole state
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What came back: keys that are the same byte for byte, moved on since, or differ.
+
+    `not_compared` is the reason why the former state could not be read, or empty.
+    """
+
+    records: int
+    seconds: float
+    equal: int
+    moved: int
+    differing: tuple[InvKey, ...]
+    not_compared: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 unless a key differs."""
+        return 1 if self.differing else 0
+
+    def as_json(self, most: int = 50) -> dict[str, Any]:
+        """The report for scripts, with at most so many keys by name."""
+        return {
+            "records": self.records,
+            "seconds": round(self.seconds, 1),
+            "keys_equal": self.equal,
+            "keys_moved": self.moved,
+            "keys_differing": len(self.differing),
+            "not_compared": self.not_compared,
+            "keys": list(self.differing[:most]),
+        }
+
+
+def rebuild(home: Home, settings: Connections, *, timeout_s: float, say: Say) -> Rebuilt:
+    """Delete changelogs, group offsets and files of the workers, and have them fold all again.
+
+    Raises:
+        StackError: no stack is ready, the source topic isn't whole, or it took too long.
+    """
+    began = time.monotonic()
+    refuse_cut_source(settings)
+    with _paused(home, say):
+        before, problem = _fingerprints(settings)
+        _throw_away(settings)
+        say("changelogs, offsets and snapshots are made anew")
+    barrier = progress.ends(settings)
+    progress.wait_past(settings, barrier, LOGIC_REVISION, time.monotonic() + timeout_s)
+    after, _ = _fingerprints(settings)
+    common = before.keys() & after.keys()
+    moved = {key for key in common if after[key][0] > before[key][0]}
+    equal = {key for key in common if after[key] == before[key]}
+    return Rebuilt(
+        records=sum(barrier.values()),
+        seconds=time.monotonic() - began,
+        equal=len(equal),
+        moved=len(moved),
+        differing=tuple(sorted(before.keys() - equal - moved)),
+        not_compared=problem,
+    )
+
+
+def refuse_cut_source(settings: Connections) -> None:
+    """Raise `StackError` if `stock.events` is not the log that the state was made from, whole."""
+    asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
+    for number, first in kafka.start_offsets(*asked).items():
+        if first > 0:
+            message = f"{STOCK_EVENTS}[{number}] begins at {first}: history is missing before it"
+            raise StackError(message)
+    try:
+        reached = progress.reached(settings, LOGIC_REVISION)
+    except (KafkaException, kafka.TopicUnreadable, UnreadableRecord):
+        return  # no changelog to contradict it
+    for number, end in kafka.end_offsets(*asked).items():
+        if reached[number] > end:
+            message = (
+                f"{STOCK_EVENTS}[{number}] ends at {end}, the workers' state at {reached[number]}: "
+                "the topic was made anew, and what was in it is not there to be read again"
+            )
+            raise StackError(message)
+
+
+@contextmanager
+def _paused(home: Home, say: Say) -> Iterator[None]:
+    """Workers and projector are away inside, and run again behind."""
+    names = fleet.pause(home, _READER)
+    say(f"{', '.join(names)} paused")
+    try:
+        yield
+    except Exception as error:
+        message = f"{error!r}: {', '.join(names)} stay paused"
+        raise StackError(message, repair=REPAIR) from error
+    fleet.resume(home)
+    say(f"{', '.join(names)} run again")
+
+
+def _fingerprints(settings: Connections) -> tuple[States, str]:
+    """Every key's state, or none and the reason why it can't be read."""
+    live = LiveState(settings)
+    try:
+        live.refresh()
+    except (KafkaException, kafka.TopicUnreadable, UnreadableRecord) as error:
+        return {}, str(error)
+    keys = live.keys()
+    return {key: (live.levels[key].position.offset, _digest(live, key)) for key in keys}, ""
+
+
+def _digest(live: LiveState, key: InvKey) -> bytes:
+    return blake2b(encode_state(live.state(key)), digest_size=_DIGEST_BYTES).digest()
+
+
+def _throw_away(settings: Connections) -> None:
+    _forget_group(settings.kafka_bootstrap)
+    shutil.rmtree(settings.worker_dir, ignore_errors=True)
+    delete_topics(settings.kafka_bootstrap, CHANGELOGS)
+    with connect(settings) as connection:
+        connection.execute(_FORGET, (list(CHANGELOGS),))
+    create_topics(settings.kafka_bootstrap, [t for t in TOPICS if t.name in CHANGELOGS])
+
+
+def _forget_group(bootstrap: str) -> None:
+    """Delete the workers' group; static members that have ended are in it for a session more."""
+    deadline = time.monotonic() + _GROUP_S
+    while True:
+        try:
+            delete_group(bootstrap, APP_ID)
+        except KafkaException as error:
+            is_waiting = error.args[0].code() == KafkaError.NON_EMPTY_GROUP
+            if not is_waiting or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        time.sleep(_POLL_S)
