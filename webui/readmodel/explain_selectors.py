@@ -318,7 +318,7 @@ def prices(inv_key: str) -> list[PriceOfTime]:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The columns of a policy that the rule on the page names."""
+    """The columns of a policy that the page shows."""
 
     status: str
     clock_mode: str
@@ -336,11 +336,14 @@ class Policy:
     pack_rounding: str
     moq_units: int
     max_order_units: int | None
+    auto_max_minor: int
     price_mode: str
+    auto_permille: int
     regular_minor: int | None
     margin_permille: int
     tax_bp: int
     recorded_at: datetime
+    recorded_by: str | None
 
 
 def policy(inv_key: str) -> Policy | None:
@@ -349,8 +352,8 @@ def policy(inv_key: str) -> Policy | None:
         SELECT status, clock_mode, replenish_family, levels, reorder_point_units,
                order_up_to_units, order_quantity_units, lead_time_centidays,
                lead_time_sd_centidays, safety_method, supplier, cost_minor, pack_units,
-               pack_rounding, moq_units, max_order_units, price_mode, regular_minor,
-               margin_permille, tax_bp, recorded_at
+               pack_rounding, moq_units, max_order_units, auto_max_minor, price_mode, auto_permille,
+               regular_minor, margin_permille, tax_bp, recorded_at, recorded_by
         FROM retail.item_location WHERE inv_key = %(key)s
         """
     return select_one(sql, {"key": inv_key}, Policy)

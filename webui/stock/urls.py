@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from webui.stock import views
+from webui.stock import item, views
 
 urlpatterns = [
     path("", views.stock, name="stock"),
     path("stock.csv", views.export, name="stock-export"),
-    path("items/<str:location>/<path:sku>", views.item, name="item"),
+    path("items/policy", item.change_policy, name="item-policy"),
+    path("items/<str:location>/<path:sku>", item.item, name="item"),
 ]

@@ -1,4 +1,4 @@
-"""The stock list, and the page that explains one number."""
+"""The stock list, and its rows as CSV."""
 
 import csv
 import io
@@ -11,27 +11,13 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from webui.accounts.roles import SEE, abilities, requires
-from webui.page import NAVIGATION, render_page
-from webui.readmodel import explain_selectors as explain
+from webui.accounts.roles import SEE, requires
+from webui.page import render_page
 from webui.readmodel import selectors
 from webui.readmodel.figures import LABELS, STATUSES
-from webui.readmodel.live_key import live_key
 from webui.spreadsheet import safe_text
-from webui.stock.explained import explained
-from webui.stock.facts import asked_place, fact_page
-from webui.stock.sales import sales_views
-from webui.stock.sparkline import bars
-from webui.stock.windows import shown_windows
 
 MOST_EXPORTED: Final = 100_000
-DOORS: Final = {
-    "counts": "Count or adjust",
-    "transfers": "Transfer",
-    "reorders": "Reorder proposals",
-    "orders": "Orders",
-    "prices": "Price proposals",
-}
 _EXPORTED: Final = [
     "location",
     "sku",
@@ -132,64 +118,3 @@ def _csv_line(cells: list[Any]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer).writerow(safe)
     return buffer.getvalue()
-
-
-@require_GET
-@requires(SEE)
-def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
-    """Why is it this number: every fact with the sum after it, and what the rules make of it."""
-    inv_key = f"{location}|{sku}"
-    level = explain.item(inv_key)
-    page = fact_page(inv_key, asked_place(request))
-    policy = explain.policy(inv_key)
-    if level is None and page.newest is None and policy is None:
-        known = explain.whereabouts(location, sku)
-        unknown = {"location": location, "sku": sku, "known": known}
-        return render_page(request, "stock/unknown.html", unknown, status=404)
-    live = live_key(inv_key)
-    windows = explain.windows(inv_key)
-    context = {
-        "inv_key": inv_key,
-        "location": location,
-        "sku": sku,
-        "item": level,
-        "status": _status_of(inv_key),
-        "policy": policy,
-        "windows": shown_windows(inv_key, windows),
-        "bars": bars(windows),
-        "prices": explain.prices(inv_key),
-        "inbound": explain.inbound(inv_key),
-        "reorder": selectors.open_reorder_of(inv_key),
-        "price_proposal": selectors.open_price_of(inv_key),
-        "explained": None if level is None else explained(level, live),
-        "sales": None if level is None else sales_views(inv_key, level.as_of_us),
-        "worker": live,
-        "desks": _desks(request, location, sku),
-        "page": page,
-        "adds_up": level is not None and page.total_units == level.on_hand_units,
-    }
-    return render_page(request, "stock/item.html", context, live_keys=[inv_key])
-
-
-def _status_of(inv_key: str) -> str:
-    rows = selectors.stock_rows([inv_key])
-    return rows[0].status if rows else "out"
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """A desk that can do something about this item."""
-
-    label: str
-    url: str
-
-
-def _desks(request: HttpRequest, location: str, sku: str) -> list[Door]:
-    """The desks that are installed and open to this person, asked for this item."""
-    may = abilities(request.user)
-    query = urlencode({"location": location, "sku": sku})
-    return [
-        Door(DOORS[name], f"{reverse(name)}?{query}")
-        for name, _, _, ability in NAVIGATION
-        if name in DOORS and ability in may
-    ]

@@ -1,0 +1,169 @@
+"""The policy on the item page, and what people may change of it there."""
+
+import html
+import re
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.pages import person
+from webui.ledger import services
+from webui.ledger.services import Conflict, ServiceError
+from webui.ledger.services.automation import set_automation
+
+PAGE = "/items/L/S"
+POST = "/items/policy?location=L&sku=S"
+SHOWN = {"auto_max_minor": 0}
+
+
+@pytest.fixture(autouse=True)
+def item(ledger: psycopg.Connection) -> None:
+    policy = {
+        "replenish_family": "sS",
+        "reorder_point_units": 4,
+        "order_up_to_units": 9,
+        "supplier": "ACME",
+        "cost_minor": 1250,
+        "price_mode": "advise",
+    }
+    services.range_item(location="L", sku="S", policy=policy)
+
+
+def text(answer: Any) -> str:
+    plain = re.sub(r"<[^>]+>", " ", answer.content.decode())
+    return html.unescape(re.sub(r"\s+", " ", plain))
+
+
+def filled(client: Client, **typed: object) -> dict[str, str]:
+    """The form of the page, as rendered, with what was typed."""
+    card = client.get(PAGE).content.decode().split('id="policy"')[1].split("</section>")[0]
+    fields = dict(re.findall(r'name="(\w+)"[^>]* value="([^"]*)"', card))
+    fields |= dict(re.findall(r'name="(price_mode)">.*?value="(\w+)" selected', card))
+    fields |= {"command_id": str(uuid4())}
+    return {name: html.unescape(value) for name, value in fields.items()} | {
+        name: str(value) for name, value in typed.items()
+    }
+
+
+def columns(ledger: psycopg.Connection) -> Any:
+    return ledger.execute(
+        "SELECT auto_max_minor, price_mode, auto_permille, recorded_by FROM retail.item_location"
+    ).fetchone()
+
+
+def test_the_page_states_the_policy() -> None:
+    said = text(person("associate").get(PAGE))
+
+    for part in (
+        "Reorder family at s, up to S sS, levels fixed",
+        "Typed s, S, Q 4, 9, 0",
+        "Supplier ACME",
+        "Cost of a unit 12.50",
+        "Ordered without a person up to never",
+        "Price mode the rules propose, a person approves advise",
+    ):
+        assert part in said
+    assert "Change what happens without a person" not in said
+
+
+def test_purchasing_sets_the_automatic_limit_and_nothing_else(ledger: psycopg.Connection) -> None:
+    client = person("buyer")
+    fields = filled(client, auto_max_minor=50_000, price_mode="auto", auto_permille=50)
+
+    answer = client.post(POST, fields)
+
+    assert (answer.status_code, answer["Location"]) == (302, "/items/L/S#policy")
+    assert columns(ledger) == (50_000, "advise", 0, "buyer")
+    said = text(client.get(PAGE))
+    assert "Changed: auto max minor." in said
+    assert "Ordered without a person up to 500.00" in said
+
+
+def test_pricing_sets_the_price_mode_and_its_limit(ledger: psycopg.Connection) -> None:
+    client = person("pricing")
+    fields = filled(client, price_mode="auto", auto_permille=50)
+    assert "auto_max_minor" not in fields
+
+    assert client.post(POST, fields).status_code == 302
+
+    assert columns(ledger) == (0, "auto", 50, "pricing")
+    assert "changes up to 50 ‰" in text(client.get(PAGE))
+
+
+def test_a_form_that_is_sent_twice_counts_once_and_as_before_is_said(
+    ledger: psycopg.Connection,
+) -> None:
+    client = person("buyer")
+    fields = filled(client, auto_max_minor=700)
+
+    assert [client.post(POST, fields).status_code for _ in range(2)] == [302, 302]
+    assert client.post(POST, filled(client)).status_code == 302
+
+    assert "As before." in text(client.get(PAGE))
+    logged = ledger.execute("SELECT count(*) FROM app.action_log WHERE action = 'policy'")
+    assert logged.fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("role", "field", "typed", "said"),
+    [
+        ("buyer", "auto_max_minor", "-1", "Automatic limit"),
+        ("buyer", "auto_max_minor", "100000000001", "Automatic limit"),
+        ("buyer", "shown", "[]", "reload"),
+        ("buyer", "shown", "{}", "reload"),
+        ("pricing", "auto_permille", "1001", "Largest automatic change"),
+        ("pricing", "price_mode", "always", "off, advise, auto"),
+    ],
+)
+def test_a_value_outside_its_limits_is_refused_and_stays_in_the_form(
+    ledger: psycopg.Connection, role: str, field: str, typed: str, said: str
+) -> None:
+    before, client = columns(ledger), person(role)
+
+    answer = client.post(POST, filled(client) | {field: typed})
+
+    assert answer.status_code == 422
+    assert said in text(answer)
+    if field.startswith("auto"):
+        assert f'value="{typed}"' in answer.content.decode()
+    assert columns(ledger) == before
+
+
+def test_who_saves_second_is_told_what_the_first_has_changed(ledger: psycopg.Connection) -> None:
+    first, second = person("buyer", "ann"), person("buyer", "bob")
+    theirs = filled(second, auto_max_minor=900)
+    first.post(POST, filled(first, auto_max_minor=500))
+
+    refused = second.post(POST, theirs)
+
+    assert refused.status_code == 409
+    assert "last by ann: auto max minor is 500, was 0" in text(refused)
+    assert 'value="900"' in refused.content.decode()
+    assert columns(ledger)[0] == 500
+
+
+def test_of_two_at_once_one_is_refused(ledger: psycopg.Connection) -> None:
+    def change(limit: int) -> object:
+        return set_automation(
+            location="L", sku="S", changes={"auto_max_minor": limit}, shown=SHOWN, actor="ann"
+        )
+
+    outcomes = at_the_same_time(lambda: change(500), lambda: change(900))
+
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
+    assert columns(ledger)[0] in {500, 900}
+
+
+def test_other_columns_are_no_business_of_this_service() -> None:
+    with pytest.raises(ServiceError, match="policy: one of auto_max_minor"):
+        set_automation(location="L", sku="S", changes={"cost_minor": 1}, shown={}, actor="ann")
+
+
+def test_who_may_change_nothing_is_refused_and_an_unranged_item_is_none() -> None:
+    assert person("associate").post(POST, {}).status_code == 403
+    assert person("buyer").post("/items/policy?location=L&sku=T", {}).status_code == 404
+    assert person("buyer").get("/items/policy").status_code == 405

@@ -1,0 +1,49 @@
+"""What the rules may do for an item without a person: order up to a value, write small prices."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.items import locked_item, set_policy
+from webui.ledger.services.transactions import Row, ledger_transaction, once
+
+AUTOMATION: Final = ("auto_max_minor", "price_mode", "auto_permille")
+
+
+def set_automation(
+    *,
+    location: str,
+    sku: str,
+    changes: Mapping[str, object],
+    shown: Mapping[str, object],
+    actor: str,
+    command_id: UUID | None = None,
+) -> dict[str, list[Any]]:
+    """Change these columns of an item's policy; what moved, as {column: [before, after]}.
+
+    `shown` are the values that the person saw, by column: where they stand no more, nothing is
+    written and the `Conflict` names them.
+    """
+    for name in changes:
+        if name not in AUTOMATION:
+            refuse("policy", name, f"one of {', '.join(AUTOMATION)}")
+
+    def work() -> Row:
+        _refuse_moved(locked_item(location=location, sku=sku), shown)
+        return set_policy(location=location, sku=sku, changes=changes, actor=actor)
+
+    with ledger_transaction():
+        return once(command_id, f"automation {location}|{sku}", actor, work)
+
+
+def _refuse_moved(item: Row, shown: Mapping[str, object]) -> None:
+    said = ", ".join(
+        f"{name.replace('_', ' ')} is {item[name]}, was {seen}"
+        for name, seen in shown.items()
+        if item[name] != seen
+    )
+    if said:
+        who = item["recorded_by"] or "the system"
+        message = f"{item['inv_key']} has changed since it was shown, last by {who}: {said}"
+        raise Conflict(message)

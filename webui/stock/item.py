@@ -1,0 +1,122 @@
+"""The page that explains one number, and what a person may change of the item's policy there."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import SEE, abilities, requires
+from webui.commands import attempt, form_of
+from webui.desk import Refusal
+from webui.page import NAVIGATION, render_page
+from webui.readmodel import explain_selectors as explain
+from webui.readmodel import selectors
+from webui.readmodel.live_key import live_key
+from webui.stock.explained import explained
+from webui.stock.facts import asked_place, fact_page
+from webui.stock.policy import change, fields_of, policy_card
+from webui.stock.sales import sales_views
+from webui.stock.sparkline import bars
+from webui.stock.windows import shown_windows
+
+DOORS: Final = {
+    "counts": "Count or adjust",
+    "transfers": "Transfer",
+    "reorders": "Reorder proposals",
+    "orders": "Orders",
+    "prices": "Price proposals",
+}
+
+
+@require_GET
+@requires(SEE)
+def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
+    """Why is it this number: every fact with the sum after it, and what the rules make of it."""
+    return _show(request, location, sku, None)
+
+
+@require_POST
+@requires(SEE)
+def change_policy(request: HttpRequest) -> HttpResponse:
+    """Write what the form of the item page says, and come back to it."""
+    names = fields_of(abilities(request.user))
+    if not names:
+        message = "this needs a role that orders or prices"
+        raise PermissionDenied(message)
+    location, sku = request.GET.get("location", ""), request.GET.get("sku", "")
+    if explain.policy(f"{location}|{sku}") is None:
+        message = f"{location}|{sku} is not ranged: it has no policy"
+        raise Http404(message)
+    form, actor = form_of(request), request.user.get_username()
+
+    def work() -> str:
+        return change(form, location=location, sku=sku, names=names, actor=actor)
+
+    def show(message: str, status: int) -> HttpResponse:
+        refusal = Refusal(f"{location}|{sku}", message, form, status)
+        return _show(request, location, sku, refusal)
+
+    return attempt(request, work, show, f"{reverse('item', args=(location, sku))}#policy")
+
+
+def _show(request: HttpRequest, location: str, sku: str, refusal: Refusal | None) -> HttpResponse:
+    inv_key = f"{location}|{sku}"
+    level = explain.item(inv_key)
+    page = fact_page(inv_key, asked_place(request))
+    policy = explain.policy(inv_key)
+    if level is None and page.newest is None and policy is None:
+        known = explain.whereabouts(location, sku)
+        unknown = {"location": location, "sku": sku, "known": known}
+        return render_page(request, "stock/unknown.html", unknown, status=404)
+    live = live_key(inv_key)
+    windows = explain.windows(inv_key)
+    context = {
+        "inv_key": inv_key,
+        "location": location,
+        "sku": sku,
+        "item": level,
+        "status": _status_of(inv_key),
+        **policy_card(policy, abilities(request.user), refusal),
+        "windows": shown_windows(inv_key, windows),
+        "bars": bars(windows),
+        "prices": explain.prices(inv_key),
+        "inbound": explain.inbound(inv_key),
+        "reorder": selectors.open_reorder_of(inv_key),
+        "price_proposal": selectors.open_price_of(inv_key),
+        "explained": None if level is None else explained(level, live),
+        "sales": None if level is None else sales_views(inv_key, level.as_of_us),
+        "worker": live,
+        "desks": _desks(request, location, sku),
+        "page": page,
+        "adds_up": level is not None and page.total_units == level.on_hand_units,
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "stock/item.html", context, live_keys=[inv_key], status=status)
+
+
+def _status_of(inv_key: str) -> str:
+    rows = selectors.stock_rows([inv_key])
+    return rows[0].status if rows else "out"
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A desk that can do something about this item."""
+
+    label: str
+    url: str
+
+
+def _desks(request: HttpRequest, location: str, sku: str) -> list[Door]:
+    """The desks that are installed and open to this person, asked for this item."""
+    may = abilities(request.user)
+    query = urlencode({"location": location, "sku": sku})
+    return [
+        Door(DOORS[name], f"{reverse(name)}?{query}")
+        for name, _, _, ability in NAVIGATION
+        if name in DOORS and ability in may
+    ]

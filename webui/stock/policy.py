@@ -1,0 +1,101 @@
+"""An item's policy on its page, and the columns of it that a person may change there.
+
+Purchasing says up to which value the rules order by themselves, pricing whether they write prices.
+Everything else comes with the range or from the jobs, and is only shown.
+"""
+
+import json
+from typing import Any, Final
+from uuid import uuid4
+
+from webui.accounts.roles import DECIDE_PRICES, MANAGE_ORDERS
+from webui.commands import Form, command_of, out_of_date, whole
+from webui.desk import Refusal
+from webui.ledger.services.automation import set_automation
+from webui.ledger.services.checks import MOST_MINOR
+from webui.ledger.services.errors import refuse
+from webui.readmodel.explain_selectors import Policy
+
+FAMILIES: Final = {
+    "off": "no reorders by rule",
+    "sQ": "at s, multiples of Q",
+    "sS": "at s, up to S",
+    "RS": "on order days, up to S",
+    "RsS": "on order days at s, up to S",
+    "par": "back to the typed level",
+    "cover": "at so many days of cover, up to so many",
+}
+PRICE_MODES: Final = {
+    "off": "no prices by rule",
+    "advise": "the rules propose, a person approves",
+    "auto": "small changes are written without a person",
+}
+MOST_PERMILLE: Final = 1000
+_FIELDS_OF: Final = {
+    MANAGE_ORDERS: ("auto_max_minor",),
+    DECIDE_PRICES: ("price_mode", "auto_permille"),
+}
+
+
+def fields_of(may: frozenset[str]) -> tuple[str, ...]:
+    """The columns that a person with these abilities may change."""
+    return tuple(name for ability, names in _FIELDS_OF.items() if ability in may for name in names)
+
+
+def policy_card(
+    policy: Policy | None, may: frozenset[str], refusal: Refusal | None
+) -> dict[str, Any]:
+    """What the page shows of a policy: words for its codes and, for who may change it, a form.
+
+    `shown` is what stands now: who was refused has read it, so his next try is compared with it.
+    """
+    if policy is None:
+        return {"policy": None}
+    names = fields_of(may)
+    typed = refusal.form if refusal else {}
+    stands = {name: getattr(policy, name) for name in names}
+    return {
+        "policy": policy,
+        "family": FAMILIES[policy.replenish_family],
+        "price_mode": PRICE_MODES[policy.price_mode],
+        "price_modes": PRICE_MODES,
+        "policy_form": {name: typed.get(name, value) for name, value in stands.items()},
+        "policy_shown": json.dumps(stands),
+        "policy_refusal": refusal,
+        "policy_command": uuid4(),
+    }
+
+
+def change(form: Form, *, location: str, sku: str, names: tuple[str, ...], actor: str) -> str:
+    """Write these columns as the form says; what to tell the person."""
+    moved = set_automation(
+        location=location,
+        sku=sku,
+        changes={name: _typed(form, name) for name in names},
+        shown=_shown(form, names),
+        actor=actor,
+        command_id=command_of(form),
+    )
+    return f"Changed: {', '.join(moved).replace('_', ' ')}." if moved else "As before."
+
+
+def _typed(form: Form, name: str) -> object:
+    if name == "auto_max_minor":
+        return whole(form, name, high=MOST_MINOR, label="Automatic limit")
+    if name == "auto_permille":
+        return whole(form, name, high=MOST_PERMILLE, label="Largest automatic change")
+    mode = form.get(name, "")
+    if mode not in PRICE_MODES:
+        refuse(name, mode, f"one of {', '.join(PRICE_MODES)}")
+    return mode
+
+
+def _shown(form: Form, names: tuple[str, ...]) -> dict[str, Any]:
+    """The values that the page showed; raises `ServiceError` for a form that is not ours."""
+    try:
+        shown = json.loads(form.get("shown", ""))
+    except (ValueError, RecursionError):
+        shown = None
+    if not isinstance(shown, dict) or set(shown) != set(names):
+        raise out_of_date(form.get("shown", "")[:40])
+    return shown
