@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import httpx
 import psycopg
 
 from bench.peers import outputs
@@ -61,6 +62,7 @@ def _postgres(services: Services) -> int:
 
 
 _EVERYTHING: Final = 1 << 62
+_WORKER_PORT: Final = "INVENTORY_WORKER_PORT"
 
 
 def _fresh_worker(place: Place) -> None:
@@ -76,6 +78,19 @@ def _worker_begun(place: Place) -> Callable[[], bool]:
     bootstrap = place.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())
     return lambda: sum(ends(bootstrap, ON_HAND_CHANGELOG).values()) > before
+
+
+def _worker_ready(place: Place) -> Callable[[], bool]:
+    """All its partitions are restored. It tells by HTTP, because what it has done, it leaves."""
+    port = place.services.worker_environment[_WORKER_PORT]
+
+    def ready() -> bool:
+        try:
+            return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).is_success
+        except httpx.TransportError:
+            return False
+
+    return ready
 
 
 def _worker_variables(place: Place) -> Mapping[str, str]:
@@ -107,8 +122,7 @@ PEERS: Final = (
         prepare=_fresh_worker,
         begun=_worker_begun,
         variables=_worker_variables,
-        # Stepped back, it wrote nothing anew within a minute, so that nothing would end the clock.
-        restores=False,
+        restored=_worker_ready,
         input=STOCK_EVENTS,
         fixed_name=APP_ID,
     ),
@@ -154,6 +168,7 @@ PEERS: Final = (
         outputs=lambda place: outputs.of_faust(place.services.bootstrap, place.name),
         # Made by Faust itself they may be missing in its metadata at the first line: it stops.
         prepare=_changelogs,
+        most_records=100_000,
     ),
     Peer(
         name="bytewax",

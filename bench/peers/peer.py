@@ -57,8 +57,10 @@ class Peer:
     """One engine.
 
     `position` is the number of records whose effect is committed. `begun`, asked before the start,
-    gives what tells that the first record has arrived. `beside` is the pid of a server that works
-    for the peer, or 0. `fixed_name` is the group of a peer that cannot have another one.
+    gives what tells that the first record has arrived; `restored`, that a restarted peer has its
+    state again. `most_records` is how much of the input the peer gets, if not all. `beside` is the
+    pid of a server that works for the peer, or 0. `fixed_name` is the group of a peer that cannot
+    have another one.
     """
 
     name: str
@@ -70,9 +72,11 @@ class Peer:
     outputs: Callable[[Place], Sums]
     prepare: Callable[[Place], None] = nothing
     begun: Callable[[Place], Callable[[], bool]] = marked_first
+    restored: Callable[[Place], Callable[[], bool]] | None = None
     variables: Callable[[Place], Mapping[str, str]] = lambda _place: {}
     beside: Callable[[Services], int] = lambda _services: 0
     restores: bool = True
     ends_itself: bool = False
     input: str = SALES
+    most_records: int | None = None
     fixed_name: str = ""

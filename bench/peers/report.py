@@ -11,6 +11,7 @@ from bench.peers.trial import MEGABYTE, Figures, Trial
 COLUMNS: Final = (
     "peer",
     "outputs",
+    "records",
     "records/s",
     "of each run",
     "CPU-s/M",
@@ -23,6 +24,7 @@ COLUMNS: Final = (
 )
 Reading = Callable[[Figures], float]
 _READINGS: Final[tuple[tuple[Reading, str], ...]] = (
+    (lambda f: f.records, ",.0f"),
     (lambda f: f.records / f.wall_s, ",.0f"),
     (lambda f: f.cpu_s * 1e6 / f.records, ".2f"),
     (lambda f: f.beside_cpu_s * 1e6 / f.records, ".2f"),
@@ -71,7 +73,7 @@ class Report:
         if not right or len(right) < len(trials):
             return [peer.name, _problem(trials), *[""] * (len(COLUMNS) - 2)]
         cells = [format(median(map(reading, right)), form) for reading, form in _READINGS]
-        cells.insert(1, " ".join(format(f.records / f.wall_s, ",.0f") for f in right))
+        cells.insert(2, " ".join(format(f.records / f.wall_s, ",.0f") for f in right))
         restores = [trial.restore_s for trial in trials if trial.restore_s is not None]
         cells.append(format(median(restores), ".1f") if restores else "–")
         loads = [figures.load for figures in right]

@@ -9,7 +9,7 @@ from bench.peers import trial
 from bench.peers.opening import opening
 from bench.peers.peer import SALES, Peer, Place, Services
 from bench.peers.report import Report
-from bench.peers.sales import Sales, draw
+from bench.peers.sales import Sales, Sums, draw
 from bench.peers.topics import ends, produce, wake_groups
 from bench.peers.trial import Trial
 
@@ -31,15 +31,33 @@ class Plan:
         for block in range(self.rounds):
             yield from self.peers if block % 2 == 0 else reversed(self.peers)
 
+    def size(self, peer: Peer) -> int:
+        """How many sale lines the peer gets."""
+        return self.records if peer.most_records is None else min(self.records, peer.most_records)
+
+    def topic(self, peer: Peer) -> str:
+        """Where they are."""
+        size = self.size(peer)
+        return peer.input if size == self.records else f"{peer.input}.{size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A topic, how many records are in it, and what its sale lines add up to."""
+
+    topic: str
+    length: int
+    expected: Sums
+
 
 def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
     """Produce the input once, then measure; no figure is told before its outputs were compared."""
     sales = draw(plan.records, plan.keys)
-    expected = sales.sums()
-    size = f"{len(expected.on_hand):,} keys, {len(expected.windows):,} windows"
+    whole = sales.sums()
+    size = f"{len(whole.on_hand):,} keys, {len(whole.windows):,} windows"
     tell(f"{plan.records:,} records, {size}")
     wake_groups(services.bootstrap)
-    lengths = _produced(plan, services, sales)
+    inputs = _produced(plan, services, sales)
     trials: list[Trial] = []
     for number, peer in zip(count(1), plan.order(), strict=False):
         problem = trial.environment_problem(peer, services)
@@ -47,20 +65,25 @@ def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
             trials.append(Trial(peer.name, problem=problem))
         else:
             name = peer.fixed_name or f"{peer.name}-{number}"
-            place = Place(services, peer.input, name, scratch / f"{number}", plan.keys)
+            given = inputs[plan.topic(peer)]
+            place = Place(services, given.topic, name, scratch / f"{number}", plan.keys)
             place.directory.mkdir()
-            length = lengths[peer.input]
-            trials.append(trial.run(peer, place, length, expected, plan.timeout_s))
+            trials.append(trial.run(peer, place, given.length, given.expected, plan.timeout_s))
         tell(_verdict(trials[-1]))
-    return Report(plan.peers, trials, len(expected.on_hand), len(expected.windows))
+    return Report(plan.peers, trials, len(whole.on_hand), len(whole.windows))
 
 
-def _produced(plan: Plan, services: Services, sales: Sales) -> dict[str, int]:
-    topics = {peer.input for peer in plan.peers}
-    for topic in topics:
-        before = () if topic == SALES else opening(plan.keys)
-        produce(services.bootstrap, topic, chain(before, sales.records()))
-    return {topic: sum(ends(services.bootstrap, topic).values()) for topic in topics}
+def _produced(plan: Plan, services: Services, sales: Sales) -> dict[str, Input]:
+    inputs: dict[str, Input] = {}
+    for peer in plan.peers:
+        topic = plan.topic(peer)
+        if topic not in inputs:
+            part = sales.first(plan.size(peer))
+            before = () if peer.input == SALES else opening(plan.keys)
+            produce(services.bootstrap, topic, chain(before, part.records()))
+            length = sum(ends(services.bootstrap, topic).values())
+            inputs[topic] = Input(topic, length, part.sums())
+    return inputs
 
 
 def _verdict(done: Trial) -> str:

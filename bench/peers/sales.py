@@ -64,6 +64,16 @@ class Sales:
                 _envelope(index, name, units, occurred[index], committed[index], at_us),
             )
 
+    def first(self, records: int) -> "Sales":
+        """The earliest lines only."""
+        return Sales(
+            self.names,
+            self.key[:records],
+            self.units[:records],
+            self.occurred_us[:records],
+            self.committed_us[:records],
+        )
+
     def sums(self) -> Sums:
         """On-hand and windows of all lines."""
         on_hand = np.zeros(len(self.names), np.int64)

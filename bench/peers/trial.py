@@ -93,17 +93,22 @@ class Run:
         """
         while True:
             # Asked before the condition, because a peer may do its work and end.
-            ended = self._process.poll() is not None
+            ended = self._has_ended()
             self.peak_bytes = max(self.peak_bytes, usage(self._process.pid).resident_bytes)
             if condition():
                 return
             if ended:
-                problem = f"ended with {self._process.returncode} before {what}: {self._log()}"
+                problem = f"ended with {self._process.wait()} before {what}: {self._log()}"
                 raise PeerFailed(problem)
             if time.monotonic() > self._deadline:
                 problem = f"timed out before {what}"
                 raise PeerFailed(problem)
             time.sleep(_POLL_S)
+
+    def _has_ended(self) -> bool:
+        """Whether it is over; the kernel keeps what it has used until `stop` waits for it."""
+        pid = self._process.pid
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def stop(self, *, ask: bool = True) -> None:
         """SIGTERM unless it ends itself; SIGKILL for the group of one that does not listen."""
@@ -166,15 +171,18 @@ def _measured(peer: Peer, place: Place, records: int, timeout_s: float) -> Figur
 
 
 def _restored(peer: Peer, place: Place, timeout_s: float) -> float:
-    """Seconds from start with an empty directory to the first record folded on restored state."""
+    """Seconds from start with an empty directory to the first record folded on restored state.
+
+    A peer that says itself when it is restored is believed.
+    """
     step_back(place.services.bootstrap, place.name, place.topic)
     again = place.directory.with_name(f"{place.directory.name}-restore")
     again.mkdir()
     cold = replace(place, directory=again)
-    begun = peer.begun(cold)
+    restored = (peer.restored or peer.begun)(cold)
     running = Run(peer, cold, time.monotonic() + timeout_s)
     try:
-        running.until(begun, "its first record after the restore")
+        running.until(restored, "its first record after the restore")
         return time.monotonic() - running.began_at
     finally:
         running.stop()

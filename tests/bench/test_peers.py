@@ -1,19 +1,27 @@
 """The bench of other engines: its input, its own fold, its schedule and its table."""
 
+import os
+import sys
+import time
+from collections.abc import Sequence
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from subprocess import Popen
+from threading import Thread
 
 import pytest
+from typing_extensions import override
 
 from bench.peers import trial
 from bench.peers.catalogue import BY_NAME, PEERS
 from bench.peers.fold import PartitionSums, decode_row, split_window_key
 from bench.peers.opening import opening_units
-from bench.peers.peer import Services
+from bench.peers.peer import Place, Services
 from bench.peers.report import Report
 from bench.peers.run import Plan
 from bench.peers.sales import Sums, draw
-from bench.peers.trial import Figures, Trial
+from bench.peers.trial import Figures, PeerFailed, Run, Trial
 from cdc.contracts.decode import decode
 from inventory.partition import Partition
 
@@ -105,6 +113,72 @@ def test_every_other_block_runs_backwards() -> None:
     assert [peer.name for peer in order] == ["plain", "sql", "sql", "plain"]
 
 
+def test_a_slow_peer_gets_the_earliest_records_on_a_topic_of_their_own() -> None:
+    plain, faust = BY_NAME["plain"], BY_NAME["faust"]
+    large, small = Plan(1_000_000, 10, (), 1, 60.0), Plan(10, 10, (), 1, 60.0)
+
+    assert (large.size(plain), large.topic(plain)) == (1_000_000, plain.input)
+    assert (large.size(faust), large.topic(faust)) == (100_000, f"{faust.input}.100000")
+    assert (small.size(faust), small.topic(faust)) == (10, faust.input)
+    whole = draw(500, 50)
+    assert list(whole.first(20).records()) == list(whole.records())[:20]
+    assert sum(whole.first(20).sums().on_hand.values()) == -int(whole.units[:20].sum())
+
+
+def test_what_a_peer_has_used_is_known_after_its_end(tmp_path: Path) -> None:
+    """It is asked for its figures when it says that it is done, and may be gone by then."""
+    program = "import time\nwhile time.process_time() < 0.2: pass"
+
+    def start(command: Sequence[str], _extra: object, log: Path) -> Popen[bytes]:
+        log.touch()
+        return Popen([sys.executable, "-c", program])  # noqa: S603 -- our own
+
+    services = Services("", os.getpid(), {"ours": ()}, start)
+    place = Place(services, "topic", "name", tmp_path, 1)
+    running = Run(BY_NAME["plain"], place, time.monotonic() + 60)
+
+    try:
+        running.until(running._has_ended, "its end")
+        used, _, _ = running.cpu()
+        with pytest.raises(PeerFailed, match="ended with 0 before the moon"):
+            running.until(lambda: False, "the moon")
+    finally:
+        running.stop()
+
+    assert used >= 0.1
+
+
+def test_a_worker_is_restored_when_it_says_so(tmp_path: Path) -> None:
+    ready: list[bool] = []
+
+    class Readyz(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if ready and self.path == "/readyz" else 503)
+            self.end_headers()
+
+        @override
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Readyz)
+    port = {"INVENTORY_WORKER_PORT": str(server.server_port)}
+    services = Services("", 0, {}, lambda *_: Popen([]), worker_environment=port)
+    worker = BY_NAME["worker"]
+    assert worker.restored is not None
+    is_restored = worker.restored(Place(services, "topic", "name", tmp_path, 1))
+
+    serving = Thread(target=server.serve_forever)
+    serving.start()
+    before = is_restored()
+    ready.append(True)
+    after = is_restored()
+    server.shutdown()
+    server.server_close()
+    serving.join()
+
+    assert (before, after, is_restored()) == (False, True, False)
+
+
 def test_a_wrong_peer_has_no_figures_in_the_table() -> None:
     peers = (BY_NAME["plain"], BY_NAME["sql"], BY_NAME["quix"])
     trials = [
@@ -118,7 +192,7 @@ def test_a_wrong_peer_has_no_figures_in_the_table() -> None:
     report = Report(peers, trials, keys=5, windows=9)
 
     right, wrong, stuck = report.rows()
-    assert right[:5] == ["plain", "right", "1,500", "2,000 1,000", "10.00"]
+    assert right[:6] == ["plain", "right", "1,000", "1,500", "2,000 1,000", "10.00"]
     assert right[-2:] == ["3.0", "1.5–1.5"]
     assert wrong[:3] == ["sql", "WRONG, 7 differ", ""]
     assert stuck[:3] == ["quix", "none, see below", ""]
