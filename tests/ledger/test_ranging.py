@@ -109,6 +109,18 @@ def test_the_task_leads_others_to_its_facts(ledger: psycopg.Connection) -> None:
     assert re.search(r'href="/items/L/S"[^>]*>See its facts', page)
 
 
+def test_the_page_of_an_item_that_is_not_ranged_leads_buyers_to_the_form(
+    ledger: psycopg.Connection,
+) -> None:
+    link = 'href="/range/?location=L&amp;sku=S%26T"'
+    for has_facts in (False, True):
+        if has_facts:
+            write(ledger, "sale_line", sku="S&T")
+        assert link in person("buyer").get("/items/L/S%26T").content.decode()
+        assert "/range/?" not in person("associate").get("/items/L/S%26T").content.decode()
+    assert "/range/?" not in person("buyer").get("/items/NOWHERE/S").content.decode()
+
+
 @pytest.mark.parametrize("role", ["associate", "manager", "pricing", "analyst", "operator"])
 def test_others_range_nothing(ledger: psycopg.Connection, role: str) -> None:
     assert person(role).get("/range/").status_code == 403
