@@ -72,7 +72,7 @@ def test_a_refused_request_is_never_booked(shelf: psycopg.Connection) -> None:
 
     services.refuse_adjustment(request_id=request, reason="counted wrong", actor="max")
 
-    with pytest.raises(Conflict, match="refused by max"):
+    with pytest.raises(Conflict, match="max has refused this request"):
         services.approve_adjustment(request_id=request, actor="moe")
     assert booked(shelf) == []
 
@@ -102,11 +102,11 @@ def test_the_same_request_sent_twice_is_booked_once(shelf: psycopg.Connection) -
     assert len(booked(shelf)) == 1
 
 
-def test_a_future_time_is_clamped_when_it_is_asked_for(shelf: psycopg.Connection) -> None:
+def test_a_time_of_a_fast_clock_is_clamped_when_it_is_asked_for(shelf: psycopg.Connection) -> None:
     found = shelf.execute("SELECT clock_timestamp()").fetchone()
     assert found is not None
     asked = services.request_adjustment(
-        wanted=wanted(1000, occurred_at=found[0] + timedelta(days=1)), actor="ann"
+        wanted=wanted(1000, occurred_at=found[0] + timedelta(minutes=4)), actor="ann"
     )
 
     row = shelf.execute(

@@ -1,6 +1,7 @@
 """Adjustments: a reason gives the direction, the item's cost the money, and large ones wait."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
@@ -21,7 +22,7 @@ from webui.ledger.services import (
     worth_of,
 )
 from webui.ledger.services.stock import ADJUSTMENT_REASONS
-from webui.ledger.services.wording import refusal_text
+from webui.ledger.services.wording import moment_text, refusal_text
 from webui.page import render_page
 from webui.readmodel.figures import money_text, signed_units_text
 from webui.readmodel.selectors import locations
@@ -45,6 +46,7 @@ class Meaning:
     unavailable_units: int
     value_minor: int | None
     waits: bool
+    occurred_at: datetime | None
 
 
 def _reasons() -> list[Reason]:
@@ -121,6 +123,7 @@ def _meaning(wanted: Wanted) -> Meaning:
         unavailable_sign(wanted.reason) * wanted.quantity_units,
         value_minor,
         waits,
+        wanted.occurred_at,
     )
 
 
@@ -128,7 +131,8 @@ def _book(form: Form, actor: str) -> str:
     wanted = _wanted(form)
     done = request_adjustment(wanted=wanted, actor=actor, command_id=command_of(form))
     units = signed_units_text(on_hand_sign(wanted.reason) * wanted.quantity_units)
-    return _became(done, f"{wanted.sku} at {wanted.location}: on hand {units}")
+    when = "" if wanted.occurred_at is None else f" as of {moment_text(wanted.occurred_at)}"
+    return _became(done, f"{wanted.sku} at {wanted.location}: on hand {units}{when}")
 
 
 def _became(done: Asked, what: str) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from inventory.explanation.words import money_text
 from inventory.folds.effects import ADJUSTMENT_SIGNS
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
@@ -24,6 +25,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 LONGEST_NOTE: Final = 500
 
@@ -70,7 +72,9 @@ def unavailable_sign(reason: str) -> int:
 
 def worth_of(*, wanted: Wanted) -> tuple[int | None, bool]:
     """What it is worth at cost, None where no cost is known, and whether it would wait."""
-    value_minor, limit_minor = _value_and_limit(wanted.check(), wanted.quantity_units)
+    inv_key = wanted.check()
+    checks.not_ahead("occurred_at", wanted.occurred_at, database_now())
+    value_minor, limit_minor = _value_and_limit(inv_key, wanted.quantity_units)
     return value_minor, value_minor is None or value_minor > limit_minor
 
 
@@ -114,7 +118,7 @@ def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None =
 
 def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
     """Close a waiting request without booking it; who asked may take it back like this too."""
-    checks.text("reason", reason)
+    checks.text("reason", reason, longest=checks.LONGEST_REASON)
     with ledger_transaction():
         request = _locked_request(request_id)
         _decide(request_id, "refused", actor, reason=reason)
@@ -138,8 +142,9 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
             message = "app.setting has no row"
             raise LookupError(message)
         if shown_minor not in (None, before["adjustment_limit_minor"]):
-            who, now = before["updated_by"] or "the system", before["adjustment_limit_minor"]
-            message = f"{who} has set the limit to {now} minor units since it was shown"
+            now = money_text(before["adjustment_limit_minor"])
+            who, at = person(before["updated_by"]), moment_text(before["updated_at"])
+            message = f"{who} has set the limit to {now} at {at}, after it was shown"
             raise Conflict(message)
         execute(
             "UPDATE app.setting SET adjustment_limit_minor = %s, updated_by = %s,"
@@ -201,7 +206,9 @@ def _locked_request(request_id: int) -> Row:
     if request is None:
         refuse("request_id", request_id, "no such request")
     if request["status"] != "waiting":
-        message = f"request {request_id} was {request['status']} by {request['decided_by']} already"
+        who, at = person(request["decided_by"]), moment_text(request["decided_at"])
+        what = f"{request['quantity_units']} {request['reason'].replace('_', ' ')}"
+        message = f"{who} has {request['status']} this request ({what}) already, {at}"
         raise Conflict(message)
     return request
 

@@ -15,14 +15,18 @@ from inventory.model.arithmetic import MAX_STORED
 from inventory.model.ids import InvKey
 from inventory.policy_parsing import item_location
 from webui.ledger.services.errors import ServiceError, refuse
+from webui.ledger.services.wording import moment_text
 
 MOST_UNITS: Final = 1_000_000
 MOST_MINOR: Final = 100_000_000_000
 EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCATION_FORM: Final = re.compile(r"[A-Z0-9-]{1,24}\Z")
 LONGEST_SKU: Final = 32
+LONGEST_REASON: Final = 200  # of a person's word; forms have the same limit
 # Afterwards the days of a fact may be folded, and people have acted on it (docs/domain.md 2.4, 7).
 CORRECTABLE_FOR: Final = timedelta(hours=48)
+# From here on a source's clock is wrong (docs/domain.md 2.1, 8).
+CLOCKS_DIFFER_BY: Final = timedelta(seconds=300)
 _SAID: Final = re.compile(r"(?P<column>\w+) must be (?P<rule>.*), got ", re.DOTALL)
 
 
@@ -87,6 +91,16 @@ def happened(field: str, value: datetime | None) -> datetime | None:
     return value
 
 
+def not_ahead(field: str, value: datetime | None, now: datetime) -> None:
+    """Refuse a time that has not come at `now`, as far as clocks can differ; None means now.
+
+    Tills are believed, and the fold clamps what they say; a person who names a day to come has
+    mistyped it, and would not see that his booking was taken as one of now.
+    """
+    if value is not None and value > now + CLOCKS_DIFFER_BY:
+        refuse(field, value, f"a time that has come; now it is {moment_text(now)}")
+
+
 def not_past(field: str, value: date | None, now: datetime) -> None:
     """Refuse a day that is over at `now`, as UTC counts days; None names no day."""
     today = now.astimezone(UTC).date()
@@ -94,10 +108,12 @@ def not_past(field: str, value: date | None, now: datetime) -> None:
         refuse(field, value, f"not before {today}")
 
 
-def text(field: str, value: str | None) -> str:
-    """A text that somebody has really written."""
+def text(field: str, value: str | None, *, longest: int | None = None) -> str:
+    """A text that somebody has really written, of at most `longest` characters."""
     if value is None or not value.strip():
         refuse(field, value, "must not be empty")
+    if longest is not None and len(value) > longest:
+        refuse(field, value, f"at most {longest} characters")
     return value
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from webui.ledger.services import checks
 from webui.ledger.services.bulk import insert_many
 from webui.ledger.services.errors import ServiceError
-from webui.ledger.services.transactions import happened_or_now, insert, ledger_transaction
+from webui.ledger.services.transactions import database_now, insert, ledger_transaction
 
 CONDITIONS: Final = ("resaleable", "damaged", "discarded")
 COLUMNS: Final = (
@@ -75,7 +75,7 @@ def record_sale(  # noqa: PLR0913 -- one keyword per column
                     "amount_minor", amount_minor, -checks.MOST_MINOR, checks.MOST_MINOR
                 ),
                 "condition": checks.one_of("condition", condition, CONDITIONS),
-                "occurred_at": happened_or_now("occurred_at", occurred_at),
+                "occurred_at": checks.happened("occurred_at", occurred_at) or database_now(),
                 "recorded_by": actor,
             },
         )

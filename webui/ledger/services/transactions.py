@@ -14,7 +14,7 @@ from uuid import UUID
 import psycopg
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
-from webui.ledger.services.checks import happened
+from webui.ledger.services.checks import happened, not_ahead
 from webui.ledger.services.errors import Conflict, ServiceError, refuse
 
 Row = dict[str, Any]
@@ -196,5 +196,7 @@ def _first_result(command_id: UUID, kind: str) -> Row:
 
 
 def happened_or_now(field: str, value: datetime | None) -> datetime:
-    """A checked business time; the database's clock where nobody gave one."""
-    return happened(field, value) or database_now()
+    """A checked business time that has come; the database's clock where nobody gave one."""
+    now = database_now()
+    not_ahead(field, happened(field, value), now)
+    return value or now

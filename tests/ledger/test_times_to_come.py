@@ -1,0 +1,131 @@
+"""What people book has happened: a time to come is mistyped, not taken as now (domain.md 2.1)."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.ledger.pages import person
+from tests.ledger.rows import write
+from webui.ledger import services
+from webui.ledger.services import Delivered, ServiceError, Wanted
+from webui.ledger.services.checks import not_ahead
+from webui.ledger.services.transactions import database_now
+
+SKEW = timedelta(seconds=300)
+
+
+def counted(at: datetime) -> object:
+    return services.approve_count(location="L", sku="S", units=5, occurred_at=at)
+
+
+def adjusted(at: datetime) -> object:
+    return services.adjust(location="L", sku="S", reason="theft", quantity_units=1, occurred_at=at)
+
+
+def asked(at: datetime) -> object:
+    return services.request_adjustment(wanted=Wanted("L", "S", "theft", 1, at), actor="ann")
+
+
+def weighed(at: datetime) -> object:
+    return services.worth_of(wanted=Wanted("L", "S", "theft", 1, at))
+
+
+def ordered() -> int:
+    return services.place_order_line(
+        location="L", sku="S", supplier="ACME", ordered_units=10, order_ref="X-1"
+    )
+
+
+def shipped(at: datetime) -> object:
+    return services.ship_order_line(line_id=ordered(), shipped_units=5, shipped_at=at)
+
+
+def received(at: datetime) -> object:
+    return services.receive_shipment(
+        purchase_order_line_id=ordered(), delivered=Delivered(10, received_at=at)
+    )
+
+
+def ranged(at: datetime) -> object:
+    return services.range_items(
+        items=[services.RangedItem("M", "S", {"status": "active"}, 5)], occurred_at=at
+    )
+
+
+@pytest.mark.parametrize("book", [counted, adjusted, asked, weighed, shipped, received, ranged])
+def test_a_fact_of_a_person_has_happened(
+    ledger: psycopg.Connection, book: Callable[[datetime], object]
+) -> None:
+    write(ledger, "item_location")
+
+    with pytest.raises(ServiceError, match=r"a time that has come; now it is 20.* UTC"):
+        book(database_now() + SKEW + timedelta(minutes=1))
+    book(database_now() + SKEW - timedelta(minutes=1))
+
+
+def test_clocks_may_differ_by_five_minutes_and_no_second_more() -> None:
+    now = datetime.fromisoformat("2026-11-21T10:42:00+00:00")
+
+    not_ahead("occurred_at", None, now)
+    not_ahead("occurred_at", now + SKEW, now)
+    with pytest.raises(ServiceError):
+        not_ahead("occurred_at", now + SKEW + timedelta(seconds=1), now)
+
+
+def test_a_till_that_is_ahead_is_believed(ledger: psycopg.Connection) -> None:
+    services.record_sale(
+        location="L",
+        sku="S",
+        quantity_units=1,
+        amount_minor=999,
+        source="till",
+        source_ref="1",
+        occurred_at=database_now() + timedelta(days=1),
+    )
+
+    assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (1,)
+
+
+def test_the_form_refuses_a_time_to_come_and_keeps_it(ledger: psycopg.Connection) -> None:
+    write(ledger, "item_location", cost_minor=400)
+    typed = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": "2"}
+    typed |= {"occurred_at": "2099-01-01T10:00", "command_id": str(uuid4())}
+
+    for action in ("preview", "book"):
+        answer = person("associate").post("/counts/adjust/", typed | {"action": action})
+
+        page = answer.content.decode()
+        assert answer.status_code == 422
+        assert re.search(
+            r"When: a time that has come; now it is 20.* UTC; got 2099-01-01 10:00 UTC\.", page
+        )
+        assert 'value="2099-01-01T10:00"' in page
+    assert ledger.execute("SELECT count(*) FROM retail.stock_adjustment").fetchone() == (0,)
+
+
+def test_what_was_booked_for_an_earlier_time_says_so(ledger: psycopg.Connection) -> None:
+    write(ledger, "item_location", cost_minor=400)
+    ledger.execute("UPDATE app.setting SET adjustment_limit_minor = 10000")
+    typed = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": "2"}
+    typed |= {"occurred_at": "2026-03-02T12:00:00", "command_id": str(uuid4())}
+    ann = person("associate", "ann")
+
+    shown = ann.post("/counts/adjust/", typed | {"action": "preview"}).content.decode()
+    booked = ann.post("/counts/adjust/", typed | {"action": "book"}, follow=True).content.decode()
+
+    assert "as of <b>2026-03-02 12:00:00</b>" in shown
+    assert "S at L: on hand −2 as of 2026-03-02 12:00 UTC, 8.00." in booked
+
+
+def test_a_time_with_an_offset_is_the_moment_that_it_means(ledger: psycopg.Connection) -> None:
+    write(ledger, "item_location", cost_minor=400)
+    typed = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": "2"}
+    typed |= {"occurred_at": "2026-03-02T12:00:00+05:00", "command_id": str(uuid4())}
+
+    answer = person("associate").post("/counts/adjust/", typed | {"action": "preview"})
+
+    assert "as of <b>2026-03-02 07:00:00</b>" in answer.content.decode()
