@@ -8,11 +8,12 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_prices import POLICY, prices
 from webui.ledger import services
 from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.prices import NO_PRICE, next_window_start
+from webui.ledger.services.prices import NO_PRICE, FirstPrice, next_window_start
 from webui.ledger.services.transactions import database_now
 from webui.prices.timeline import price_in_force, price_rows
 
@@ -38,9 +39,47 @@ def newest_id() -> int:
 def test_a_timeline_begins_once(ledger: psycopg.Connection) -> None:
     services.set_price(location="L", sku="S", price_minor=999, kind="initial")
 
-    with pytest.raises(Conflict, match="only the first one is initial"):
-        services.set_price(location="L", sku="S", price_minor=950, kind="initial")
+    long_ago = database_now() - timedelta(days=400)
+    for begins in (None, long_ago):
+        with pytest.raises(
+            Conflict, match=r"L\|S has prices already: only the first one is initial"
+        ):
+            services.set_price(
+                location="L", sku="S", price_minor=950, kind="initial", effective_from=begins
+            )
     assert len(prices(ledger)) == 1
+
+
+def test_a_first_price_by_the_thousand_begins_no_timeline_anew(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    services.range_item(location="L", sku="T", policy=POLICY)
+    firsts = [FirstPrice("L", sku, 999, 750, past) for sku in ("T", "S")]
+
+    with pytest.raises(Conflict, match=r"L\|S has prices already"):
+        services.set_first_prices(prices=firsts)
+    with pytest.raises(Conflict, match=r"L\|T has prices already"):
+        services.set_first_prices(prices=[firsts[0], firsts[0]])
+
+    assert [row[0] for row in prices(ledger)] == [999, 899]
+    assert services.set_first_prices(prices=firsts[:1]) == 1
+
+
+def test_of_two_first_prices_at_once_one_begins_the_timeline(ledger: psycopg.Connection) -> None:
+    begins = next_window_start(database_now())
+
+    outcomes = at_the_same_time(
+        lambda: services.set_price(location="L", sku="S", price_minor=999, kind="initial"),
+        lambda: services.set_first_prices(prices=[FirstPrice("L", "S", 950, 750, begins)]),
+    )
+
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
+    assert len(prices(ledger)) == 1
+
+
+def test_no_price_by_hand_passes_for_a_roll_back(ledger: psycopg.Connection) -> None:
+    with pytest.raises(ServiceError, match="one of emergency, initial, manual"):
+        services.set_price(location="L", sku="S", price_minor=999, kind="rollback")
 
 
 def test_an_emergency_price_begins_with_the_next_window_and_says_why(
@@ -84,16 +123,16 @@ def test_a_price_set_on_a_page_that_is_out_of_date_is_refused(
     shown = newest_id()
     services.set_price(location="L", sku="S", price_minor=950)
 
-    with pytest.raises(Conflict, match="another price since: 950"):
+    with pytest.raises(Conflict, match=r"another price since: 9\.50"):
         services.set_price(location="L", sku="S", price_minor=940, shown_price_id=shown)
-    with pytest.raises(Conflict, match="another price since: 950"):
+    with pytest.raises(Conflict, match=r"another price since: 9\.50"):
         services.roll_back_price(location="L", sku="S", shown_price_id=shown)
 
 
 def test_a_page_that_showed_no_price_yet_overwrites_none(ledger: psycopg.Connection) -> None:
     services.set_price(location="L", sku="S", price_minor=999, shown_price_id=NO_PRICE)
 
-    with pytest.raises(Conflict, match="another price since: 999"):
+    with pytest.raises(Conflict, match=r"another price since: 9\.99"):
         services.set_price(location="L", sku="S", price_minor=800, shown_price_id=NO_PRICE)
 
 
@@ -109,6 +148,32 @@ def test_of_two_people_who_roll_back_the_same_change_one_does(
 
     assert sorted(type(one).__name__ for one in outcomes) == ["Conflict", "int"]
     assert [row[0] for row in prices(ledger)] == [999, 899, 999]
+
+
+def test_a_roll_back_is_not_rolled_back(ledger: psycopg.Connection, past: datetime) -> None:
+    services.roll_back_price(location="L", sku="S", actor="pat")
+
+    again = r"The last change is rolled back already, written by pat at 20.* UTC: for another price"
+    with pytest.raises(Conflict, match=again):
+        services.roll_back_price(location="L", sku="S", shown_price_id=newest_id())
+
+    assert [row[0] for row in prices(ledger)] == [999, 899, 999]
+    page = person("pricing").get("/prices/items/L/S").content.decode()
+    assert "<summary>Roll back</summary>" not in page
+    assert "The last change is rolled back already." in page
+
+
+def test_a_change_after_a_roll_back_is_rolled_back_to_what_that_restored(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    services.roll_back_price(location="L", sku="S")
+    services.set_price(location="L", sku="S", price_minor=850)
+    offered = person("pricing").get("/prices/items/L/S").content.decode()
+
+    services.roll_back_price(location="L", sku="S")
+
+    assert "Back to 9.99</button>" in offered
+    assert [row[0] for row in prices(ledger)] == [999, 899, 999, 850, 999]
 
 
 def test_a_scheduled_price_that_is_rolled_back_never_holds(
@@ -151,9 +216,9 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
 
     client = Client(SERVER_NAME="localhost")
     group, _ = Group.objects.get_or_create(name="pricing")
-    person, _ = User.objects.get_or_create(username="pat")
-    person.groups.add(group)
-    client.force_login(person)
+    pat, _ = User.objects.get_or_create(username="pat")
+    pat.groups.add(group)
+    client.force_login(pat)
     shown = newest_id()
     services.set_price(location="L", sku="S", price_minor=950)
     form = {
@@ -169,6 +234,6 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
 
     page = answer.content.decode()
     assert answer.status_code == 409
-    assert "another price since: 950" in page
+    assert "another price since: 9.50" in page
     assert 'value="925"' in page
     assert 'value="season"' in page

@@ -57,7 +57,8 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
 
 
 def _predecessor(rows: list[PriceRow]) -> PriceRow | None:
-    return rows[1] if len(rows) > 1 else None
+    """The price before the last change; None where that was undone already, or is the first."""
+    return rows[1] if len(rows) > 1 and rows[0].kind != "rollback" else None
 
 
 def _say(command: Command, location: str, sku: str) -> str:

@@ -4,12 +4,14 @@ The floor is computed again under a lock on the item at every write, because cos
 risen since somebody looked (docs/domain.md 6.4).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from cdc.contracts.times import moment_of, us_of
+from inventory.explanation.words import money_text
 from inventory.model.arithmetic import WINDOW_US, window_start
 from inventory.policies.price_targets import floor_minor
 from webui.ledger.services import checks
@@ -20,6 +22,7 @@ from webui.ledger.services.transactions import (
     Row,
     database_now,
     execute,
+    fetch_all,
     fetch_one,
     fetch_value,
     insert,
@@ -27,10 +30,11 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 MOST_PRICE: Final = 1_000_000_000
 NO_PRICE: Final = 0  # what a page says that showed no price yet
-KINDS: Final = ("initial", "manual", "emergency", "rollback")
+KINDS: Final = ("initial", "manual", "emergency")  # a roll-back is `roll_back_price`
 
 
 def next_window_start(now: datetime) -> datetime:
@@ -89,15 +93,19 @@ def _beginning(
     if kind != "initial":
         return max(effective_from or earliest, earliest)
     if newest is not None:
-        message = f"{inv_key} has prices already: only the first one is initial"
-        raise Conflict(message)
+        raise Conflict(_priced_already(inv_key))
     return effective_from or earliest
+
+
+def _priced_already(inv_key: str) -> str:
+    return f"{inv_key} has prices already: only the first one is initial"
 
 
 def newest_price(inv_key: str) -> Row | None:
     """The last row of a key's timeline, scheduled ones included; None without any."""
     return fetch_one(
-        "SELECT id, price_minor, step, kind, effective_from FROM retail.price_change"
+        "SELECT id, price_minor, step, kind, effective_from, recorded_by, recorded_at"
+        " FROM retail.price_change"
         " WHERE inv_key = %s ORDER BY effective_from DESC, id DESC LIMIT 1",
         inv_key,
     )
@@ -110,10 +118,14 @@ def _refuse_if_repriced(inv_key: str, newest: Row | None, shown_price_id: int | 
     if newest is None:
         refuse("shown_price_id", shown_price_id, "the newest price of this item")
     message = (
-        f"{inv_key} has another price since: {newest['price_minor']} from"
-        f" {newest['effective_from'].isoformat()} on, {newest['kind']}"
+        f"{inv_key} has another price since: {money_text(newest['price_minor'])} from"
+        f" {moment_text(newest['effective_from'])} on, {newest['kind']}, {_written(newest)}"
     )
     raise Conflict(message)
+
+
+def _written(row: Row) -> str:
+    return f"written by {person(row['recorded_by'])} at {moment_text(row['recorded_at'])}"
 
 
 class Price(NamedTuple):
@@ -130,7 +142,7 @@ def write_price(item: Row, price: Price, *, actor: str | None, reason: str | Non
     """Insert a price for a locked item, not below its floor; the row's id."""
     floor = item_floor_minor(item)
     if price.price_minor < floor:
-        refuse("price_minor", price.price_minor, f"not below the floor of {floor}")
+        refuse("price_minor", price.price_minor, f"not below the floor of {money_text(floor)}")
     price_id = insert(
         "price_change",
         {
@@ -162,14 +174,32 @@ class FirstPrice(NamedTuple):
 
 
 def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) -> int:
-    """Write initial prices in one statement; SQL refuses any below its floor."""
+    """Write initial prices in one statement; SQL refuses any below its floor.
+
+    Raises `Conflict`, and writes none, where a key has a price already or is named twice.
+    """
     columns = ("location", "sku", "price_minor", "floor_minor", "effective_from", "kind")
     with ledger_transaction():
+        _refuse_if_priced([f"{price.location}|{price.sku}" for price in prices])
         return insert_many(
             "price_change",
             (*columns, "recorded_by"),
             [(*price, "initial", actor) for price in prices],
         )
+
+
+def _refuse_if_priced(keys: Sequence[str]) -> None:
+    twice = [inv_key for inv_key, number in Counter(keys).items() if number > 1]
+    # The lock of every other price: a timeline that begins meanwhile is waited for and then seen.
+    fetch_all(
+        "SELECT FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR UPDATE",
+        list(keys),
+    )
+    priced = fetch_all(
+        "SELECT inv_key FROM retail.price_change WHERE inv_key = ANY(%s) LIMIT 1", list(keys)
+    )
+    if twice or priced:
+        raise Conflict(_priced_already(twice[0] if twice else priced[0]["inv_key"]))
 
 
 def roll_back_price(
@@ -183,6 +213,9 @@ def roll_back_price(
 ) -> int:
     """Undo the last change: its predecessor's price and step, not below the floor; the row's id.
 
+    A change is undone once: what a roll-back has restored is no change of its own, and undoing it
+    would write the undone price again.
+
     From the next window on. A change that is still scheduled is undone at its own time, so that
     it never holds: of two rows at one time the later one counts.
     """
@@ -191,6 +224,7 @@ def roll_back_price(
         item = locked_item(location=location, sku=sku)
         newest = newest_price(item["inv_key"])
         _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
+        _refuse_if_undone(newest)
         before = _predecessor(item["inv_key"], newest)
         price = max(int(before["price_minor"]), item_floor_minor(item))
         begins = next_window_start(database_now())
@@ -201,6 +235,15 @@ def roll_back_price(
 
     with ledger_transaction():
         return int(once(command_id, f"roll back {location}|{sku}", actor, work)["id"])
+
+
+def _refuse_if_undone(newest: Row | None) -> None:
+    if newest is not None and newest["kind"] == "rollback":
+        message = (
+            f"The last change is rolled back already, {_written(newest)}:"
+            " for another price, set that price"
+        )
+        raise Conflict(message)
 
 
 def _predecessor(inv_key: str, newest: Row | None) -> Row:
