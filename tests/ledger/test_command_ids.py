@@ -63,7 +63,9 @@ CALLS: dict[str, tuple[Callable[[str], Any], Callable[[Any, UUID], object]]] = {
     ),
     "void_count": (
         draft,
-        lambda row, command: services.void_count(count_id=row, actor="max", command_id=command),
+        lambda row, command: services.void_count(
+            count_id=row, actor="max", reason="wet", command_id=command
+        ),
     ),
     "approve_count": (
         str,

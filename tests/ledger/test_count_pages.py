@@ -253,7 +253,35 @@ def test_the_history_restates_a_variance_and_voids_a_young_count(
     assert re.search(r"cycle 19 19 −1 0 restated by late facts 0.00", restated)
     assert re.search(r"cycle 19 20 −1 −1 −4.00", restored)
     assert voided.headers["Location"] == "/counts/history/?sku=S"
-    assert "cycle void" in text(max_.get("/counts/history/?sku=S"))
+    shown = text(max_.get("/counts/history/?sku=S"))
+    assert "cycle void" in shown
+    assert re.search(r"made void by max, 20[\d: -]+: “wrong shelf”", shown)
+
+
+@pytest.mark.parametrize(
+    ("reason", "rule"), [("", "must not be empty"), ("x" * 201, "at most 200 characters")]
+)
+def test_a_count_is_voided_for_a_reason(shelf: psycopg.Connection, reason: str, rule: str) -> None:
+    max_ = person("manager", "max")
+    counted = services.approve_count(location="L", sku="S", units=19)
+    drafted = waiting(19)
+
+    voided = post(max_, "/counts/history/void?sku=S", count_id=counted, reason=reason)
+    refused = post(
+        max_,
+        "/counts/waiting/decide",
+        subject=f"count-{drafted}",
+        action="refuse",
+        reason=reason,
+    )
+
+    for answer in (voided, refused):
+        assert answer.status_code == 422
+        assert f"Reason: {rule}" in text(answer)
+        assert f'maxlength="200" value="{reason}"' in answer.content.decode()
+    assert shelf.execute("SELECT FROM retail.stock_count WHERE status = 'void'").fetchall() == []
+    post(max_, "/counts/history/void?sku=S", count_id=counted, reason="y" * 200)
+    assert "“" + "y" * 200 + "”" in text(max_.get("/counts/history/?sku=S"))
 
 
 def test_an_adjustment_says_what_it_means_before_it_is_booked(shelf: psycopg.Connection) -> None:

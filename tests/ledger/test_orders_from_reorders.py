@@ -154,14 +154,13 @@ def test_who_approves_what_somebody_has_ordered_is_not_told_that_he_ordered(
     services.approve_reorder(reorder_id=first, shown_revision=1, units=42, actor="ann")
     client = person("buyer")
 
-    decide(client, first, "approve", units=42)
-    alone = text(client.get("/reorders/"))
-    pick(client, f"1@{first}", f"1@{second}")
-    together = text(client.get("/reorders/"))
+    alone = decide(client, first, "approve", units=42)
+    together = text(pick(client, f"1@{first}", f"1@{second}"))
 
-    assert "Ordered already by somebody else: 42 units" in alone
+    assert alone.status_code == 409
+    assert "ann has already ordered 42 units as PO-" in text(alone)
     assert "Ordered 1 needs in 1 draft orders" in together
-    assert "1 were ordered already by somebody else" in together
+    assert f"<b>{first}</b>: ann has already ordered 42 units as PO-" in together
     assert len(lines(ledger)) == 2
 
 

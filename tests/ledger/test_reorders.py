@@ -198,7 +198,9 @@ def test_an_unknown_proposal_is_named(ledger: psycopg.Connection) -> None:
 def test_who_has_spoken_is_named_even_if_it_was_the_rule(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
-    ledger.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
+    ledger.execute(
+        "UPDATE app.reorder_proposal SET decided_action = 'approve', decided_at = clock_timestamp()"
+    )
 
     with pytest.raises(Conflict, match="the system has already said approve"):
         services.snooze_reorder(reorder_id=proposal, shown_revision=1)

@@ -168,12 +168,12 @@ def test_a_count_is_voided_once_and_only_while_it_is_young(ledger: psycopg.Conne
         occurred_at=datetime.now(UTC) - timedelta(days=3),  # noqa: TID251 -- the rule compares with the clock
     )
 
-    services.void_count(count_id=young, actor="manager")
+    services.void_count(count_id=young, actor="manager", reason="miscounted")
 
-    with pytest.raises(Conflict, match="void already"):
-        services.void_count(count_id=young)
+    with pytest.raises(Conflict, match=f"manager has made count {young} void already, 20"):
+        services.void_count(count_id=young, reason="again")
     with pytest.raises(ServiceError, match="48"):
-        services.void_count(count_id=old)
+        services.void_count(count_id=old, reason="late")
 
 
 def test_an_adjustment_needs_a_known_reason_and_a_quantity(ledger: psycopg.Connection) -> None:

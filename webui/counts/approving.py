@@ -60,6 +60,7 @@ def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -
         # Beside the row that it is about, or above the list when that row is gone.
         "refused_subject": subject if subject in known else "",
         "refusal": refusal,
+        "kept_reason": "" if subject in known else form.get("reason", ""),
         # The function, not an id: each form of the page draws an id of its own.
         "command_id": uuid4,
         "limit_minor": selectors.adjustment_limit_minor(),
@@ -148,18 +149,23 @@ def limit(request: HttpRequest) -> HttpResponse:
 @requires(SEE)
 def history(request: HttpRequest) -> HttpResponse:
     """Counts with the variance at approval and the one that late facts have made of it."""
-    return _show_history(request, "", 200)
+    return _show_history(request, {}, "", 200)
 
 
-def _show_history(request: HttpRequest, refusal: str, status: int) -> HttpResponse:
+def _show_history(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
     location = asked(request, "location", 24)
     sku = asked(request, "sku", 32)
+    counts = selectors.counted(location=location, sku=sku)
+    refused = {str(count.id) for count in counts if count.is_voidable} & {form.get("count_id", "")}
     context = {
         "tab": "history",
         "location": location,
         "sku": sku,
         "locations": locations(),
-        "counts": selectors.counted(location=location, sku=sku),
+        "counts": counts,
+        # Beside the count that it is about, or above the list when that one can't be voided.
+        "refused_count": "".join(refused),
+        "kept_reason": form.get("reason", ""),
         "adjustments": selectors.adjusted(location=location, sku=sku),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
@@ -186,7 +192,7 @@ def void(request: HttpRequest) -> HttpResponse:
         return "The count is void: stock follows the count before it."
 
     def show(refusal: str, status: int) -> HttpResponse:
-        return _show_history(request, refusal, status)
+        return _show_history(request, form, refusal, status)
 
     return attempt(
         request, work, show, f"{reverse('counts-history')}?{request.GET.urlencode()}".rstrip("?")

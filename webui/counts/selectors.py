@@ -210,6 +210,9 @@ class Counted:
     stock_known: bool
     cost_minor: int | None
     is_voidable: bool
+    voided_by: str | None
+    voided_at: datetime | None
+    void_reason: str | None
 
     @property
     def variance_then_units(self) -> int | None:
@@ -239,7 +242,8 @@ SELECT c.id, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.statu
        t.at AS counted_at, c.counted_by, c.approved_by, c.recorded_by,
        c.expected_units AS then_units, e.expected_units AS now_units, e.stock_known,
        nullif(il.cost_minor, 0) AS cost_minor,
-       c.status = 'approved' AND c.occurred_at >= now() - %(correctable)s AS is_voidable
+       c.status = 'approved' AND c.occurred_at >= now() - %(correctable)s AS is_voidable,
+       voided.actor AS voided_by, voided.at AS voided_at, voided.reason AS void_reason
 FROM (
     SELECT * FROM retail.stock_count
     WHERE status <> 'draft' AND (%(location)s = '' OR location = %(location)s)
@@ -250,6 +254,12 @@ CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS a
 CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
 LEFT JOIN retail.product p ON p.code = c.sku
 LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
+LEFT JOIN LATERAL (
+    SELECT actor, at, detail ->> 'reason' AS reason FROM app.action_log
+    WHERE c.status = 'void' AND subject = c.inv_key AND action = 'void_count'
+      AND (detail ->> 'count')::bigint = c.id
+    ORDER BY id DESC LIMIT 1
+) voided ON true
 ORDER BY t.at DESC, c.id DESC
 """
 

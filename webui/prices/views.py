@@ -1,5 +1,6 @@
 """The pricing desk: proposed prices with signal, clamps and floor, and a person's word on them."""
 
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -13,14 +14,18 @@ from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
 from webui.automation.prices import objections_to
 from webui.desk import Command, Refusal, answer, view_of
 from webui.ledger.services import (
+    Conflict,
     ServiceError,
     approve_price,
     reject_price,
     set_price_kill_switch,
     snooze_price,
 )
+from webui.ledger.services.proposals import PRICES, last_word
+from webui.ledger.services.wording import moment_text
 from webui.page import render_page
 from webui.readmodel import selectors
+from webui.readmodel.figures import money_text
 from webui.readmodel.rows import select_value
 from webui.stock.terms import lines
 
@@ -72,6 +77,8 @@ def _card(
         "terms": lines(proposal.terms),
         "waits_because": waits_because,
         "refusal": mine,
+        # Who was refused finds his input again, even where somebody else's word is on its way.
+        "shows_forms": proposal.status == "open" and (proposal.actionable or mine is not None),
         "reason": mine.form.get("reason", "") if mine else "",
         "days": mine.form.get("days", "7") if mine else "7",
         "command_id": uuid4(),
@@ -103,9 +110,13 @@ def _say(command: Command) -> str:
     match command.action:
         case "approve":
             done = approve_price(**common)
-            # A second click of one person repeats its command id, so this is somebody else's.
-            said = "Approved already by somebody else" if done["repeated"] else "Approved"
-            return f"{said}: the price holds from {done['effective_from']} on."
+            holds = f"{money_text(done['price_minor'])} holds from {_moment(done)} on"
+            # A second click repeats its command id and its answer, so somebody else was first.
+            if done["repeated"]:
+                who, at = last_word(PRICES, command.proposal)
+                message = f"{who} has already approved it, {at}: {holds}"
+                raise Conflict(message)
+            return f"Approved: {holds}."
         case "reject":
             reject_price(**common, reason=command.form.get("reason", ""))
             return "Rejected. The item is left alone for one cool-down."
@@ -115,6 +126,10 @@ def _say(command: Command) -> str:
         case unknown:
             field, rule = "action", "approve, reject or snooze"
             raise ServiceError(field, unknown, rule)
+
+
+def _moment(done: dict[str, Any]) -> str:
+    return moment_text(datetime.fromisoformat(done["effective_from"]))
 
 
 @require_POST

@@ -9,6 +9,7 @@ from webui.commands import Form, command_of, day, form_of, identity, whole
 from webui.desk import Command
 from webui.ledger.services import (
     Approval,
+    Conflict,
     Part,
     Route,
     ServiceError,
@@ -20,6 +21,7 @@ from webui.ledger.services import (
     snooze_reorder,
     split_reorder,
 )
+from webui.ledger.services.proposals import REORDERS, last_word
 
 # A need is seldom split over more than three suppliers or days; the service takes up to ten.
 FIRST_PARTS: Final = (1, 2, 3)
@@ -37,7 +39,7 @@ def say(command: Command, *, odd_units_allowed: bool) -> str:
         case "approve":
             units = whole(command.form, "units", low=1)
             done = approve_reorder(**common, units=units, odd_units_allowed=odd_units_allowed)
-            return _ordered(done)
+            return _ordered(command.proposal, done)
         case "split":
             done = split_reorder(
                 **common,
@@ -45,7 +47,7 @@ def say(command: Command, *, odd_units_allowed: bool) -> str:
                 units=whole(command.form, "units", low=1),
                 odd_units_allowed=odd_units_allowed,
             )
-            return _ordered(done)
+            return _ordered(command.proposal, done)
         case "transfer":
             return _transferred(command)
         case "reject":
@@ -82,13 +84,20 @@ def _transferred(command: Command) -> str:
     return f"Asked {route.source} for {route.units} units: {planned.transfer_ref}."
 
 
-def _ordered(done: dict[str, Any]) -> str:
-    # A second click of one person repeats its command id, so this is somebody else's order.
+def _ordered(reorder_id: str, done: dict[str, Any]) -> str:
+    # A second click repeats its command id and its answer, so this is another person's order, or
+    # that of another page: whoever asked for this one has ordered nothing.
     if done.get("repeated"):
-        return f"Ordered already by somebody else: {done['units']} units as {done['order_ref']}."
+        raise Conflict(ordered_before(reorder_id, done))
     lines = len(done.get("line_ids", (1,)))
     words = f" in {lines} lines" if lines > 1 else ""
     return f"Ordered {done['units']} units as {done['order_ref']}{words}: send it on Orders."
+
+
+def ordered_before(reorder_id: str, done: dict[str, Any]) -> str:
+    """Who was first to order what a need asks for, what, and when."""
+    who, at = last_word(REORDERS, reorder_id)
+    return f"{who} has already ordered {done['units']:,} units as {done['order_ref']}, {at}"
 
 
 def _parts(form: Form) -> list[Part]:

@@ -18,7 +18,7 @@ from webui.ledger.services.reorders_automatic import Reason, why_not
 from webui.ledger.services.wording import refusal_text
 from webui.page import render_page
 from webui.readmodel import selectors
-from webui.reorders.commands import FIRST_PARTS, approve_picked, say
+from webui.reorders.commands import FIRST_PARTS, approve_picked, ordered_before, say
 from webui.reorders.overview import overview
 from webui.reorders.surplus import Source, sources_of
 from webui.stock.terms import lines
@@ -166,15 +166,16 @@ def approve(request: HttpRequest) -> HttpResponse:
         done = approve_picked(request)
     except ServiceError as error:
         return _show(request, Refusal("", refusal_text(error), form_of(request), 422))
-    refused = [row for row in done if row["refused"] is not None]
-    repeated = [row for row in done if row["repeated"]]
+    refused = [
+        row | {"refused": ordered_before(row["reorder_id"], row)} if row["repeated"] else row
+        for row in done
+        if row["repeated"] or row["refused"] is not None
+    ]
     ordered = [row for row in done if row["refused"] is None and not row["repeated"]]
     if ordered:
         orders = len({row["order_ref"] for row in ordered})
         text = f"Ordered {len(ordered)} needs in {orders} draft orders: send them on Orders."
         messages.success(request, text)
-    if repeated:
-        messages.info(request, f"{len(repeated)} were ordered already by somebody else.")
     if not refused:
         return HttpResponseRedirect(_back(request))
     return _show(request, None, report=refused)

@@ -19,6 +19,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,10 @@ def approve_waiting_count(
 
 
 def refuse_waiting_count(
-    *, count_id: int, actor: str, reason: str = "", command_id: UUID | None = None
+    *, count_id: int, actor: str, reason: str, command_id: UUID | None = None
 ) -> None:
     """Void a draft; one that somebody has approved meanwhile stays, and the loser is told."""
+    given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
     def work() -> Row:
         count = _locked_draft(count_id)
@@ -88,7 +90,7 @@ def refuse_waiting_count(
             actor,
             count_id,
         )
-        detail = {"count": count_id, "was": "draft", "reason": reason}
+        detail = {"count": count_id, "was": "draft", "reason": given}
         log_action(actor=actor, action="void_count", subject=count["inv_key"], detail=detail)
         return {}
 
@@ -108,15 +110,19 @@ def ask_for_recount(*, count_id: int, actor: str) -> None:
 def _locked_draft(count_id: int) -> Row:
     """A waiting count with what is expected at its second, locked until the transaction ends."""
     locked = fetch_one(
-        "SELECT status, approved_by FROM retail.stock_count WHERE id = %s FOR UPDATE", count_id
+        "SELECT status, units, approved_by, recorded_by, recorded_at FROM retail.stock_count"
+        " WHERE id = %s FOR UPDATE",
+        count_id,
     )
     if locked is None:
         refuse("count_id", count_id, "no such count")
     if locked["status"] == "approved":
-        message = f"count {count_id} was approved by {locked['approved_by'] or 'somebody'} already"
+        who, at = person(locked["approved_by"]), moment_text(locked["recorded_at"])
+        message = f"{who} has approved count {count_id} of {locked['units']:,} units already, {at}"
         raise Conflict(message)
     if locked["status"] == "void":
-        message = f"count {count_id} is void: it was refused, or counted again"
+        who, at = person(locked["recorded_by"]), moment_text(locked["recorded_at"])
+        message = f"{who} has refused count {count_id}, or counted again, {at}: it is void"
         raise Conflict(message)
     # A statement of its own: it sees what has committed while the lock was waited for.
     count = fetch_one(

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from inventory.explanation.words import money_text
 from webui.ledger.services.checks import happened
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
@@ -16,6 +17,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 FINAL: Final = ("approve", "reject")
 LONGEST_SNOOZE: Final = timedelta(days=90)
@@ -64,15 +66,16 @@ def refuse_if_moved(row: Row, word: Word, *, allowed: tuple[str, ...]) -> None:
     way too: nothing on the page that was shown says that somebody has put the proposal aside.
     """
     if row["decided_action"] in FINAL:
-        message = f"{speaker(row)} has already said {row['decided_action']}"
+        message = f"{speaker(row)} has already said {row['decided_action']}, {said_at(row)}"
         raise Conflict(message)
     if word.action == row["decided_action"] == "resume" and is_unanswered(row):
-        message = f"{speaker(row)} has already resumed it"
+        message = f"{speaker(row)} has already resumed it, {said_at(row)}"
         raise Conflict(message)
     snoozed = row["decided_action"] == "snooze"
     if row["status"] not in allowed:
         why = f": {_snoozed(row, word)}" if snoozed and row["status"] == "snoozed" else ""
-        message = f"{word.proposal} is {row['status']} now{why}"
+        since = "" if why else f", since {moment_text(row['updated_at'])}"
+        message = f"{word.proposal} is {row['status']} now{why}{since}"
         raise Conflict(message)
     if snoozed and is_unanswered(row) and word.action != "resume":
         raise Conflict(_snoozed(row, word))
@@ -84,9 +87,18 @@ def refuse_other_revision(row: Row, word: Word) -> None:
     if word.shown_revision is not None and word.shown_revision != row["revision"]:
         message = (
             f"{word.proposal} has changed: revision {word.shown_revision} was shown,"
-            f" {row['revision']} stands"
+            f" {row['revision']} stands{_asks(row)} since {moment_text(row['updated_at'])}"
         )
         raise Conflict(message)
+
+
+def _asks(row: Row) -> str:
+    """What the proposal asks for now, where its row says so."""
+    if row.get("quantity_units") is not None:
+        return f" and asks for {row['quantity_units']:,} units"
+    if row.get("new_minor") is not None:
+        return f" and asks for {money_text(row['new_minor'])}"
+    return ""
 
 
 def is_unanswered(row: Row) -> bool:
@@ -96,7 +108,23 @@ def is_unanswered(row: Row) -> bool:
 
 def speaker(row: Row) -> str:
     """Who said the last word, for a sentence."""
-    return row["decided_by"] or "the system"
+    return person(row["decided_by"])
+
+
+def said_at(row: Row) -> str:
+    """When the last word was said, for a sentence."""
+    return moment_text(row["decided_at"])
+
+
+def last_word(desk: Desk, proposal: str) -> tuple[str, str]:
+    """Who said the last word on a proposal that has one, and when, for a sentence."""
+    row = fetch_one(
+        f"SELECT decided_by, decided_at FROM app.{desk.table} WHERE {desk.id_column} = %s",  # noqa: S608 -- names come from the two desks above
+        proposal,
+    )
+    if row is None or row["decided_at"] is None:
+        refuse(desk.id_column, proposal, "no such proposal with a word on it")
+    return speaker(row), said_at(row)
 
 
 def _snoozed(row: Row, word: Word) -> str:
@@ -107,9 +135,9 @@ def _snoozed(row: Row, word: Word) -> str:
         row["inv_key"],
         word.proposal,
     )
-    until = f" until {said['until_at']:%Y-%m-%d %H:%M} UTC" if said and said["until_at"] else ""
+    until = f" until {moment_text(said['until_at'])}" if said and said["until_at"] else ""
     reason = f" ({said['reason']})" if said and said["reason"] else ""
-    return f"{speaker(row)} has snoozed it{until}{reason}"
+    return f"{speaker(row)} has snoozed it{until}{reason}, {said_at(row)}"
 
 
 def write_word(row: Row, word: Word, *, units: int | None = None) -> int:

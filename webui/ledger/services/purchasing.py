@@ -26,6 +26,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 Change = Callable[[Row, int], dict[str, object]]
 
@@ -259,8 +260,8 @@ def version_of(line: Row) -> str:
 
 def describe(line: Row) -> str:
     """What a line says now, for a person who saw something else."""
-    who = line["recorded_by"] or "the system"
-    parts = [f"{who} left it {line['status']}", f"{line['ordered_units']} ordered"]
+    who, at = person(line["recorded_by"]), moment_text(line["recorded_at"])
+    parts = [f"{who} left it {line['status']} at {at}", f"{line['ordered_units']} ordered"]
     if line["confirmed_units"] is not None:
         parts.append(f"{line['confirmed_units']} confirmed")
     if line["cancelled_units"]:

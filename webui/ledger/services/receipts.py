@@ -25,6 +25,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 MOST_LINES: Final = 500
 
@@ -134,14 +135,15 @@ def _own_fresh_receipt(shipment_id: int, shown_version: str | None, actor: str |
         message = f"shipment line {shipment_id} is not received yet: receive it instead"
         raise Conflict(message)
     if receipt["recorded_by"] != actor:
-        who = receipt["recorded_by"] or "the system"
+        who = person(receipt["recorded_by"])
         rule = f"only {who}, who received it, may correct it; book an adjustment instead"
         refuse("actor", actor, rule)
     refuse_old_receipt(receipt, database_now())
     if shown_version is not None and receipt["recorded_at"].isoformat() != shown_version:
         message = (
-            f"shipment line {shipment_id} has changed since it was shown: now"
-            f" {receipt['received_units']} received, {receipt['damaged_units']} damaged"
+            f"shipment line {shipment_id} has changed since it was shown, by {person(actor)},"
+            f" {moment_text(receipt['recorded_at'])}: now {receipt['received_units']} received,"
+            f" {receipt['damaged_units']} damaged"
         )
         raise Conflict(message)
     return receipt

@@ -15,13 +15,14 @@ from webui.ledger.services.proposals import (
     locked_proposal,
     refuse_if_moved,
     refuse_other_revision,
+    said_at,
     say,
     speaker,
     write_word,
 )
 from webui.ledger.services.reorders_approval import Approval, Approver, Ordered, Part, order_all
 from webui.ledger.services.transactions import Row, fetch_one, ledger_transaction, once
-from webui.ledger.services.wording import refusal_text
+from webui.ledger.services.wording import moment_text, refusal_text
 
 # A closed need may hold its item back (domain.md 5.3): the state that says so, the need's end.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
@@ -152,7 +153,7 @@ def reject_reorder(
     command_id: UUID | None = None,
 ) -> Row:
     """Refuse a need for now; it may come back under a new id after its hold."""
-    given = checks.text("reason", reason)
+    given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     word = Word(REORDERS, reorder_id, "reject", shown_revision, actor, None, given)
     return say(word, allowed=("open", "snoozed"), command_id=command_id)
 
@@ -201,13 +202,16 @@ def resume_reorder(
 def _refuse_if_not_held(row: Row, word: Word) -> None:
     """Raise `Conflict` unless the item waits because of this closed need."""
     if row["decided_action"] == "resume" and is_unanswered(row):
-        message = f"{speaker(row)} has already resumed it"
+        message = f"{speaker(row)} has already resumed it, {said_at(row)}"
         raise Conflict(message)
     key = fetch_one(
         "SELECT episode_state, reorder_id FROM read_model.stock WHERE inv_key = %s", row["inv_key"]
     )
     state = key["episode_state"] if key and key["reorder_id"] == word.proposal else ""
     if HELD_AFTER.get(state) != row["status"]:
-        message = f"{word.proposal} is {row['status']} and holds nothing back any more"
+        message = (
+            f"{word.proposal} is {row['status']} and holds nothing back any more,"
+            f" since {moment_text(row['updated_at'])}"
+        )
         raise Conflict(message)
     refuse_other_revision(row, word)

@@ -25,6 +25,7 @@ from webui.ledger.services.transactions import (
     insert_rows,
     log_actions,
 )
+from webui.ledger.services.wording import moment_text, person
 
 MOST_AT_ONCE: Final = 500
 MOST_PARTS: Final = 10
@@ -198,11 +199,12 @@ def _first_approval(row: Row, approval: Approval, known: _Known) -> Ordered:
     """The order of an approval before this one; another quantity meets a conflict."""
     line = known.ordered.get(row["reorder_id"])
     if line is None and row["decided_units"] is None:  # units come from another location
-        message = f"{row['decided_by'] or 'the system'} has already answered it with a transfer"
+        who, at = person(row["decided_by"]), moment_text(row["decided_at"])
+        message = f"{who} has already answered it with a transfer, {at}"
         raise Conflict(message)
     if line is None or approval.units not in (None, row["decided_units"]):
-        who = row["decided_by"] or "the system"
-        message = f"{who} has already ordered {row['decided_units']}"
+        who, at = person(row["decided_by"]), moment_text(row["decided_at"])
+        message = f"{who} has already ordered {row['decided_units']}, {at}"
         raise Conflict(message)
     return Ordered(
         row["reorder_id"], (line["id"],), row["decided_units"], line["order_ref"], repeated=True

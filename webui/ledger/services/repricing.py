@@ -83,7 +83,7 @@ def reject_price(
     command_id: UUID | None = None,
 ) -> Row:
     """Refuse a price; the key is left alone for one cool-down."""
-    given = checks.text("reason", reason)
+    given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     word = Word(PRICES, proposal_id, "reject", shown_revision, actor, None, given)
     return say(word, allowed=("open",), command_id=command_id)
 

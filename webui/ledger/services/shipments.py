@@ -16,6 +16,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 
 def ship_order_line(
@@ -126,14 +127,16 @@ def _receivable(line_id: int, shown_open_units: int | None) -> Row:
 
 def _last_receipt(line_id: int) -> str:
     newest = fetch_one(
-        "SELECT recorded_by, received_units + damaged_units AS units FROM retail.shipment_line"
+        "SELECT recorded_by, recorded_at, received_units + damaged_units AS units"
+        " FROM retail.shipment_line"
         " WHERE purchase_order_line_id = %s AND leg = 'supplier_in' AND status = 'received'"
         " ORDER BY recorded_at DESC, id DESC LIMIT 1",
         line_id,
     )
     if newest is None:
         return ""
-    return f": {newest['recorded_by'] or 'the system'} has received {newest['units']}"
+    who, at = person(newest["recorded_by"]), moment_text(newest["recorded_at"])
+    return f": {who} has received {newest['units']}, {at}"
 
 
 def _receive_unannounced(
@@ -205,10 +208,10 @@ def _announced(shipment_id: int) -> Row:
     if shipment is None:
         refuse("shipment_line_id", shipment_id, "no such supplier_in line")
     if shipment["status"] == "received":
-        who = shipment["recorded_by"] or "the system"
+        who, at = person(shipment["recorded_by"]), moment_text(shipment["recorded_at"])
         message = (
             f"shipment line {shipment_id} is received already, {shipment['received_units']} by"
-            f" {who}; a line is received once"
+            f" {who}, {at}; a line is received once"
         )
         raise Conflict(message)
     return shipment

@@ -17,6 +17,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 COUNT_KINDS: Final = ("opening", "cycle", "recount")
 ADJUSTMENT_REASONS: Final = (
@@ -73,19 +74,25 @@ def approve_count(  # noqa: PLR0913 -- one keyword per column
 
 
 def void_count(
-    *, count_id: int, actor: str | None = None, reason: str = "", command_id: UUID | None = None
+    *, count_id: int, reason: str, actor: str | None = None, command_id: UUID | None = None
 ) -> None:
-    """Take a count back, draft or approved; an approved one of more than 48 h ago stays."""
+    """Take a count back, draft or approved; an approved one of more than 48 h ago stays.
+
+    The reason, up to 200 characters, stands beside the count and in the log of actions.
+    """
+    given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
     def work() -> Row:
         count = fetch_one(
-            "SELECT inv_key, status, occurred_at FROM retail.stock_count WHERE id = %s FOR UPDATE",
+            "SELECT inv_key, status, occurred_at, recorded_by, recorded_at"
+            " FROM retail.stock_count WHERE id = %s FOR UPDATE",
             count_id,
         )
         if count is None:
             refuse("count_id", count_id, "no such count")
         if count["status"] == "void":
-            message = f"count {count_id} is void already"
+            who, at = person(count["recorded_by"]), moment_text(count["recorded_at"])
+            message = f"{who} has made count {count_id} void already, {at}"
             raise Conflict(message)
         is_fresh = checks.is_correctable(count["occurred_at"], database_now())
         if count["status"] == "approved" and not is_fresh:
@@ -95,7 +102,7 @@ def void_count(
             actor,
             count_id,
         )
-        detail = {"count": count_id, "was": count["status"], "reason": reason}
+        detail = {"count": count_id, "was": count["status"], "reason": given}
         log_action(actor=actor, action="void_count", subject=count["inv_key"], detail=detail)
         return {}
 
