@@ -117,7 +117,7 @@ def test_cover_explains_its_levels_by_two_spans_of_demand() -> None:
 
     assert lines["min_cover_demand_units"].amount == log.state.reorder_point_units == 6
     assert lines["order_up_to_units"].amount == log.state.order_up_to_units == 20
-    assert "1000 centidays, 20" in lines["batch_units"].detail
+    assert "10.00 d, 20" in lines["batch_units"].detail
 
 
 def test_facts_and_documents_that_the_state_lacks_have_lines_of_their_own() -> None:
