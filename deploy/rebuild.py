@@ -10,7 +10,7 @@ goes through to the end.
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -36,6 +36,7 @@ from deploy.revisions import progress
 from deploy.revisions.promote import connect
 from deploy.stack import fleet
 from deploy.stack.home import Home
+from deploy.stack.membership import leave
 from deploy.stack.wanted import REPAIR
 from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
@@ -91,9 +92,9 @@ def rebuild(home: Home, settings: Connections, *, timeout_s: float, say: Say) ->
     """
     began = time.monotonic()
     refuse_cut_source(settings)
-    with _paused(home, say):
+    with _paused(home, say) as names:
         before, problem = _fingerprints(settings)
-        _throw_away(settings)
+        _throw_away(settings, names)
         say("changelogs, offsets and snapshots are made anew")
     barrier = progress.ends(settings)
     progress.wait_past(settings, barrier, LOGIC_REVISION, time.monotonic() + timeout_s)
@@ -132,12 +133,12 @@ def refuse_cut_source(settings: Connections) -> None:
 
 
 @contextmanager
-def _paused(home: Home, say: Say) -> Iterator[None]:
-    """Workers and projector are away inside, and run again behind."""
+def _paused(home: Home, say: Say) -> Iterator[tuple[str, ...]]:
+    """Workers and projector are away inside, and run again behind; gives their names."""
     names = fleet.pause(home, _READER)
     say(f"{', '.join(names)} paused")
     try:
-        yield
+        yield names
     except Exception as error:
         message = f"{error!r}: {', '.join(names)} stay paused"
         raise StackError(message, repair=REPAIR) from error
@@ -160,7 +161,9 @@ def _digest(live: LiveState, key: InvKey) -> bytes:
     return blake2b(encode_state(live.state(key)), digest_size=_DIGEST_BYTES).digest()
 
 
-def _throw_away(settings: Connections) -> None:
+def _throw_away(settings: Connections, names: Iterable[str]) -> None:
+    for name in names:
+        leave(settings.kafka_bootstrap, name)
     _forget_group(settings.kafka_bootstrap)
     shutil.rmtree(settings.worker_dir, ignore_errors=True)
     delete_topics(settings.kafka_bootstrap, CHANGELOGS)
@@ -170,7 +173,7 @@ def _throw_away(settings: Connections) -> None:
 
 
 def _forget_group(bootstrap: str) -> None:
-    """Delete the workers' group; static members that have ended are in it for a session more."""
+    """Delete the workers' group; a member that did not leave is in it for a session more."""
     deadline = time.monotonic() + _GROUP_S
     while True:
         try:

@@ -44,6 +44,11 @@ class WorkerSettings(StreamSettings):
         """Where this worker keeps its snapshots; deleting it costs time only."""
         return self.worker_dir / self.worker_id / "snapshots"
 
+    @property
+    def topics_file(self) -> Path:
+        """The ids of the topics that this worker's state came from."""
+        return self.worker_dir / self.worker_id / "topics.json"
+
 
 class SinkSettings(StreamSettings):
     """Settings of the projector and the actuator."""

@@ -12,7 +12,10 @@ from deploy.stack import status
 from deploy.stack.context import HOST
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
+from deploy.stack.wanted import REPAIR
+from deploy.stack.workforce import PREFIX
 from inventory.revision import LOGIC_REVISION
+from streams.endings import Ending, meaning_of
 
 _RETAINED_BYTES: Final = 256 * 1024 * 1024
 _LAG_RECORDS: Final = 10_000
@@ -35,6 +38,21 @@ def services(home: Home) -> Row:
     counted = f"{len(runtime.services) - len(down)} of {len(runtime.services)} running"
     found = counted + (f"; not: {', '.join(down)}" if down else "")
     return judge("services", well=not down, found=found, repair=f"inventory logs {' '.join(down)}")
+
+
+def workers(home: Home) -> Row:
+    """No worker ends again and again for a reason that a restart does not cure."""
+    halted = {
+        name: entry.last_exit
+        for name, entry in read_runtime(home).services.items()
+        if name.startswith(PREFIX) and entry.state != "running" and entry.last_exit
+    }
+    told = [f"{name}: {meaning_of(code)}" for name, code in sorted(halted.items())]
+    is_lost = Ending.LOG_MISMATCH in halted.values()
+    repair = REPAIR if is_lost else f"inventory logs {' '.join(sorted(halted))}"
+    return judge(
+        "workers", well=not told, found="; ".join(told) or "none has halted", repair=repair
+    )
 
 
 def _query(home: Home, statement: str, *values: object) -> list[tuple[object, ...]]:
@@ -139,6 +157,7 @@ def freshness(home: Home) -> Row:
 
 CHECKS: Final = (
     services,
+    workers,
     wal_level,
     slot,
     publication,

@@ -192,8 +192,8 @@ def _refuse_schema_break(records: int, owned: OwnedPartition, effects: Effects) 
     if records >= LARGE_CHUNK and effects.undecodable * 100 > records * BROKEN_PER_HUNDRED:
         problem = (
             f"{STOCK_EVENTS}[{owned.number}]: {effects.undecodable} of {records} records up to "
-            f"offset {owned.next_offset - 1} can't be decoded (limit {BROKEN_PER_HUNDRED} %); "
-            "the last one: " + effects.rejections[-1].detail
+            f"offset {owned.next_offset - 1} can't be decoded as Debezium's envelope (limit "
+            f"{BROKEN_PER_HUNDRED} %); the last one: {effects.rejections[-1].detail}"
         )
         raise SchemaBreak(problem)
 

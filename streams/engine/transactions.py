@@ -7,7 +7,7 @@ can't do that: a process that slept through its session writes before it hears o
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -15,6 +15,7 @@ from aiokafka.errors import ProducerFenced
 
 from cdc.contracts.topics import LARGEST_RECORD_BYTES
 from streams.engine.records import Fenced, Positions, Send, Stage
+from streams.engine.restore import LogMismatch
 
 BATCH_BYTES = 262_144
 # The producer weighs a batch before compression, the broker after it.
@@ -24,10 +25,19 @@ REQUEST_TIMEOUT_MS = 30_000
 
 
 class PartitionProducers:
-    """Implements `Broker` for the partitions that this process owns."""
+    """Implements `Broker` for the partitions that this process owns.
 
-    def __init__(self, bootstrap: str, app_id: str) -> None:
+    `known_ends` gives how far topics reach in the state of a partition.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        app_id: str,
+        known_ends: Callable[[int], Positions] = lambda _partition: {},
+    ) -> None:
         self._bootstrap = bootstrap
+        self._known_ends = known_ends
         self._app_id = app_id
         self._producers: dict[int, AIOKafkaProducer] = {}
         self.committed = 0  # transactions, of all partitions
@@ -71,6 +81,7 @@ class PartitionProducers:
 
         Raises:
             Fenced: another worker owns the partition.
+            LogMismatch: a topic begins again before what it held; nothing is committed.
             KafkaError: the broker could not take it; the caller ends the process.
         """
         producer = self._producers[partition]
@@ -79,6 +90,7 @@ class PartitionProducers:
         try:
             await producer.begin_transaction()
             positions = await _acknowledge(producer, partition, sends)
+            _refuse_begun_again(partition, self._known_ends(partition), positions)
             await producer.commit_transaction()
             self.committed += 1
             self.committing_s += time.perf_counter() - began
@@ -99,6 +111,17 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
             pending.append((topic, batch.record_count(), future))
     await asyncio.gather(*(future for _, _, future in pending))
     return _positions((topic, records, future.result()) for topic, records, future in pending)
+
+
+def _refuse_begun_again(partition: int, known: Positions, positions: Positions) -> None:
+    """Commit nothing into a topic that was made anew: it would look whole and hold a part."""
+    for topic, end in positions.items():
+        if end <= known.get(topic, -1):
+            problem = (
+                f"{topic}[{partition}] held offsets up to {known[topic]} and now ends at {end}: it "
+                "was made anew; `inventory workers rebuild --yes` fills it from the beginning"
+            )
+            raise LogMismatch(problem)
 
 
 def _positions(answers: Iterable[tuple[str, int, Any]]) -> dict[str, int]:

@@ -4,17 +4,25 @@ import sys
 
 import faust
 import uvloop
+from confluent_kafka import KafkaException
 
+from streams.engine.restore import LogMismatch
 from streams.logs import configure_logging
 from streams.settings import WorkerSettings
 from streams.worker.agents import build_worker
+from streams.worker.origins import refuse_other_topics
+from streams.worker.runtime import die
 
 
 def main() -> None:
-    """Run the worker; exits 0 after SIGTERM and 1 after any failure."""
+    """Run the worker; exits 0 after SIGTERM and with a code of `streams.endings` otherwise."""
     settings = WorkerSettings()
     configure_logging(level=settings.log_level, service=settings.worker_id)
     settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust makes only the last part
+    try:
+        refuse_other_topics(settings.kafka_bootstrap, settings.topics_file, settings.partitions)
+    except (LogMismatch, KafkaException) as error:
+        die("worker can't start", error)
     uvloop.install()
     app = build_worker(settings)
     sys.argv = sys.argv[:1]  # everything comes from the environment; Faust would read arguments

@@ -12,12 +12,23 @@ from collections.abc import Iterable, Sequence
 from typing import Never, Protocol
 
 import structlog
+from aiokafka.errors import (
+    KafkaError,
+    OffsetOutOfRangeError,
+    ProducerFenced,
+    UnknownTopicOrPartitionError,
+)
+from confluent_kafka import KafkaException
 
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
-from streams.engine.kafka_log import KafkaLog
-from streams.engine.loop import Gap, handle_chunk, republish_open
+from cdc.contracts.versions import UnreadableRecord
+from inventory.errors import BrokenInvariant
+from streams.endings import Ending
+from streams.engine.kafka_log import KafkaLog, ReadStalled
+from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
 from streams.engine.ownership import Ownership
-from streams.engine.records import SourceRecord
+from streams.engine.records import Fenced, Positions, SourceRecord
+from streams.engine.restore import LogMismatch
 from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
 from streams.engine.watchdog import Watchdog
@@ -39,10 +50,36 @@ class Message(Protocol):
     value: bytes | None
 
 
+class Stuck(Exception):
+    """Work is there and nothing moves."""
+
+
+_ENDINGS: Sequence[tuple[type[BaseException], Ending]] = (
+    (UnreadableRecord, Ending.UNREADABLE),
+    (LogMismatch, Ending.LOG_MISMATCH),
+    (OffsetOutOfRangeError, Ending.LOG_MISMATCH),  # of a reader that chooses no other offset
+    (UnknownTopicOrPartitionError, Ending.LOG_MISMATCH),
+    (Fenced, Ending.FENCED),
+    (ProducerFenced, Ending.FENCED),
+    (SchemaBreak, Ending.SCHEMA_BREAK),
+    (BrokenInvariant, Ending.BROKEN_INVARIANT),
+    (Stuck, Ending.STUCK),
+    (KafkaError, Ending.BROKER),
+    (KafkaException, Ending.BROKER),
+    (ReadStalled, Ending.BROKER),
+)
+
+
+def ending_of(error: BaseException | None) -> Ending:
+    """The exit code for what has ended a worker."""
+    return next((code for kind, code in _ENDINGS if isinstance(error, kind)), Ending.FAILED)
+
+
 def die(event: str, error: BaseException | None = None, **fields: object) -> Never:
     """Say why and end the process at once, before anything can be acknowledged."""
-    log.critical(event, exc_info=error, **fields)
-    os._exit(1)
+    code = ending_of(error)
+    log.critical(event, exc_info=error, problem=str(error or ""), exit_code=int(code), **fields)
+    os._exit(code)
 
 
 class Runtime:
@@ -51,7 +88,7 @@ class Runtime:
     def __init__(self, settings: WorkerSettings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.producers = PartitionProducers(settings.kafka_bootstrap, APP_ID)
+        self.producers = PartitionProducers(settings.kafka_bootstrap, APP_ID, self._known_ends)
         self.keeper = Keeper(
             settings.snapshot_dir, settings.generation, lambda: self.ownership.ready
         )
@@ -66,6 +103,10 @@ class Runtime:
         self.ends: dict[int, int] = {}
         self.joined = False
         self.loop_seen_s = time.monotonic()
+
+    def _known_ends(self, partition: int) -> Positions:
+        owned = self.ownership.ready.get(partition)
+        return {} if owned is None else owned.positions
 
     def open_log(self) -> KafkaLog:
         """A reader of its own for whoever needs one."""
@@ -150,8 +191,11 @@ class Runtime:
         ownership = self.ownership
         ready = dict(ownership.ready)
         async with self.open_log() as reader:
-            for partition in ready:
-                _, self.ends[partition] = await reader.bounds(STOCK_EVENTS, partition)
+            for partition, owned in ready.items():
+                place = owned.next_offset  # before it is asked, because both move on
+                first, self.ends[partition] = await reader.bounds(STOCK_EVENTS, partition)
+                if self.ownership.ready.get(partition) is owned:
+                    _refuse_other_log(partition, place, first, self.ends[partition])
         problem = self.watchdog.problem(
             time.monotonic(),
             {partition: owned.handled for partition, owned in ready.items()},
@@ -159,4 +203,17 @@ class Runtime:
             restoring_since_s=None if ownership.settled else ownership.restored_at,
         )
         if problem is not None:
-            die("worker is stuck", problem=problem)
+            die("worker is stuck", Stuck(problem))
+
+
+def _refuse_other_log(partition: int, place: int, first: int, end: int) -> None:
+    """End the process if the source topic doesn't hold the place where it goes on.
+
+    The group's consumer would begin at another offset without a word.
+    """
+    if not first <= place <= end:
+        problem = (
+            f"{STOCK_EVENTS}[{partition}] has offsets {first}..{end}, but this worker goes on at "
+            f"{place}: it was made anew, or cut off before it was read"
+        )
+        die("the source topic is another", LogMismatch(problem))

@@ -1,0 +1,40 @@
+"""Exit codes of a worker: a restart cures some endings, and a person has to act on the others.
+
+The numbers are those of sysexits.h where that has a fitting one. The supervisor starts the process
+again after any of them, with a growing delay, and keeps the last one; `inventory doctor` explains.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+
+class Ending(IntEnum):
+    """Why a worker has ended; the line before its end in the log says what it saw."""
+
+    FAILED = 1
+    UNREADABLE = 65
+    LOG_MISMATCH = 66
+    BROKER = 69
+    BROKEN_INVARIANT = 70
+    FENCED = 75
+    SCHEMA_BREAK = 76
+    STUCK = 124
+
+
+MEANINGS: Final = {
+    Ending.FAILED: "an error without a code of its own",
+    Ending.UNREADABLE: "a changelog record of an unknown version",
+    Ending.LOG_MISMATCH: "a topic was deleted, made anew or cut off",
+    Ending.BROKER: "the broker could not be reached or refused",
+    Ending.BROKEN_INVARIANT: "state and log contradict each other",
+    Ending.FENCED: "another worker owned a partition",
+    Ending.SCHEMA_BREAK: "more than 1 % of a chunk could not be decoded",
+    Ending.STUCK: "records waited and none was handled",
+}
+
+
+def meaning_of(code: int) -> str:
+    """What an exit code of a worker says, in words; a negative one is the signal that ended it."""
+    if code < 0:
+        return f"signal {-code}"
+    return MEANINGS[Ending(code)] if code in list(Ending) else f"exit code {code}"

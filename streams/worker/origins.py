@@ -1,0 +1,115 @@
+"""Whether the topics are still those that this worker's state came from, asked before it joins.
+
+A topic that was deleted and made anew has the name, the settings and, after a while, the offsets of
+the one before. What a worker restores from it would be a part of the state that looks like all of
+it. So each worker keeps the ids that the broker gave the topics, and ends where one has changed.
+The file may be deleted: then only a group that has committed offsets tells of changelogs that are
+empty.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from cdc.capture.admin import admin_client
+from cdc.contracts.topics import (
+    APP_ID,
+    ON_HAND_CHANGELOG,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_EVENTS,
+)
+from streams.engine.restore import LogMismatch
+
+_TOPICS: Final = (STOCK_EVENTS, ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
+_REPAIR: Final = "`inventory workers rebuild --yes` makes the changelogs from it again"
+_TIMEOUT_S: Final = 30.0
+
+
+def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> None:
+    """Compare the topics with those of the last start, and remember them in the file `known`.
+
+    Raises:
+        LogMismatch: one is missing, was made anew, or the level changelog has lost records.
+        KafkaException: the broker does not answer.
+    """
+    client = admin_client(bootstrap)
+    ids = _ids(client)
+    former = _read(known)
+    for topic in _TOPICS:
+        if former.get(topic, ids[topic]) != ids[topic]:
+            problem = f"{topic} was deleted and made anew since this worker ran last; {_way(topic)}"
+            raise LogMismatch(problem)
+    _refuse_lost_levels(client, partitions)
+    known.parent.mkdir(parents=True, exist_ok=True)
+    known.write_text(json.dumps(ids, indent=1), encoding="utf-8")
+
+
+def _ids(client: AdminClient) -> dict[str, str]:
+    found: dict[str, str] = {}
+    asked = client.describe_topics(TopicCollection(list(_TOPICS)), request_timeout=_TIMEOUT_S)
+    for topic, answer in asked.items():
+        try:
+            found[topic] = str(answer.result(_TIMEOUT_S).topic_id)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+            problem = f"{topic} does not exist; {_way(topic)}"
+            raise LogMismatch(problem) from error
+    return found
+
+
+def _read(known: Path) -> Mapping[str, str]:
+    """What the file says; nothing if it is not there or says nothing of that kind."""
+    try:
+        return dict(json.loads(known.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _refuse_lost_levels(client: AdminClient, partitions: int) -> None:
+    """A compacted topic never loses its beginning, and no chunk is committed before its levels."""
+    levels = [TopicPartition(ON_HAND_CHANGELOG, number) for number in range(partitions)]
+    for place, first in _offsets(client, levels, OffsetSpec.earliest()).items():
+        if first > 0:
+            problem = f"{ON_HAND_CHANGELOG}[{place}] begins at {first}, it was cut off; {_REPAIR}"
+            raise LogMismatch(problem)
+    if any(_offsets(client, levels, OffsetSpec.latest()).values()):
+        return
+    committed = max(_committed(client, partitions), default=0)
+    if committed > 0:
+        problem = (
+            f"{ON_HAND_CHANGELOG} is empty, but {STOCK_EVENTS} was folded up to offset "
+            f"{committed}; {_REPAIR}"
+        )
+        raise LogMismatch(problem)
+
+
+def _offsets(client: AdminClient, places: list[TopicPartition], spec: OffsetSpec) -> dict[int, int]:
+    answers = client.list_offsets(dict.fromkeys(places, spec), request_timeout=_TIMEOUT_S)
+    return {place.partition: answer.result(_TIMEOUT_S).offset for place, answer in answers.items()}
+
+
+def _committed(client: AdminClient, partitions: int) -> list[int]:
+    places = [TopicPartition(STOCK_EVENTS, number) for number in range(partitions)]
+    asked = client.list_consumer_group_offsets(
+        [ConsumerGroupTopicPartitions(APP_ID, places)], request_timeout=_TIMEOUT_S
+    )
+    found = asked[APP_ID].result(_TIMEOUT_S).topic_partitions or ()
+    return [place.offset for place in found]
+
+
+def _way(topic: str) -> str:
+    """What a person can do about it."""
+    if topic == STOCK_EVENTS:
+        return "history is missing: restore it, or start a new generation"
+    return _REPAIR
