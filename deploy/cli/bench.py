@@ -8,6 +8,7 @@ import typer
 
 from deploy import output
 from deploy.artifacts.prerequisites import CHROMIUM, find
+from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_peers import bench_peers
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
@@ -25,6 +26,7 @@ bench = typer.Typer(help="Measurements.", no_args_is_help=True)
 
 def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
+    bench.command("faults")(bench_faults)
     bench.command("peers")(bench_peers)
     app.add_typer(bench, name="bench")
 

@@ -12,7 +12,7 @@ from typing import Final
 import typer
 from pydantic import ValidationError
 
-from deploy.cli import bench, history, records, revision, stack, trading, workers
+from deploy.cli import bench, history, records, revision, sql, stack, trading, workers
 from deploy.errors import StackError
 from deploy.variables import refuse_unknown
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings=_CONTEXT,
     pretty_exceptions_enable=False,
 )
-for group in (stack, workers, trading, history, records, revision, bench):
+for group in (stack, workers, trading, history, sql, records, revision, bench):
     group.register(app)
 
 
@@ -56,6 +56,7 @@ def _expected() -> tuple[type[Exception], ...]:
     for module, name in (
         ("webui.ledger.services", "LedgerError"),
         ("bench.watch", "BenchFailed"),
+        ("bench.faults.probe", "NotFresh"),
         ("analytics.backfill.plan", "UnknownRun"),
         ("analytics.archive.follow", "ArchiveBehind"),
         ("analytics.kafka", "TopicUnreadable"),

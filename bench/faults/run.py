@@ -1,0 +1,192 @@
+"""`inventory bench faults`: kills, freezes and restarts parts of a running stack that trades.
+
+After each fault one key of each partition is sold, and the clock runs until the workers give the
+new number for all of them; or faults follow each other at an interval without a look. At the end
+everything is compared with the facts in Postgres.
+"""
+
+import os
+import signal
+import statistics
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import psycopg
+
+from analytics.verify import verify
+from bench.faults.plan import Fault, draw
+from bench.faults.probe import Probe, sell
+from cdc.settings import Connections
+
+_EVERY_S: Final = 0.2  # between two transactions of the trade
+_ITEMS: Final = 40
+_FRESH_S: Final = 120.0
+_VERIFY_S: Final = 300.0
+_POLL_S: Final = 0.05
+
+Say = Callable[[str], None]
+
+
+class Stack(Protocol):
+    """A running stack as the faults need it."""
+
+    @property
+    def settings(self) -> Connections:
+        """Addresses of the parts."""
+        ...
+
+    def workers(self) -> Sequence[str]:
+        """Names of the stream workers."""
+        ...
+
+    def pid_of(self, service: str) -> int | None:
+        """The service's current process, None between two of them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do: `every_s` is the time between two faults, None waits for all keys after each."""
+
+    seed: int
+    rounds: int
+    kinds: Sequence[str]
+    freeze_s: float
+    every_s: float | None = None
+
+
+@dataclass(slots=True)
+class Report:
+    """Faults by kind, seconds until all keys were fresh after each, and the comparison."""
+
+    seed: int
+    fresh_s: dict[str, list[float]] = field(default_factory=dict)
+    transactions: int = 0
+    verified: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing differs from the facts."""
+        return bool(self.verified.get("ok"))
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        return {
+            "seed": self.seed,
+            "ok": self.ok,
+            "faults": {kind: len(times) for kind, times in self.fresh_s.items()},
+            "fresh_s": {kind: _summary(times) for kind, times in self.fresh_s.items()},
+            "transactions": self.transactions,
+            "verify": self.verified,
+        }
+
+    def as_text(self) -> str:
+        """The report as a table."""
+        lines = [f"seed {self.seed}, {self.transactions} transactions", ""]
+        lines.append("fault         times   fresh after s: median      max")
+        for kind, times in sorted(self.fresh_s.items()):
+            told = _summary(times)
+            median, most = told.get("median"), told.get("max")
+            lines.append(f"{kind:<12} {len(times):>6} {_cell(median):>23} {_cell(most):>8}")
+        counts = ("keys_differing", "windows_differing", "duplicate_reorders", "missing_reorders")
+        lines += ["", *(f"{name:<20} {self.verified.get(name, '-')}" for name in counts)]
+        return "\n".join(lines)
+
+
+def _summary(times: Sequence[float]) -> dict[str, float]:
+    known = [seconds for seconds in times if seconds >= 0]
+    if not known:
+        return {}
+    return {"median": round(statistics.median(known), 2), "max": round(max(known), 2)}
+
+
+def _cell(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.1f}"
+
+
+def run(stack: Stack, plan: Plan, tell: Say) -> Report:
+    """Trade, break things, and compare.
+
+    Raises:
+        NotFresh: a fault was not recovered from within two minutes.
+    """
+    report = Report(plan.seed)
+    location = f"FLT-{uuid.uuid4().hex[:6].upper()}"
+    probe = Probe(stack.settings, location)
+    with _trading(stack.settings, location, report):
+        probe.sell()
+        probe.wait_fresh(_FRESH_S)
+        workers = stack.workers()
+        for fault in draw(plan.seed, rounds=plan.rounds, workers=workers, kinds=plan.kinds):
+            seconds = _suffer(stack, fault, plan, probe)
+            report.fresh_s.setdefault(fault.kind, []).append(seconds)
+            after = f", fresh after {seconds:.1f} s" if seconds >= 0 else ""
+            tell(f"{fault.kind} {' '.join(fault.victims)}{after}")
+        probe.sell()
+        probe.wait_fresh(_FRESH_S)
+    report.verified = verify(timeout=_VERIFY_S, settings=stack.settings).as_json()
+    return report
+
+
+def _suffer(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float:
+    """Do it; gives the seconds until all keys were fresh, -1 without a look."""
+    pids = [_pid(stack, name) for name in fault.victims]
+    began = time.monotonic()
+    _signal(pids, signal.SIGSTOP if fault.is_freeze else signal.SIGKILL)
+    if fault.is_freeze:
+        try:
+            time.sleep(plan.freeze_s)
+        finally:
+            _signal(pids, signal.SIGCONT)
+        began = time.monotonic()
+    if plan.every_s is not None:
+        time.sleep(max(0.0, began + plan.every_s - time.monotonic()))
+        return -1.0
+    probe.sell()
+    probe.wait_fresh(_FRESH_S)
+    return time.monotonic() - began
+
+
+def _signal(pids: Sequence[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # it has ended by itself since we looked
+            os.kill(pid, number)
+
+
+def _pid(stack: Stack, name: str) -> int:
+    """The service's process; the supervisor may be between two of them."""
+    deadline = time.monotonic() + _FRESH_S
+    while (pid := stack.pid_of(name)) is None:
+        if time.monotonic() > deadline:
+            problem = f"{name} has no process for {_FRESH_S:g} s"
+            raise TimeoutError(problem)
+        time.sleep(_POLL_S)
+    return pid
+
+
+@contextmanager
+def _trading(settings: Connections, location: str, report: Report) -> Iterator[None]:
+    """Sell some items of the location all the time."""
+    stopped = threading.Event()
+    items = [f"T{number}" for number in range(_ITEMS)]
+
+    def trade() -> None:
+        while not stopped.wait(_EVERY_S):
+            try:
+                sell(settings, location, items, f"{location}-t{uuid.uuid4().hex[:12]}")
+            except psycopg.OperationalError:
+                continue  # the next one is another sale
+            report.transactions += 1
+
+    thread = threading.Thread(target=trade, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()

@@ -1,0 +1,72 @@
+"""`inventory bench faults`: the stack of INVENTORY_HOME, broken on purpose."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cdc.settings import Connections
+from deploy import output
+from deploy.errors import StackError
+from deploy.stack.home import Home, default_home
+from deploy.stack.processes import ProcessId, alive
+from deploy.stack.runtime import load_environment, read_runtime
+from deploy.stack.workforce import PREFIX
+
+if TYPE_CHECKING:
+    from bench.faults.run import Stack
+
+
+class RunningHome:
+    """The running stack of one home."""
+
+    def __init__(self, home: Home, settings: Connections) -> None:
+        self._home = home
+        self.settings = settings
+
+    def workers(self) -> Sequence[str]:
+        """Names of the stream workers."""
+        return sorted(name for name in read_runtime(self._home).services if name.startswith(PREFIX))
+
+    def pid_of(self, service: str) -> int | None:
+        """The service's current process, None between two of them."""
+        entry = read_runtime(self._home).services[service]
+        if entry.pid is None or not alive(ProcessId(entry.pid, entry.started_ticks)):
+            return None
+        return entry.pid
+
+
+def bench_faults(
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Really kill processes.")] = False,
+    rounds: Annotated[int, typer.Option(help="How many faults.", min=1)] = 20,
+    seed: Annotated[int, typer.Option(help="Same seed, same faults.")] = 1,
+    kinds: Annotated[
+        str, typer.Option(help="Of kill, kill-all, freeze, sinks, connect, broker.")
+    ] = "kill,kill-all,freeze,sinks,connect,broker",
+    freeze: Annotated[float, typer.Option(help="Seconds of a freeze.", min=0)] = 20.0,
+    every: Annotated[
+        float | None, typer.Option(help="Seconds between faults, without waiting for keys.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Kill and freeze parts of the running stack under load, then verify. Exit 1 if it differs."""
+    home = Home(default_home())
+    load_environment(home)
+    if not yes:
+        message = f"processes of {home.path} would be killed"
+        raise StackError(message, repair="inventory bench faults --yes")
+    from bench.faults import plan, run  # noqa: PLC0415 -- reads the environment
+
+    chosen = tuple(kinds.split(","))
+    if unknown := sorted(set(chosen) - set(plan.KINDS)):
+        message = f"--kinds {unknown[0]!r}: expected some of {', '.join(plan.KINDS)}"
+        raise StackError(message)
+    stack: Stack = RunningHome(home, Connections())
+    wish = run.Plan(seed, rounds, chosen, freeze, every)
+    report = run.run(stack, wish, output.errors.print)
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())
+    raise typer.Exit(0 if report.ok else 1)
