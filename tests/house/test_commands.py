@@ -22,6 +22,7 @@ VERBS = (
     "import-sales",
     "explain",
     "sales",
+    "sql",
     "verify",
     "backfill",
     "rejected",

@@ -1,0 +1,93 @@
+"""`inventory sql`: analysts ask Postgres, write nothing, and see no password."""
+
+import csv
+import io
+import json
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from deploy.cli.main import app
+from deploy.errors import StackError
+from deploy.stack.home import Home
+from deploy.stack.processes import identify
+from deploy.stack.runtime import Runtime, write_environment, write_runtime
+from tests.ledger.postgres import Server
+from tests.ledger.rows import write
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A person at a terminal of a running stack."""
+
+    home: Home
+
+    def sql(self, *arguments: str) -> Result:
+        environment = {"INVENTORY_HOME": str(self.home.path), "COLUMNS": "200"}
+        return CliRunner().invoke(app, ["sql", *arguments], env=environment)
+
+
+@pytest.fixture
+def reader(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Path) -> Reader:
+    for units in (3, 4):
+        write(ledger, "sale_line", source="t", source_ref=f"{units}", quantity_units=units)
+    home = Home(tmp_path / "home")
+    home.create()
+    me = identify(os.getpid())
+    runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
+    url = server.url("app_ro", database).replace("app_ro@", "app_ro:s3%3Acret@")
+    write_environment(home, runtime, {"INVENTORY_READ_DATABASE_URL": url})
+    write_runtime(home, runtime)
+    return Reader(home)
+
+
+def test_the_address_opens_a_session_that_reads_and_writes_nothing(reader: Reader) -> None:
+    address = reader.sql().stdout.strip()
+
+    assert json.loads(reader.sql("--json").stdout) == {"address": address}
+    with psycopg.connect(address) as connection:
+        units = connection.execute("SELECT sum(quantity_units)::int FROM sale_line").fetchone()
+        assert units == (7,)
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            connection.execute("DELETE FROM sale_line")
+
+
+def test_the_password_is_in_a_file_of_the_owner_and_nowhere_else(reader: Reader) -> None:
+    shown = reader.sql().stdout
+    file = reader.home.path / "pgpass"
+
+    assert "cret" not in shown
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text().endswith(":app_ro:s3\\:cret\n")
+
+
+def test_rows_are_printed_as_table_csv_or_json(reader: Reader) -> None:
+    asked = "SELECT quantity_units AS units FROM sale_line WHERE sku LIKE '%S' ORDER BY 1"
+
+    table, written = reader.sql(asked).stdout, reader.sql(asked, "--csv").stdout
+    found = json.loads(reader.sql(asked, "--json").stdout)
+
+    assert table.split() == ["units", "3", "4"]
+    assert list(csv.reader(io.StringIO(written))) == [["units"], ["3"], ["4"]]
+    assert found == [{"units": 3}, {"units": 4}]
+
+
+def test_a_long_answer_is_cut_in_the_table_and_whole_in_csv(reader: Reader) -> None:
+    asked = "SELECT generate_series(1, 2500)"
+
+    assert "200 rows, the first 200: --csv prints all" in reader.sql(asked).stderr
+    assert len(reader.sql(asked, "--csv").stdout.splitlines()) == 2501
+
+
+def test_a_statement_without_rows_and_one_that_is_refused(reader: Reader) -> None:
+    refused = reader.sql("SELECT no_such_column FROM sale_line")
+
+    assert "0 rows" in reader.sql("SET timezone = 'UTC'").stderr
+    assert isinstance(refused.exception, StackError)
+    assert 'Postgres says: column "no_such_column" does not exist' in str(refused.exception)
