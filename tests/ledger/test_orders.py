@@ -239,7 +239,7 @@ def test_an_order_below_the_suppliers_minimum_is_sent_knowingly(ledger: psycopg.
     order(status="draft")
     ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 100")
     services.set_supplier_terms(code="ACME", minimum_order_minor=1001)
-    with pytest.raises(ServiceError, match="1001 minor units or more"):
+    with pytest.raises(ServiceError, match=r"10\.01 or more"):
         services.send_order(order_ref="X-1")
 
     services.send_order(order_ref="X-1", below_minimum_allowed=True)
@@ -355,6 +355,7 @@ def test_what_a_line_says_now_names_all_that_moved(ledger: psycopg.Connection) -
 
     with pytest.raises(
         Conflict,
-        match="ann left it closed, 10 ordered, 9 confirmed, 9 cancelled, due 2030-01-02, 0 open",
+        match=r"ann left it closed at 20.* UTC, 10 ordered, 9 confirmed, 9 cancelled,"
+        " due 2030-01-02, 0 open",
     ):
         services.move_due_date(line_id=line_id, due_on=ORDERED.date(), shown_version="before")

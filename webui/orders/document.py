@@ -32,9 +32,10 @@ def decimal_text(minor: int) -> str:
     return f"{sign}{abs(minor) // 100}.{abs(minor) % 100:02d}"
 
 
-def total_minor(lines: Sequence[Line]) -> int:
-    """What all promised units cost."""
-    return sum(line.value_minor for line in lines)
+def total_minor(lines: Sequence[Line]) -> int | None:
+    """What all promised units cost; None where the cost of a line is not known."""
+    values = [line.value_minor for line in lines if line.value_minor is not None]
+    return sum(values) if len(values) == len(lines) else None
 
 
 def csv_text(header: Header, lines: Sequence[Line]) -> str:
@@ -57,7 +58,7 @@ def csv_text(header: Header, lines: Sequence[Line]) -> str:
                 "" if line.packs is None else line.packs,
                 line.pack_units,
                 "" if line.cost_minor is None else decimal_text(line.cost_minor),
-                "" if line.cost_minor is None else decimal_text(line.value_minor),
+                "" if line.value_minor is None else decimal_text(line.value_minor),
                 "" if line.due_on is None else line.due_on.isoformat(),
             ]
         )

@@ -5,6 +5,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from webui.ledger.services import orders_status
+from webui.readmodel.figures import money_text
 from webui.readmodel.rows import select, select_one, select_value
 
 PAGE_ROWS: Final = 50
@@ -88,9 +89,9 @@ class Line:
         return asked - self.cancelled_units
 
     @property
-    def value_minor(self) -> int:
-        """What the promised units cost."""
-        return self.promised_units * (self.cost_minor or 0)
+    def value_minor(self) -> int | None:
+        """What the promised units cost; None where the cost is not known: none, or 0."""
+        return self.promised_units * self.cost_minor if self.cost_minor else None
 
     @property
     def packs(self) -> int | None:
@@ -157,7 +158,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class OrderRow:
-    """One order of the list."""
+    """One order of the list; its value is None where the cost of a line is not known."""
 
     order_ref: str
     last_id: int
@@ -171,7 +172,7 @@ class OrderRow:
     overdue_lines: int
     units: int
     open_units: int
-    value_minor: int
+    value_minor: int | None
     minimum_order_minor: int
     due_on: date | None
     ordered_at: datetime
@@ -190,7 +191,7 @@ class OrderRow:
     @property
     def is_below_minimum(self) -> bool:
         """Whether a draft is worth less than the supplier delivers for."""
-        return bool(self.drafts) and self.value_minor < self.minimum_order_minor
+        return bool(self.drafts) and (self.value_minor or 0) < self.minimum_order_minor
 
 
 _HAVING: Final = {
@@ -247,8 +248,9 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
                sum(coalesce(l.confirmed_units, l.ordered_units) - l.cancelled_units)::bigint
                    AS units,
                sum({OPEN_UNITS_SQL})::bigint AS open_units,
-               sum((coalesce(l.confirmed_units, l.ordered_units) - l.cancelled_units)
-                   * coalesce(l.cost_minor, 0))::bigint AS value_minor,
+               CASE WHEN bool_and(coalesce(l.cost_minor, 0) > 0) THEN
+                   sum((coalesce(l.confirmed_units, l.ordered_units) - l.cancelled_units)
+                       * l.cost_minor)::bigint END AS value_minor,
                coalesce(min(su.minimum_order_minor), 0) AS minimum_order_minor,
                min(l.due_on) FILTER (WHERE {OPEN_UNITS_SQL} > 0) AS due_on,
                max(l.ordered_at) AS ordered_at,
@@ -360,7 +362,17 @@ class Done:
         """The numbers of the entry in one line."""
         left_out = {"order", "lines"} if self.action == "send_order" else {"order"}
         shown = {n: v for n, v in self.detail.items() if v is not None and n not in left_out}
-        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
+        return ", ".join(_said(name, value) for name, value in shown.items())
+
+
+def _said(name: str, value: object) -> str:
+    """`units 12`, `value 30.00`, `received 5 to 7`: a number of an entry, or how it changed."""
+    words = name.removesuffix("_minor").replace("_", " ")
+    if isinstance(value, list):
+        return f"{words} {' to '.join(map(str, value))}"
+    if isinstance(value, int) and name.endswith("_minor"):
+        return f"{words} {money_text(value)}"
+    return f"{words} {value}"
 
 
 def history(order_ref: str) -> list[Done]:

@@ -115,7 +115,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
         return render_page(request, "orders/none.html", context, status=404)
     lines = selectors.order_lines(ref)
     drafts = [line for line in lines if line.status == "draft"]
-    value = sum(line.value_minor for line in drafts)
+    value = sum(line.value_minor or 0 for line in drafts)
     shown = [{"recorded_at": line.recorded_at} for line in drafts]
     refused_line = refusal.proposal if refusal else ""
     here = any(str(line.id) == refused_line for line in lines)

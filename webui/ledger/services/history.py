@@ -96,9 +96,12 @@ _KEYS = "location || '|' || sku, location, sku"
 
 _ORDERS = f"""
 INSERT INTO retail.purchase_order_line ({_KEY}, supplier, order_ref, status, ordered_units,
-    confirmed_units, ordered_at, due_on, recorded_by)
+    confirmed_units, ordered_at, due_on, recorded_by, cost_minor)
 SELECT {_KEYS}, supplier, order_ref, CASE WHEN is_closed THEN 'closed' ELSE 'confirmed' END,
-    ordered, confirmed, ordered_at, due::date, %s
+    ordered, confirmed, ordered_at, due::date, %s,
+    -- What an approval writes; asked for by row, because a join may change the order of rows.
+    (SELECT nullif(item.cost_minor, 0) FROM retail.item_location AS item
+     WHERE item.inv_key = line.location || '|' || line.sku)
 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::timestamptz[], %s::timestamptz[], %s::boolean[])
     AS line (location, sku, supplier, order_ref, ordered, confirmed, ordered_at, due, is_closed)

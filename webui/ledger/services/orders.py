@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from inventory.explanation.words import money_text
 from webui.ledger.services import orders_status
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.purchasing import due_day_of
@@ -148,9 +149,9 @@ def _refuse_terms(order_ref: str, lines: Sequence[Row], *, allowed: bool) -> Non
     value = _totals(lines)["value_minor"]
     if value < least and not allowed:
         rule = (
-            f"worth {least} minor units or more, the supplier's minimum, or sent knowingly below it"
+            f"worth {money_text(least)} or more, the supplier's minimum, or sent knowingly below it"
         )
-        refuse("order", f"{order_ref} worth {value}", rule)
+        refuse("order", f"{order_ref} worth {money_text(value)}", rule)
 
 
 def refuse_inactive(terms: Terms) -> None:

@@ -1,0 +1,108 @@
+"""What an order is worth: a number where the costs are known, and never a zero that is a guess."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.ledger.pages import person
+from tests.ledger.rows import write
+from webui.ledger import services
+from webui.ledger.services import PastOrder
+from webui.orders import selectors
+from webui.orders.document import csv_text, total_minor
+from webui.orders.selectors import Done, Filters
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def line(ledger: psycopg.Connection, cost_minor: int | None, **changes: Any) -> None:
+    write(ledger, "purchase_order_line", order_ref="X-1", cost_minor=cost_minor, **changes)
+
+
+@pytest.mark.parametrize(
+    ("costs", "worth"),
+    [((400, 250), 6500), ((400, None), None), ((400, 0), None), ((None,), None)],
+)
+def test_an_order_has_a_value_where_each_cost_is_known(
+    ledger: psycopg.Connection, costs: tuple[int | None, ...], worth: int | None
+) -> None:
+    for cost in costs:
+        line(ledger, cost)
+
+    [row] = selectors.orders(Filters("open"))
+    lines = selectors.order_lines("X-1")
+
+    assert row.value_minor == total_minor(lines) == worth
+    shown = "–" if worth is None else "65.00"
+    client = person("buyer")
+    assert f'data-label="Value">{shown}</td>' in client.get("/orders/").content.decode()
+    page = client.get("/orders/order?ref=X-1").content.decode()
+    assert f"<dt>Worth</dt><dd>{shown}</dd>" in page
+
+
+def test_a_draft_of_unknown_cost_is_below_every_minimum_as_its_sending_would_say(
+    ledger: psycopg.Connection,
+) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    services.set_supplier_terms(code="ACME", minimum_order_minor=1)
+    line(ledger, None, status="draft")
+
+    [row] = selectors.orders(Filters("draft"))
+
+    assert row.is_below_minimum
+    with pytest.raises(services.ServiceError, match=r"worth 0\.01 or more"):
+        services.send_order(order_ref="X-1")
+
+
+def test_the_file_leaves_an_unknown_value_empty(ledger: psycopg.Connection) -> None:
+    line(ledger, None)
+    head = selectors.header("X-1")
+    assert head is not None
+
+    rows = csv_text(head, selectors.order_lines("X-1")).splitlines()
+
+    assert rows[1].split(",")[-3:] == ["", "", ""]
+
+
+def test_orders_of_a_written_history_carry_the_cost_of_their_item(
+    ledger: psycopg.Connection,
+) -> None:
+    for sku, cost in (("S", 400), ("T", 0)):
+        write(ledger, "item_location", sku=sku, cost_minor=cost)
+    past = [
+        PastOrder("L", sku, "ACME", f"H-{sku}", 12, 10, NOON, NOON, is_closed=True)
+        for sku in ("S", "T", "U")
+    ]
+
+    services.record_past_orders(rows=past)
+
+    found = {row.order_ref: row.value_minor for row in selectors.orders(Filters("closed"))}
+    assert found == {"H-S": 4000, "H-T": None, "H-U": None}
+
+
+@pytest.mark.parametrize(
+    ("action", "detail", "words"),
+    [
+        (
+            "send_order",
+            {"order": "X-1", "lines": 2, "units": 12, "value_minor": 3000},
+            "units 12, value 30.00",
+        ),
+        (
+            "correct_receipt",
+            {"line": 7, "received": [5, 7], "reason": None},
+            "line 7, received 5 to 7",
+        ),
+        (
+            "confirm_order",
+            {"line": 7, "confirmed_units": "9", "due_on": "2030-01-02"},
+            "line 7, confirmed units 9, due on 2030-01-02",
+        ),
+    ],
+)
+def test_the_history_of_an_order_is_told_in_words(
+    action: str, detail: dict[str, object], words: str
+) -> None:
+    assert Done(NOON, "ann", action, "L|S", detail).words == words
