@@ -246,6 +246,7 @@ class PriceProposal(Proposal):
     effective_at_us: int
     prior_minor: int | None
     cost_minor: int | None
+    blocked_until_us: int | None
 
     @property
     def change_permille(self) -> int:
@@ -259,7 +260,9 @@ SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision
        r.reason, r.terms, r.logic_revision, r.position, r.as_of_us, r.opened_at, r.updated_at,
        r.decided_action, r.decided_by, r.decided_at, r.proposal_id, r.old_minor, r.new_minor,
        r.regular_minor, r.floor_minor, r.step, r.signal, r.clamps, r.effective_at_us,
-       r.prior_minor, il.cost_minor
+       r.prior_minor, il.cost_minor,
+       (SELECT (s.state #>> '{price_episode,blocked_until_us}')::bigint FROM read_model.stock s
+        WHERE s.inv_key = r.inv_key AND r.status = 'snoozed') AS blocked_until_us
 FROM app.price_proposal r
 LEFT JOIN retail.product p ON p.code = r.sku
 LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
