@@ -6,6 +6,7 @@ A broker's share (fetching, checking and decompressing what it sends) is not in 
 """
 
 import asyncio
+import gc
 import resource
 import tempfile
 import time
@@ -35,11 +36,12 @@ _BATCH: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """One way to get the keys back."""
+    """One way to get the keys back; `memory_mb` is what the process has more of afterwards."""
 
     way: str
     seconds: float
     cpu_s: float
+    memory_mb: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,12 @@ class RestoreReport:
             f"{self.keys} keys in {PARTITIONS} partitions, {self.level_bytes} bytes a level",
             f"snapshots of {self.files_mb:.1f} MB, written in {self.save_s:.1f} s",
             "",
-            f"{'restore':<8} {'seconds':>8} {'CPU s':>8}",
+            f"{'restore':<8} {'seconds':>8} {'CPU s':>8} {'MB more':>8}",
         ]
-        lines += [f"{way.way:<8} {way.seconds:>8.2f} {way.cpu_s:>8.2f}" for way in self.ways]
+        lines += [
+            f"{way.way:<8} {way.seconds:>8.2f} {way.cpu_s:>8.2f} {way.memory_mb:>8.0f}"
+            for way in self.ways
+        ]
         return "\n".join(lines)
 
     __str__ = as_text
@@ -163,9 +168,17 @@ def _warm(log: Twins, home: Path) -> OwnedPartition:
 def _timed(
     way: str, work: Callable[[], list[OwnedPartition]]
 ) -> tuple[list[OwnedPartition], Restored]:
-    cpu_s, began = _cpu_s(), time.perf_counter()
+    before_mb, cpu_s, began = _resident_mb(), _cpu_s(), time.perf_counter()
     owned = work()
-    return owned, Restored(way, time.perf_counter() - began, _cpu_s() - cpu_s)
+    seconds, cpu_s = time.perf_counter() - began, _cpu_s() - cpu_s
+    return owned, Restored(way, seconds, cpu_s, _resident_mb() - before_mb)
+
+
+def _resident_mb() -> float:
+    """What the process holds, as Linux counts it, after what nobody needs was given back."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / MEGABYTE
 
 
 def _cpu_s() -> float:

@@ -69,13 +69,22 @@ class ColdStates:
 
     def find(self, key: InvKey) -> KeyState | None:
         """The state of `key`, decoded anew each time, or None."""
+        document = self.document(key)
+        return None if document is None else decode_state(document)
+
+    def document(self, key: InvKey) -> bytes | None:
+        """The same as it rests: a state, or a level of the changelog with the rows it carried."""
         place = self._places.get(key)
         if place is None:
             return None
         number, slot = divmod(place, SLOTS)
         if self._opened[0] != number:
             self._opened = number, self.blocks[number].documents()
-        return decode_state(self._opened[1][slot])
+        return self._opened[1][slot]
+
+    def in_order(self, keys: Iterable[InvKey]) -> list[InvKey]:
+        """The keys block by block, so that each block is opened once; unknown keys first."""
+        return sorted(keys, key=lambda key: (self._places.get(key, -1), key))
 
     def add(self, states: Iterable[KeyState]) -> Iterator[list[InvKey]]:
         """Lay `states` to rest; yields the keys of each block, for a pause."""

@@ -133,7 +133,7 @@ async def newest_progress(number: int, start: int, end: int, log: Log) -> Progre
 async def _restored(
     number: int, generation: int, log: Log, bounds: Bounds, base: Snapshot | None
 ) -> OwnedPartition:
-    assembly = Assembly(number, None if base is None else base.cold)
+    assembly = Assembly(number) if base is None else Assembly(number, base.cold, base.open_keys)
     for topic in CHANGELOGS:
         first, end = bounds[topic]
         start = first if base is None else base.positions[topic]
@@ -147,14 +147,10 @@ async def _restored(
         )
         raise LogMismatch(problem)
     partition = Partition(generation)
-    states, carried = assembly.states()
-    partition.states.update(states)
+    cold = assembly.states()
     await rebuild_ring(partition.ring, number, progress, log, base)
-    if base is None:
-        owned = OwnedPartition(number, partition, progress)
-    else:
-        owned = OwnedPartition(number, partition, progress, base.cold, base.open_keys)
-    owned.unsent_rows = carried
+    owned = OwnedPartition(number, partition, progress, cold, assembly.open_keys)
+    owned.unsent_rows = assembly.carried
     owned.changelog_end = bounds[ON_HAND_CHANGELOG][1]
     owned.positions = {topic: bounds[topic][1] for topic in CHANGELOGS}
     owned.restored_records = assembly.records

@@ -1,0 +1,78 @@
+"""What a restore has to know of a level, found in its bytes instead of in a parsed document.
+
+Parsing takes most of the time of a cold restore, and most levels are not touched soon after it. The
+bytes are canonical (`cdc.contracts.state`): names are sorted, so each has its neighbours. Whatever
+does not look like that is parsed, and refused there if it has to be.
+"""
+
+import re
+from typing import Final
+
+import orjson
+
+from cdc.contracts.state import SCHEMA, decode_level
+from inventory.model.ids import InvKey
+from inventory.model.value import value
+from inventory.revision import LOGIC_REVISION
+from streams.engine.store import has_open
+
+_KEY: Final = b',"inv_key":"'
+_REVISION: Final = b'","logic_revision":%d,"order_up_to_units":' % LOGIC_REVISION
+_SCHEMA: Final = b',"schema":%d,"stock":{' % SCHEMA
+_STATE: Final = b',"state":"'
+_STATE_END: Final = b'","until_us":'
+_PRICE: Final = b'"price_episode":{"blocked_until_us":'
+_ID: Final = b',"id":'
+_ROWS: Final = b',"rows":['
+_ROWS_END: Final = b'],"safety_stock_units":'
+_START: Final = re.compile(rb'"start_us":(-?\d+)')
+
+
+@value
+class Glance:
+    """The key, whether somebody has to know of a decision, and which rows came with the level."""
+
+    key: InvKey
+    is_open: bool
+    carried: tuple[int, ...]
+
+
+def glance(content: bytes) -> Glance:
+    """What `content`, one level, says.
+
+    Raises:
+        UnknownVersion: written by another version of this code.
+        UnreadableRecord: no level of this version.
+    """
+    return _seen(content) or _parsed(content)
+
+
+def _parsed(content: bytes) -> Glance:
+    state, _dropped = decode_level(content)
+    return Glance(state.key, has_open(state), tuple(sorted(state.windows)))
+
+
+def _seen(content: bytes) -> Glance | None:
+    """The same without parsing, None if anything is not where it should be."""
+    revision = content.find(_REVISION)
+    key = content.rfind(_KEY, 0, revision)
+    rows = content.find(_ROWS, revision)
+    end = content.find(_ROWS_END, rows)
+    is_whole = content.startswith(b"{") and content.endswith(b"}") and _SCHEMA in content[end:]
+    is_open = _is_open(content)
+    if min(revision, key, rows, end) < 0 or not is_whole or is_open is None:
+        return None
+    name = orjson.loads(content[key + len(_KEY) - 1 : revision + 1])
+    starts = _START.findall(content, rows, end)
+    return Glance(InvKey(name), is_open, tuple(map(int, starts)))
+
+
+def _is_open(content: bytes) -> bool | None:
+    end = content.find(_STATE_END)
+    state = content.rfind(_STATE, 0, end)
+    price = content.find(_PRICE, end)
+    proposal = content.find(_ID, price)
+    if min(end, state, price, proposal) < 0:
+        return None
+    is_proposed = not content.startswith(b"null", proposal + len(_ID))
+    return is_proposed or content[state + len(_STATE) : end] == b"open"

@@ -1,0 +1,84 @@
+"""A glance at a level says what a parser says, or leaves it to the parser."""
+
+import asyncio
+import itertools
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from cdc.contracts.state import decode_level, encode_level
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from inventory.model.episode import Episode, PriceEpisode
+from inventory.model.ids import InvKey, ProposalId
+from inventory.model.state import KeyState
+from streams.engine.glance import Glance, _parsed, _seen, glance
+from streams.engine.store import has_open
+from tests.golden.workers import kept
+from tests.streams.lives import PARTITION, Crashes, live
+from tests.streams.test_engine import Step, history, steps
+
+
+def levels(plan: list[Step]) -> list[bytes]:
+    """What a worker writes for the plan."""
+    broker = history(plan)
+    asyncio.run(live(broker, Crashes(), itertools.repeat(3), iter(())))
+    return broker.values(ON_HAND_CHANGELOG, PARTITION)
+
+
+def level(**changes: object) -> tuple[KeyState, bytes]:
+    state, _dropped = decode_level(kept("level", 1)[0])
+    changed = replace(state, **changes)
+    return changed, encode_level(changed, list(changed.windows))
+
+
+@settings(deadline=None, max_examples=60)
+@given(plan=steps)
+def test_a_glance_finds_what_a_parser_finds(plan: list[Step]) -> None:
+    for content in levels(plan):
+        assert _seen(content) == _parsed(content) == glance(content)
+
+
+@pytest.mark.parametrize("state", ["idle", "open", "held-snoozed", "held-rejected", "held-short"])
+@pytest.mark.parametrize("proposal", [None, "P:1"])
+def test_a_glance_tells_who_waits_for_a_decision(state: str, proposal: str | None) -> None:
+    found, content = level(
+        episode=Episode(state=state),
+        price_episode=PriceEpisode(id=None if proposal is None else ProposalId(proposal)),
+    )
+
+    assert _seen(content) == Glance(found.key, has_open(found), tuple(sorted(found.windows)))
+
+
+@pytest.mark.parametrize("key", ['S1|"A"', "S1|\\", "S1|ä", 'S1|,"inv_key":"S2|B'])
+def test_a_glance_reads_any_key(key: str) -> None:
+    _, content = level(inv_key=InvKey(key))
+
+    assert glance(content).key == key
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_level_in_another_form_is_parsed(indent: int | None) -> None:
+    content = kept("level", 1)[0]
+    other = json.dumps(json.loads(content), indent=indent).encode()
+
+    assert _seen(other) is None
+    assert glance(other) == _parsed(content)
+
+
+@pytest.mark.parametrize("counter", ["schema", "logic_revision"])
+def test_a_level_of_another_version_is_refused(counter: str) -> None:
+    document = json.loads(kept("level", 1)[0]) | {counter: 9}
+    content = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+    with pytest.raises(UnknownVersion, match=f"{counter} 9"):
+        glance(content)
+
+
+def test_a_level_that_ends_too_early_is_refused() -> None:
+    _, content = level()
+
+    with pytest.raises(UnreadableRecord, match="not JSON"):
+        glance(content[:-1])
