@@ -6,8 +6,8 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from inventory.model.ids import ReorderId
 from inventory.model.episode import Episode, PriceEpisode
+from inventory.model.ids import ReorderId
 from tests.ledger.folded import state_of
 from tests.ledger.pages import person
 from tests.ledger.rows import NOON, price_proposal, reorder_proposal, write
