@@ -8,7 +8,9 @@ import pytest
 
 from tests.ledger.pages import form, person
 from tests.ledger.rows import write
+from webui.ledger import services
 from webui.ledger.services import ServiceError
+from webui.ledger.services.prices import FirstPrice
 from webui.ledger.services.wording import moment_text, refusal_text
 
 AT = datetime(2026, 11, 21, 10, 42, 7, tzinfo=UTC)
@@ -75,3 +77,27 @@ def test_no_page_answers_with_words_of_a_program(
     assert said.endswith(".")
     for word in ("datetime", "UUID", "literal", "&#x27;", "_", "T10:00", "hexadecimal"):
         assert word not in said
+
+
+def test_a_constraint_is_named_and_no_row_is_shown(ledger: psycopg.Connection) -> None:
+    price = FirstPrice("L", "S", 700, 750, AT)
+
+    with pytest.raises(ServiceError) as refused:
+        services.set_first_prices(prices=[price])
+
+    said = refusal_text(refused.value)
+    assert said == "Price change floor: not allowed by this rule of the database."
+    assert "Failing row" in str(refused.value.__cause__)
+
+
+def test_a_price_that_is_no_number_of_cents_is_told_as_it_was_typed(
+    ledger: psycopg.Connection,
+) -> None:
+    write(ledger, "item_location", cost_minor=500)
+
+    answer = person("pricing").post(
+        "/prices/items/L/S/change", form("L|S", 0, action="manual", price_minor="6.49")
+    )
+
+    said = "Price in cents: a whole number from 1 to 1,000,000,000; got “6.49”."
+    assert said in answer.content.decode()

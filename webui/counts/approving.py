@@ -134,7 +134,7 @@ def limit(request: HttpRequest) -> HttpResponse:
         return _show_waiting(request, form, refusal, status)
 
     def work() -> str:
-        wanted = whole(form, "limit_minor", high=MOST_MINOR)
+        wanted = whole(form, "limit_minor", high=MOST_MINOR, label="Limit in cents")
         set_adjustment_limit(
             limit_minor=wanted,
             shown_minor=identity(form, "shown_minor"),

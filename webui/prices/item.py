@@ -72,7 +72,8 @@ def _say(command: Command, location: str, sku: str) -> str:
     }
     match command.action:
         case "manual" | "emergency" as kind:
-            price = whole(command.form, "price_minor", low=1, high=MOST_MINOR)
+            cents = "Price in cents"
+            price = whole(command.form, "price_minor", low=1, high=MOST_MINOR, label=cents)
             set_price(**common, price_minor=price, kind=kind)
             return "Written: it holds from the next ten-minute window on."
         case "rollback":

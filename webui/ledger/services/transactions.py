@@ -52,11 +52,9 @@ def _translated(refusal: IntegrityError) -> Exception:
     constraint = cause.diag.constraint_name or ""
     if constraint in TAKEN:
         return Conflict(TAKEN[constraint])
-    return ServiceError(
-        cause.diag.column_name or constraint,
-        cause.diag.message_detail or "",
-        cause.diag.message_primary or "refused by the database",
-    )
+    # Postgres tells the whole row, to programs: it stays in the cause of the error.
+    field = cause.diag.column_name or constraint
+    return ServiceError(field, None, "not allowed by this rule of the database")
 
 
 def execute(statement: str, *parameters: Any) -> int:  # noqa: ANN401 -- any SQL value
