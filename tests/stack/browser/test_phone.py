@@ -1,4 +1,4 @@
-"""What a phone shows: the header in two rows for everybody, an order that can be read whole."""
+"""Narrow screens: the header in two rows for everybody, and nothing that is cut off."""
 
 import pytest
 from playwright.sync_api import expect
@@ -32,6 +32,24 @@ def test_the_header_takes_two_rows_at_most_at_any_width(doors: Doors, role: str)
         seen[width] = page.evaluate(ROWS)
 
     assert max(seen.values()) <= 2, seen
+
+
+def test_no_page_of_a_tablet_scrolls_sideways(doors: Doors, shop: Shop) -> None:
+    shop.range("MUG", 42)
+    page = doors.log_in("manager").page
+    seen = {}
+
+    for path in (
+        *(f"/items/{shop.location}/MUG", "/", "/counts/", "/counts/waiting/", "/counts/history/"),
+        *("/counts/adjust/", "/receiving/", "/transfers/", "/reorders/", "/orders/"),
+        *("/suppliers/", "/suppliers/HOUSE/", "/prices/", "/tasks/?for=all", "/system/"),
+    ):
+        page.goto(doors.base + path)
+        for width in (768, 1030, 1090):
+            page.set_viewport_size({"width": width, "height": 844})
+            seen[path, width] = page.evaluate("() => document.documentElement.scrollWidth")
+
+    assert {at: wide for at, wide in seen.items() if wide > at[1]} == {}
 
 
 def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
