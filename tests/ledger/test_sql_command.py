@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from deploy.cli.main import app
 from deploy.errors import StackError
-from deploy.stack.home import Home
+from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_environment, write_runtime
 from tests.ledger.postgres import Server
@@ -91,3 +92,14 @@ def test_a_statement_without_rows_and_one_that_is_refused(reader: Reader) -> Non
     assert "0 rows" in reader.sql("SET timezone = 'UTC'").stderr
     assert isinstance(refused.exception, StackError)
     assert 'Postgres says: column "no_such_column" does not exist' in str(refused.exception)
+
+
+def test_everything_that_the_page_of_analysts_names_can_be_read(reader: Reader) -> None:
+    page = (PROJECT / "docs" / "roles" / "analyst.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \|", page.split("## Facts in SQL")[1], re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    assert len(named) > 15
+
+    for name in named:
+        answer = reader.sql("SELECT count(*) FROM " + name.replace("key", "'L|S'"))  # noqa: S608 -- names of our own page
+        assert answer.exit_code == 0, (name, answer.exception)
