@@ -168,7 +168,7 @@ PEERS: Final = (
         outputs=lambda place: outputs.of_faust(place.services.bootstrap, place.name),
         # Made by Faust itself they may be missing in its metadata at the first line: it stops.
         prepare=_changelogs,
-        most_records=100_000,
+        most_records=20_000,
     ),
     Peer(
         name="bytewax",
