@@ -38,6 +38,8 @@ def pages(shop: Shop) -> tuple[str, ...]:
         f"/prices/?location={shop.location}",
         "/tasks/?for=all",
         "/suppliers/",
+        "/transfers/",
+        f"/range/?location={shop.location}&sku=NEW",
         "/system/",
         "/system/demand/",
     )
