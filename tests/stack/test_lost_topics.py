@@ -1,0 +1,166 @@
+"""Topics that are deleted, cut off or full of garbage: workers halt with a reason, and come back.
+
+A stack of its own, because nothing but a rebuild repairs it, and nothing at all after the last
+test.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+from cdc.capture.admin import admin_client, create_topics, delete_topics
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS, TOPICS
+from deploy.stack.wanted import read_wanted, write_wanted
+from streams.endings import Ending
+from tests.analytics.shop import Shop
+from tests.stack.running import RunningStack, run_inventory, start
+from tests.stack.test_revisions import SELL, desk
+
+PARTS = "postgres,kafka,connect,migrate,topics,connector,worker-1,projector,actuator,heartbeat"
+CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
+    """One worker, and what it needs to be compared with."""
+    home = tmp_path_factory.mktemp("lost") / "home"
+    try:
+        yield start(home, "--workers", "1", "--only", PARTS)
+    finally:
+        run_inventory("down", home=home)
+
+
+@pytest.fixture(scope="module")
+def shop(own: RunningStack) -> Shop:
+    """A shop that needs something."""
+    opened = Shop(own.settings.owner_database_url.get_secret_value())
+    opened.trade()
+    with psycopg.connect(opened.url, autocommit=True) as connection:
+        connection.execute(SELL, {"place": opened.location, "sku": "C", "units": 90})
+    own.wait_until(lambda: "C" in desk(own, opened), 60)
+    return opened
+
+
+def proposals(shop: Shop) -> list[tuple[object, ...]]:
+    """Everything that was ever proposed to the shop."""
+    with psycopg.connect(shop.url, autocommit=True) as connection:
+        return connection.execute(
+            "SELECT * FROM app.reorder_proposal WHERE location = %s ORDER BY 1", (shop.location,)
+        ).fetchall()
+
+
+def rebuild(own: RunningStack) -> dict[str, object]:
+    """What the command found."""
+    done = own.cli("workers", "rebuild", "--yes", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def made_anew(own: RunningStack, *names: str) -> None:
+    delete_topics(own.settings.kafka_bootstrap, names)
+    create_topics(own.settings.kafka_bootstrap, [topic for topic in TOPICS if topic.name in names])
+
+
+def restart(own: RunningStack) -> None:
+    """Have the worker start now: one that halts is started at ever longer intervals."""
+    wanted = read_wanted(own.home)
+    assert wanted is not None
+    write_wanted(own.home, wanted.restarted("worker-1"))
+
+
+def wait_for_halt(own: RunningStack, code: Ending, reason: str) -> None:
+    """The worker has ended with `code`, and has said why."""
+    log: Path = own.home.log_of("worker-1")
+
+    def has_halted() -> bool:
+        said = log.read_text(encoding="utf-8", errors="replace")
+        return own.runtime.services["worker-1"].last_exit == code and reason in said
+
+    own.wait_until(has_halted, 90, lambda: own.runtime.services["worker-1"])
+
+
+def assert_nothing_differs(own: RunningStack, shop: Shop) -> None:
+    for command in (("verify", "--location", shop.location), ("backfill", "verify")):
+        checked = own.cli(*command, "--json")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_what_is_thrown_away_comes_back_byte_for_byte(own: RunningStack, shop: Shop) -> None:
+    before = desk(own, shop), proposals(shop)
+
+    unasked = own.cli("workers", "rebuild")
+    found = rebuild(own)
+
+    assert unasked.returncode == 1
+    assert "inventory workers rebuild --yes" in unasked.stderr
+    assert found["keys_differing"] == 0
+    assert found["keys_equal"] == 3
+    assert not found["not_compared"]
+    assert (desk(own, shop), proposals(shop)) == before
+
+
+def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
+    own: RunningStack, shop: Shop
+) -> None:
+    before = desk(own, shop), proposals(shop)
+
+    made_anew(own, *CHANGELOGS)
+    wait_for_halt(own, Ending.LOG_MISMATCH, "was deleted and made anew since this worker ran last")
+    told = own.cli("doctor").stdout
+    rebuild(own)
+
+    assert "made anew or cut off" in told
+    assert "inventory workers rebuild" in told
+    assert (desk(own, shop), proposals(shop)) == before
+    assert_nothing_differs(own, shop)
+
+
+def test_garbage_by_the_thousand_halts_a_worker_with_the_name_of_the_schema(
+    own: RunningStack,
+) -> None:
+    producer = Producer(
+        {"bootstrap.servers": own.settings.kafka_bootstrap, "linger.ms": 100, "acks": "all"}
+    )
+
+    for number in range(20_000):
+        producer.produce(STOCK_EVENTS, b"garbage %d" % number, b"L|S", partition=3)
+        producer.poll(0)
+    assert producer.flush(60) == 0
+
+    wait_for_halt(own, Ending.SCHEMA_BREAK, "can't be decoded as Debezium's envelope")
+
+
+def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
+    admin = admin_client(own.settings.kafka_bootstrap)
+    policy = ConfigEntry(
+        "cleanup.policy", "compact,delete", incremental_operation=AlterConfigOpType.SET
+    )
+    topic = ConfigResource(
+        ResourceType.TOPIC, ON_HAND_CHANGELOG, incremental_configs=[policy]
+    )  # a broker cuts off no topic that is only compacted
+    for answer in admin.incremental_alter_configs([topic]).values():
+        answer.result(30)
+    cut = [TopicPartition(ON_HAND_CHANGELOG, number, 1) for number in range(12)]
+    for answer in admin.delete_records(cut).values():
+        answer.result(30)
+
+    restart(own)
+
+    wait_for_halt(own, Ending.LOG_MISMATCH, "it was cut off")
+
+
+def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
+    made_anew(own, STOCK_EVENTS)
+    restart(own)
+
+    wait_for_halt(own, Ending.LOG_MISMATCH, "history is missing")
+
+    refused = own.cli("workers", "rebuild", "--yes")
+    assert refused.returncode == 1
+    assert "the topic was made anew" in refused.stderr
+    assert own.runtime.services["worker-1"].state != "paused"
