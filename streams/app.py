@@ -5,6 +5,8 @@ Every setting on which correctness depends is written out. Faust's tables, recov
 """
 
 import faust
+from faust.tables import TableManager
+from typing_extensions import override
 
 from cdc.contracts.topics import APP_ID, PARTITIONS
 from streams.settings import WorkerSettings
@@ -15,6 +17,19 @@ from streams.settings import WorkerSettings
 FETCH_BYTES = {"stream": 256 << 10, "chunks": 1 << 20}
 
 
+class NoTables(TableManager):
+    """Faust's tables, of which there are none.
+
+    It waits a second at each start for agents to name theirs before it subscribes: a second in
+    which nobody folds the partitions of a worker that was killed.
+    """
+
+    @override
+    async def sleep(self, n: object) -> None:
+        """Let others run once."""
+        await super().sleep(0)
+
+
 def create_app(settings: WorkerSettings) -> faust.App:
     """The app of one worker; its consumer group is the app id, which carries the revision."""
     return faust.App(
@@ -22,6 +37,7 @@ def create_app(settings: WorkerSettings) -> faust.App:
         version=1,  # the id stays as it is; from 2 on Faust would append its own number
         broker=f"kafka://{settings.kafka_bootstrap}",
         store="memory://",
+        TableManager=NoTables,
         datadir=str(settings.worker_dir / settings.worker_id),
         topic_partitions=PARTITIONS,
         topic_allow_declare=False,  # topics come from our admin step

@@ -1,12 +1,14 @@
 """Reads committed records of real topics by offset, without a consumer group."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import cache
 from types import TracebackType
 from typing import Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from confluent_kafka import TopicCollection
+from confluent_kafka.admin import AdminClient
 
 from cdc.capture.admin import admin_client
 from streams.engine.records import LogRecord, TopicIds
@@ -50,10 +52,16 @@ class KafkaLog:
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """First offset, and the offset after the last committed record or marker."""
-        place = TopicPartition(topic, partition)
-        first = await self._consumer.beginning_offsets([place])
-        end = await self._consumer.end_offsets([place])
-        return first[place], end[place]
+        return (await self.all_bounds(topic, [partition]))[partition]
+
+    async def all_bounds(
+        self, topic: str, partitions: Iterable[int]
+    ) -> Mapping[int, tuple[int, int]]:
+        """The bounds of several partitions, with two questions for all of them."""
+        places = [TopicPartition(topic, number) for number in partitions]
+        first = await self._consumer.beginning_offsets(places)
+        end = await self._consumer.end_offsets(places)
+        return {place.partition: (first[place], end[place]) for place in places}
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
         """The ids that the broker gave the topics when they were made.
@@ -108,6 +116,11 @@ class KafkaLog:
 
 def _topic_ids(bootstrap: str, topics: Sequence[str]) -> TopicIds:
     """By another client, because aiokafka's newest request for metadata knows no ids."""
-    client = admin_client(bootstrap)  # its end would fail the question
-    asked = client.describe_topics(TopicCollection(list(topics)))
+    asked = _admin(bootstrap).describe_topics(TopicCollection(list(topics)))
     return {topic: str(answer.result(SILENCE_S).topic_id) for topic, answer in asked.items()}
+
+
+@cache
+def _admin(bootstrap: str) -> AdminClient:
+    """One for the whole process: partitions that move ask again and again, and wait for it."""
+    return admin_client(bootstrap)

@@ -190,12 +190,14 @@ class Runtime:
         self.loop_seen_s = time.monotonic()
         ownership = self.ownership
         ready = dict(ownership.ready)
+        places = {partition: owned.next_offset for partition, owned in ready.items()}
         async with self.open_log() as reader:
-            for partition, owned in ready.items():
-                place = owned.next_offset  # before it is asked, because both move on
-                first, self.ends[partition] = await reader.bounds(STOCK_EVENTS, partition)
-                if self.ownership.ready.get(partition) is owned:
-                    _refuse_other_log(partition, place, first, self.ends[partition])
+            bounds = await reader.all_bounds(STOCK_EVENTS, ready)
+        for partition, (first, end) in bounds.items():
+            self.ends[partition] = end
+            if self.ownership.ready.get(partition) is ready[partition]:
+                # The place was read before the bounds were: both only move on.
+                _refuse_other_log(partition, places[partition], first, end)
         problem = self.watchdog.problem(
             time.monotonic(),
             {partition: owned.handled for partition, owned in ready.items()},

@@ -1,15 +1,19 @@
 """The private names of Faust that one module uses, each with what is relied on."""
 
 import ast
+import asyncio
 import inspect
 from pathlib import Path
 
 import aiokafka
 import pytest
+from faust.tables import TableManager
 from faust.transport.base import Transport
 from faust.transport.drivers import aiokafka as driver
 
 import streams.worker.chunks as module
+from streams.app import NoTables, create_app
+from streams.settings import WorkerSettings
 from streams.worker.chunks import ChunkConsumer
 
 # Each private name that the module uses, with the parameters it relies on; None is an attribute.
@@ -67,6 +71,14 @@ def test_every_private_name_that_is_used_is_in_the_contract() -> None:
     assert private - ours - {"_lanes", "_room"} <= CONTRACT.keys()
     ours = {"_abc_impl"}  # Python's own
     assert {n for n in overridden if n[0] == "_" and n[:2] != "__"} - ours <= CONTRACT.keys()
+
+
+def test_faust_sleeps_once_for_tables_and_for_nothing_else() -> None:
+    app = create_app(WorkerSettings())
+
+    assert inspect.getsource(TableManager).count("self.sleep(") == 1
+    assert isinstance(app.tables, NoTables)
+    assert asyncio.run(asyncio.wait_for(app.tables.sleep(3_600), 60)) is None
 
 
 def test_no_other_module_imports_a_transport_of_faust() -> None:
