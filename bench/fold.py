@@ -26,6 +26,7 @@ from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.partition import Partition
 from streams.engine.effects import Effects, Writer
+from streams.engine.garbage import collect_rarely
 
 GENERATION: Final = 1
 KEYS: Final = (10_000, 100_000)
@@ -223,6 +224,7 @@ def run(
     *, file: SalesFile | None, retailers: Retailers, tell: Tell = lambda _text: None
 ) -> FoldReport:
     """Measure the file, if there is one, and a retailer of each number of keys."""
+    collect_rarely()  # as a worker does
     cases = []
     if file is not None:
         tell(f"reading {file.path}")

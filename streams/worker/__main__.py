@@ -6,6 +6,7 @@ import faust
 import uvloop
 from confluent_kafka import KafkaException
 
+from streams.engine.garbage import collect_rarely
 from streams.engine.restore import LogMismatch
 from streams.logs import configure_logging
 from streams.settings import WorkerSettings
@@ -23,6 +24,7 @@ def main() -> None:
         refuse_other_topics(settings.kafka_bootstrap, settings.topics_file, settings.partitions)
     except (LogMismatch, KafkaException) as error:
         die("worker can't start", error)
+    collect_rarely()
     uvloop.install()
     app = build_worker(settings)
     sys.argv = sys.argv[:1]  # everything comes from the environment; Faust would read arguments
