@@ -16,7 +16,7 @@ from inventory.errors import COUNT_BEYOND_HORIZON, LIMIT, Rejected
 from inventory.facts import Heartbeat, ItemLocation, PriceChange, StockCount
 from inventory.folds.demand import learn_days, rules_of
 from inventory.folds.effects import approved, effects_of, touches_complete_days
-from inventory.folds.horizon import pass_days
+from inventory.folds.horizon import Passed, pass_days
 from inventory.folds.sales import late_sale, with_effects
 from inventory.folds.stock import after_movements, with_count, without_count
 from inventory.judging import Change, judge
@@ -127,7 +127,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     return Folded(after, APPLIED, late, outputs, changed, dropped)
 
 
-def _dropped(before: KeyState, passed: KeyState) -> tuple[int, ...]:
+def _dropped(before: KeyState, passed: KeyState | Passed) -> tuple[int, ...]:
     """Starts of the rows that have passed the horizon, in order."""
     if passed.windows is before.windows:
         return _NO_ROWS

@@ -13,17 +13,29 @@ from inventory.folds.demand import (
     walk_on,
 )
 from inventory.model.arithmetic import DAY_US
-from inventory.model.state import Count, DayEnd, KeyState, Stock, WindowRow, with_days_passed
+from inventory.model.state import Count, DayEnd, Demand, KeyState, Stock, WindowRow
+from inventory.model.value import value
 from inventory.windows import complete_before_us, horizon_us
 
 Windows = dict[int, WindowRow]
 
 
-def pass_days(before: KeyState, now_us: int) -> KeyState:
+@value
+class Passed:
+    """What days that became final or complete change in the state of their key, by its names."""
+
+    stock: Stock
+    windows: Windows
+    final_demand: Demand
+    demand: Demand
+    days: Days
+
+
+def pass_days(before: KeyState, now_us: int) -> Passed:
     """Fold the days that the horizon of `now_us` passes, oldest first; learn from complete ones.
 
-    All of it by the facts, policy and prices of `before`, from before the record that moves time;
-    its stream time stays. While the key had none the days begin with its oldest fact.
+    All of it by the facts, policy and prices of `before`, from before the record that moves time.
+    While the key had no stream time the days begin with its oldest fact.
     """
     stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
     last, days = _learned(before, (horizon_at_us, complete_before_us(now_us)))
@@ -31,7 +43,7 @@ def pass_days(before: KeyState, now_us: int) -> KeyState:
     if folded_counts or (windows and min(windows) < horizon_at_us):
         stock = _folded(stock, last.on_hand_units, folded_counts)
         windows = {start: row for start, row in windows.items() if start >= horizon_at_us}
-    return with_days_passed(before, stock, windows, last.demand, days)
+    return Passed(stock, windows, last.demand, days[-1].demand, days)
 
 
 def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:

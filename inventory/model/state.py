@@ -180,39 +180,9 @@ class KeyState:
         return self.stock.known
 
 
-def with_days_passed(
-    state: KeyState,
-    stock: Stock,
-    windows: dict[int, WindowRow],
-    final_demand: Demand,
-    days: tuple[DayEnd, ...],
-) -> KeyState:
-    """The same state after days became final or complete; `days` has at least one."""
-    # Positional, because `replace` costs six times as much.
-    return KeyState(
-        state.inv_key,
-        state.position,
-        state.resent,
-        state.clock_mode,
-        state.stream_time_us,
-        stock,
-        windows,
-        final_demand,
-        days[-1].demand,
-        state.timeline,
-        state.policy,
-        state.base_position_units,
-        state.safety_stock_units,
-        state.reorder_point_units,
-        state.order_up_to_units,
-        state.episode,
-        state.price_episode,
-        days,
-    )
-
-
 def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode) -> KeyState:
     """The same state with these episodes."""
+    # Positional, because `replace` costs six times as much.
     return KeyState(
         state.inv_key,
         state.position,
