@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import cache
+from threading import Lock
 from types import TracebackType
 from typing import Self
 
@@ -116,11 +117,22 @@ class KafkaLog:
 
 def _topic_ids(bootstrap: str, topics: Sequence[str]) -> TopicIds:
     """By another client, because aiokafka's newest request for metadata knows no ids."""
-    asked = _admin(bootstrap).describe_topics(TopicCollection(list(topics)))
+    client = _admin(bootstrap)
+    asked = client.describe_topics(TopicCollection(list(topics)))
     return {topic: str(answer.result(SILENCE_S).topic_id) for topic, answer in asked.items()}
 
 
-@cache
+_ONE_AT_A_TIME = Lock()
+
+
 def _admin(bootstrap: str) -> AdminClient:
-    """One for the whole process: partitions that move ask again and again, and wait for it."""
-    return admin_client(bootstrap)
+    """One for the whole process: partitions that move ask again and again, and wait for it.
+
+    `cache` alone would let threads that ask at once make one each, and a client that nobody keeps
+    ends before it has answered.
+    """
+    with _ONE_AT_A_TIME:
+        return _kept_admin(bootstrap)
+
+
+_kept_admin = cache(admin_client)
