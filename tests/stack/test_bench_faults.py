@@ -1,0 +1,23 @@
+"""`inventory bench faults` on the running stack: one worker killed, one asleep for a moment."""
+
+import json
+
+from tests.stack.running import RunningStack
+from tests.stack.test_workers import shared
+
+
+def test_faults_are_told_with_the_time_they_cost_and_nothing_differs(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack), 120)
+    before = sum(stack.runtime.services[name].restarts for name in ("worker-1", "worker-2"))
+    options = ("--yes", "--rounds", "2", "--freeze", "0.5", "--seed", "5")
+
+    done = stack.cli("bench", "faults", *options, "--kinds", "kill,freeze", "--json")
+
+    found = json.loads(done.stdout)
+    after = sum(stack.runtime.services[name].restarts for name in ("worker-1", "worker-2"))
+    assert found["faults"] == {"kill": 1, "freeze": 1}, done.stderr
+    assert after == before + 1
+    assert found["fresh_s"]["kill"]["median"] > 0
+    assert found["transactions"] > 0
+    # Other tests of this stack may have left differences of their own.
+    assert "FLT-" not in json.dumps(found["verify"]["differences"])
