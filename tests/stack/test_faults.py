@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 
 from tests.stack.running import RunningStack
+from tests.stack.test_elastic import assert_nothing_differs, selling
 
 ROWS = 12_000
 ITEMS = 60
@@ -92,3 +93,22 @@ def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
     assert found["sale_lines_counted"] == found["sale_lines_committed"] == ROWS
     assert found["units_on_hand_total"] == -net
     assert found["duplicate_reorders"] == found["missing_reorders"] == 0
+
+
+def test_all_that_read_and_write_die_at_once_and_agree_again(stack: RunningStack) -> None:
+    victims = ("worker-1", "worker-2", "projector", "actuator")
+
+    with selling(stack) as runs:
+        stack.wait_until(lambda: len(runs) > 5)
+        killed = {name: stack.runtime.services[name] for name in victims}
+        for victim in killed.values():
+            assert victim.pid is not None
+            os.kill(victim.pid, signal.SIGKILL)
+    for name, victim in killed.items():
+        stack.wait_until(
+            lambda name=name, victim=victim: stack.runtime.services[name].restarts > victim.restarts
+        )
+    kill(stack, "postgres")
+    stack.wait_until(lambda: stack.runtime.services["postgres"].state == "running", 60)
+
+    assert_nothing_differs(stack)
