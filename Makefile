@@ -47,7 +47,7 @@ check-tests:
 .PHONY: faults
 faults: install ## kill real processes under load and compare with SQL
 	$(BIN)/inventory fetch
-	$(BIN)/python -m pytest -p no:cacheprovider tests/stack/test_faults.py tests/stack/test_workers.py
+	$(BIN)/python -m pytest -p no:cacheprovider tests/stack/test_faults.py tests/stack/test_lost_topics.py tests/stack/test_workers.py
 
 .PHONY: bench
 bench: install ## commit to acknowledged state and to the read model
