@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import random
+import shutil
 import signal
 import uuid
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import psycopg
 
+from cdc.contracts.topics import APP_ID
+from deploy.stack import fleet
 from tests.stack.running import RunningStack
 from tests.stack.test_elastic import assert_nothing_differs, selling
 
@@ -93,6 +96,43 @@ def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
     assert found["sale_lines_counted"] == found["sale_lines_committed"] == ROWS
     assert found["units_on_hand_total"] == -net
     assert found["duplicate_reorders"] == found["missing_reorders"] == 0
+
+
+def damage(directory: Path) -> None:
+    """Spoil all snapshots of a stopped worker: torn, changed, or those of another partition."""
+    files = sorted(directory.glob("*.snapshot"))
+    assert len(files) >= 3, files
+    contents = [file.read_bytes() for file in files]
+    for number, file in enumerate(files):
+        content = contents[number]
+        half = len(content) // 2
+        spoiled = (
+            content[:-1],
+            content[:half] + bytes([content[half] ^ 1]) + content[half + 1 :],
+            contents[number - 1],
+        )
+        file.write_bytes(spoiled[number % 3])
+
+
+def test_what_is_lost_beside_the_workers_costs_time_only(stack: RunningStack) -> None:
+    workers = stack.home.path / "workers" / APP_ID
+    log = stack.home.log_of("worker-1")
+
+    with selling(stack) as runs:
+        fleet.pause(stack.home)
+        damage(workers / "worker-1" / "snapshots")
+        shutil.rmtree(workers / "worker-2")
+        (workers / "worker-2").mkdir()
+        (workers / "worker-2" / "snapshots").touch()  # a disk that takes no snapshot
+        said = log.stat().st_size
+        fleet.resume(stack.home)
+        sold = len(runs)
+        stack.wait_until(lambda: len(runs) > sold + 5)
+    discarded = log.read_bytes()[said:].count(b'"snapshot discarded"')
+    assert_nothing_differs(stack)
+
+    assert discarded >= 3
+    (workers / "worker-2" / "snapshots").unlink()
 
 
 def test_all_that_read_and_write_die_at_once_and_agree_again(stack: RunningStack) -> None:
