@@ -3,6 +3,8 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
+# The tests of the running stack in one process, all others in the other, then in both.
+BOTH_CORES := --numprocesses 2 --dist loadgroup
 # Everything but what needs services or fetched files.
 FAST := $(filter-out tests/ledger/ tests/stack/ tests/artifacts/,$(wildcard tests/*/))
 
@@ -28,7 +30,7 @@ demo: install ## everything from a fresh clone: stack, retailer, live trading, p
 test: install ## the whole test suite, real services included
 	$(BIN)/inventory fetch
 	$(BIN)/python -m deploy.artifacts.prerequisites chromium
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -p no:cacheprovider --gates all
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -p no:cacheprovider --gates all $(BOTH_CORES)
 
 .PHONY: check
 check: install ## format, lint, types, every house rule, fast tests; no service, about a minute

@@ -6,7 +6,7 @@ import random
 import pytest
 from hypothesis import settings
 
-from tests.coverage_gate import GATES, CoverageGate
+from tests.coverage_gate import GATES, CoverageGate, Share
 
 # `quick` in `make check`, `long` in `make test`. No deadline: on a busy machine it would report the
 # neighbours and not the code.
@@ -26,7 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
     if (chosen := config.getoption("--gates")) is not None:
-        config.pluginmanager.register(CoverageGate(GATES[chosen]))
+        is_one_of_several = hasattr(config, "workerinput")
+        gate = Share.of_this_process() if is_one_of_several else CoverageGate(GATES[chosen])
+        config.pluginmanager.register(gate)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,7 +2,8 @@
 
 `pytest --gates rules` (`make check`) follows the rules and contracts only, `--gates all`
 (`make test`) everything. The measurement is a part of pytest and not `coverage run` around it,
-so that the report stands before pytest's summary and each run has files of its own.
+so that the report stands before pytest's summary and each run has files of its own. Where several
+processes share the tests, each measures what it runs and the first one judges the whole.
 
 Generated cases, simulations and comparisons with the second model are not followed: a gate should
 not hang on the luck of a draw, and following each line makes them three times slower. What they
@@ -13,6 +14,7 @@ import io
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
+from typing import Self
 
 import pytest
 from coverage import Coverage
@@ -32,23 +34,18 @@ def is_generated(item: pytest.Item) -> bool:
     return drawn or item.path.parent in COMPARISONS
 
 
-class CoverageGate:
-    """Measures from pytest's start to the last test's end, then compares with the gates."""
+class Share:
+    """What one of several processes measures, from its start to the last test's end."""
 
-    def __init__(self, gates: dict[str, float]) -> None:
-        self._gates = gates
-        self._files = tempfile.TemporaryDirectory(prefix="coverage-")
-        self._running = self._coverage()
-        self._report = ""
-        self._failed: list[str] = []
-        self._running.start()
+    def __init__(self, running: Coverage) -> None:
+        self._running = running
 
-    def _coverage(self) -> Coverage:
-        return Coverage(
-            data_file=str(Path(self._files.name, "data")),
-            config_file=str(PROJECT / "pyproject.toml"),
-            source=[str(PROJECT / package) for package in self._gates],
-        )
+    @classmethod
+    def of_this_process(cls) -> Self:
+        """The measurement that came with a process's start, as a child of one that measures."""
+        running = Coverage.current()
+        assert running is not None, "this process was started without a measurement"
+        return cls(running)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
@@ -60,9 +57,35 @@ class CoverageGate:
         finally:
             self._running.start()
 
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Keep what was measured."""
         self._running.stop()
         self._running.save()
+
+
+class CoverageGate(Share):
+    """Measures from pytest's start to the last test's end, then compares with the gates."""
+
+    def __init__(self, gates: dict[str, float]) -> None:
+        self._gates = gates
+        self._files = tempfile.TemporaryDirectory(prefix="coverage-")
+        super().__init__(self._coverage())
+        self._report = ""
+        self._failed: list[str] = []
+        self._running.start()
+
+    def _coverage(self) -> Coverage:
+        return Coverage(
+            data_file=str(Path(self._files.name, "data")),
+            config_file=str(PROJECT / "pyproject.toml"),
+            source=[str(PROJECT / package) for package in self._gates],
+        )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Combine what all processes have measured, and judge it."""
+        super().pytest_sessionfinish(session)
         whole = self._coverage()
         whole.combine()
         self._report = "".join(self._compared(whole, *gate) for gate in self._gates.items())

@@ -1,4 +1,4 @@
-"""One whole stack for the session: tests isolate themselves by locations and items of their own."""
+"""One whole stack for all of these tests, which isolate themselves by places and items."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 from tests.stack.running import RunningStack, run_inventory, start
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
     """Every service of the project on this machine, ended after the last test."""
     home = tmp_path_factory.mktemp("stack") / "home"
@@ -23,7 +23,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder needs services."""
+    """Everything in this folder needs services, and one process has them all."""
     for item in items:
         if "tests/stack" in str(item.path):
             item.add_marker(pytest.mark.stack)
+            item.add_marker(pytest.mark.xdist_group("stack"))

@@ -74,7 +74,7 @@ class Visitor:
             self.problems.append(f"failed request: {request.url} {request.failure}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def people(stack: RunningStack) -> str:
     """The password of one person per role."""
     password = secrets.token_urlsafe(12)
@@ -88,7 +88,7 @@ def people(stack: RunningStack) -> str:
     return password
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
