@@ -15,6 +15,21 @@ SLOW_SERVER = """() => {
   window.fetch = (...given) => pause().then(() => real(...given));
 }"""
 
+# Requests of the sheet wait in their order until they are let go.
+HELD = """() => {
+  const real = window.fetch;
+  window.held = [];
+  window.fetch = (url, ...more) => String(url).includes("/counts/sheets/")
+    ? new Promise((go) => window.held.push(go)).then(() => real(url, ...more))
+    : real(url, ...more);
+}"""
+
+
+def let_go(page: Page, waiting: int) -> None:
+    """Send the first request that is held, once so many are."""
+    page.wait_for_function("waiting => window.held.length === waiting", arg=waiting)
+    page.evaluate("() => { window.held.shift()(); }")
+
 
 def open_sheet(visitor: Visitor, shop: Shop) -> Page:
     """A new sheet at the shop's location, ready to scan."""
@@ -87,6 +102,27 @@ def test_twelve_scans_sixty_milliseconds_apart_are_twelve(
         "SELECT units, status FROM retail.stock_count WHERE location = %s AND kind = 'cycle'",
         shop.location,
     ) == [(12, "draft")]
+
+
+def test_a_sheet_is_handed_in_though_a_scan_came_while_the_tallies_did(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    shop.range("MUG", 12)
+    visitor = doors.log_in("associate")
+    visitor.context.add_init_script(f"({HELD})()")
+    page = open_sheet(visitor, shop)
+
+    page.keyboard.type("MUG\n")
+    let_go(page, 1)  # the first scan; the tallies are asked for when it has arrived
+    page.wait_for_function("() => window.held.length === 1")
+    page.keyboard.type("MUG\n")
+    page.get_by_role("button", name="Hand the sheet in").click()
+    let_go(page, 2)  # the tallies
+    expect(page.locator('tr[data-sku="MUG"] .big')).to_have_text("1", timeout=DEADLINE_MS)
+    let_go(page, 1)  # the second scan
+    let_go(page, 1)  # its tallies
+
+    expect(page.get_by_text("handed in. Somebody else approves")).to_be_visible(timeout=DEADLINE_MS)
 
 
 def test_a_reload_and_a_lost_network_lose_no_scan(

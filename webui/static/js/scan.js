@@ -115,9 +115,11 @@ class Queue {
 
   async settle() {
     if (this.kept) await swap(location.href, "#tallies");
+    // What was scanned while the tallies came is on its way, and settles when it has arrived.
+    if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
     this.whenEmpty = null;
-    if (then && this.isEmpty) then();
+    then();
   }
 
   /** Send one batch: "kept", "again" for a failure that may pass, "stop" for one that won't. */
