@@ -19,8 +19,6 @@ Windows = dict[int, WindowRow]
 
 def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
     """The stock after the movements and bucket changes of one record."""
-    if not effects:
-        return stock
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units
     unavailable, on_order = stock.unavailable_units, stock.on_order_units
