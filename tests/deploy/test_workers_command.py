@@ -10,8 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp.test_utils import TestServer
+from rich.console import Console
 from typer.testing import CliRunner
 
+from deploy import output
 from deploy.cli.main import app
 from deploy.errors import StackError
 from deploy.stack import fleet
@@ -64,7 +66,8 @@ def served(home: Home) -> Iterator[Runtime]:
 def runtime(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime]:
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
-    monkeypatch.setenv("COLUMNS", "200")
+    # The console has taken its width from whatever process was first to import it.
+    monkeypatch.setattr(output, "console", Console(width=200))
     with served(Home(tmp_path)) as found:
         yield found
 
