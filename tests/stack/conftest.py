@@ -23,8 +23,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder needs services, and one process has them all."""
+    """Everything in this folder needs services; one process has all tests of the same stack."""
     for item in items:
         if "tests/stack" in str(item.path):
+            shares = "stack" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.stack)
-            item.add_marker(pytest.mark.xdist_group("stack"))
+            item.add_marker(pytest.mark.xdist_group("stack" if shares else item.path.stem))
