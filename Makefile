@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-# The tests of the running stack in one process, all others in the other, then in both.
+# Two processes take test by test, services last, each with a running stack of its own.
 BOTH_CORES := --numprocesses 2 --dist loadgroup
 # Everything but what needs services or fetched files.
 FAST := $(filter-out tests/ledger/ tests/stack/ tests/artifacts/,$(wildcard tests/*/))

@@ -1,4 +1,4 @@
-"""One whole stack for all of these tests, which isolate themselves by places and items."""
+"""One whole stack for the tests of a process, which isolate themselves by places and items."""
 
 import os
 from collections.abc import Iterator
@@ -23,9 +23,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder needs services; one process has all tests of the same stack."""
+    """Everything in this folder needs services."""
     for item in items:
         if "tests/stack" in str(item.path):
-            shares = "stack" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.stack)
-            item.add_marker(pytest.mark.xdist_group("stack" if shares else item.path.stem))
