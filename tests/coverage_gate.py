@@ -58,8 +58,12 @@ class Share:
             self._running.start()
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    def pytest_sessionfinish(self) -> None:
         """Keep what was measured."""
+        self.keep()
+
+    def keep(self) -> None:
+        """Write what this process has measured to a file of its own."""
         self._running.stop()
         self._running.save()
 
@@ -85,7 +89,7 @@ class CoverageGate(Share):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Combine what all processes have measured, and judge it."""
-        super().pytest_sessionfinish(session)
+        self.keep()
         whole = self._coverage()
         whole.combine()
         self._report = "".join(self._compared(whole, *gate) for gate in self._gates.items())
