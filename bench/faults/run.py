@@ -65,7 +65,7 @@ class Report:
     """Faults by kind, seconds until all keys were fresh after each, and the comparison."""
 
     seed: int
-    fresh_s: dict[str, list[float]] = field(default_factory=dict)
+    fresh_s: dict[str, list[float | None]] = field(default_factory=dict)
     transactions: int = 0
     verified: dict[str, Any] = field(default_factory=dict)
 
@@ -98,8 +98,8 @@ class Report:
         return "\n".join(lines)
 
 
-def _summary(times: Sequence[float]) -> dict[str, float]:
-    known = [seconds for seconds in times if seconds >= 0]
+def _summary(times: Sequence[float | None]) -> dict[str, float]:
+    known = [seconds for seconds in times if seconds is not None]
     if not known:
         return {}
     return {"median": round(statistics.median(known), 2), "max": round(max(known), 2)}
@@ -125,7 +125,7 @@ def run(stack: Stack, plan: Plan, tell: Say) -> Report:
         for fault in draw(plan.seed, rounds=plan.rounds, workers=workers, kinds=plan.kinds):
             seconds = _suffer(stack, fault, plan, probe)
             report.fresh_s.setdefault(fault.kind, []).append(seconds)
-            after = f", fresh after {seconds:.1f} s" if seconds >= 0 else ""
+            after = f", fresh after {seconds:.1f} s" if seconds is not None else ""
             tell(f"{fault.kind} {' '.join(fault.victims)}{after}")
         probe.sell()
         probe.wait_fresh(_FRESH_S)
@@ -133,8 +133,8 @@ def run(stack: Stack, plan: Plan, tell: Say) -> Report:
     return report
 
 
-def _suffer(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float:
-    """Do it; gives the seconds until all keys were fresh, -1 without a look."""
+def _suffer(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float | None:
+    """Do it; gives the seconds until all keys were fresh, None without a look."""
     pids = [_pid(stack, name) for name in fault.victims]
     began = time.monotonic()
     _signal(pids, signal.SIGSTOP if fault.is_freeze else signal.SIGKILL)
@@ -146,7 +146,7 @@ def _suffer(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float:
         began = time.monotonic()
     if plan.every_s is not None:
         time.sleep(max(0.0, began + plan.every_s - time.monotonic()))
-        return -1.0
+        return None
     probe.sell()
     probe.wait_fresh(_FRESH_S)
     return time.monotonic() - began

@@ -40,7 +40,7 @@ def test_the_probing_items_lie_in_one_partition_each() -> None:
 
 
 def test_the_report_has_medians_of_what_was_looked_at() -> None:
-    report = Report(7, {"kill": [3.0, 9.0, 4.0], "broker": [-1.0]}, transactions=12)
+    report = Report(7, {"kill": [3.0, 9.0, 4.0], "broker": [None]}, transactions=12)
     assert not report.ok
     report.verified = {"ok": True, "keys_differing": 0}
 
