@@ -6,14 +6,16 @@ import pytest
 
 from inventory.dedupe import HORIZON_US, Admission, Ring
 from inventory.demand_health import is_intermittent
+from inventory.errors import OVERFLOW, Rejected
 from inventory.explanation.key import explain_at
 from inventory.explanation.lines import ADD, Source
 from inventory.explanation.needs import levels_section
 from inventory.explanation.stock import Cause, CountFact, Document, StockFacts, stock_section
 from inventory.fold import REPLAYED, RESENT
-from inventory.model.arithmetic import WINDOW_US
+from inventory.model.arithmetic import MAX_STORED, WINDOW_US
 from inventory.model.record import Record
 from inventory.partition import Partition
+from inventory.ranges import check_time
 from inventory.views import Hop, hops
 from tests.inventory.builders import KEY, MONDAY_US, Log, at, count, policy, sale
 
@@ -28,6 +30,15 @@ def test_a_before_image_without_an_id_is_malformed() -> None:
     deleted = Record(0, "L|S", "sale_line", "d", {"units": 1}, None, 1, START_US)
 
     assert Ring().fresh(deleted) is Admission.MALFORMED
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_stream_time_beyond_the_stored_range_is_refused(sign: int) -> None:
+    check_time(sign * MAX_STORED)
+
+    with pytest.raises(Rejected, match=f"stream time: .*got {sign * (MAX_STORED + 1)}$") as refused:
+        check_time(sign * (MAX_STORED + 1))
+    assert refused.value.reason == OVERFLOW
 
 
 def test_a_change_that_came_again_after_the_horizon_is_remembered_by_its_later_time() -> None:
