@@ -15,7 +15,7 @@ from inventory.fold import REPLAYED, RESENT
 from inventory.model.arithmetic import MAX_STORED, WINDOW_US
 from inventory.model.record import Record
 from inventory.partition import Partition
-from inventory.ranges import check_time
+from inventory.ranges import check_ranges, check_time
 from inventory.views import Hop, hops
 from tests.inventory.builders import KEY, MONDAY_US, Log, at, count, policy, sale
 
@@ -39,6 +39,16 @@ def test_a_stream_time_beyond_the_stored_range_is_refused(sign: int) -> None:
     with pytest.raises(Rejected, match=f"stream time: .*got {sign * (MAX_STORED + 1)}$") as refused:
         check_time(sign * (MAX_STORED + 1))
     assert refused.value.reason == OVERFLOW
+
+
+@pytest.mark.parametrize("found", [MAX_STORED + 1, -MAX_STORED - 1])
+def test_stock_beyond_the_stored_range_is_refused(found: int) -> None:
+    log = Log()
+    log.insert("stock_count", count(1, 50, at("00:00")))
+    beyond = replace(log.state, stock=replace(log.state.stock, shrink_units=found))
+
+    with pytest.raises(Rejected, match=f"stock: .*got {found}$"):
+        check_ranges(log.state, beyond, (), ())
 
 
 def test_a_change_that_came_again_after_the_horizon_is_remembered_by_its_later_time() -> None:
