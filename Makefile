@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-# Two processes take test by test, services last, each with a running stack of its own.
+# One process takes the tests of the shared stack, one the rest; tests/conftest.py groups them.
 BOTH_CORES := --numprocesses 2 --dist loadgroup
 # Everything but what needs services or fetched files.
 FAST := $(filter-out tests/ledger/ tests/stack/ tests/artifacts/,$(wildcard tests/*/))

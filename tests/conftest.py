@@ -38,6 +38,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"drawn cases: repeat with --hypothesis-seed={seed}")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Services last and the browser at the very end, whose driver keeps an event loop running."""
+    """Services last and the browser at the very end, whose driver keeps an event loop running.
+
+    Of several processes, one takes all tests of the shared stack and the others file by file.
+    Before all other hooks: pytest-xdist reads the groups in one of its own.
+    """
     items.sort(key=lambda item: ("tests/stack" in str(item.path)) + ("browser" in str(item.path)))
+    for item in items:
+        needs_stack = "stack" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("stack" if needs_stack else item.path.stem))
