@@ -4,6 +4,7 @@ A refusal shows the page again with the input in it: 409 if something has change
 rendered, 422 if the input breaks a rule.
 """
 
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Final
@@ -14,11 +15,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from webui.ledger.services import Conflict, ServiceError
 from webui.ledger.services.wording import refusal_text
+from webui.readmodel.figures import money_text
 
 Form = dict[str, str]
 # As many as the dearest order and the largest id have; longer texts are not worth reading.
 _MOST_DIGITS: Final = 12
 _MOST_DIGITS_OF_IDS: Final = 18
+_AMOUNT: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,2}))?")
 _NOT_OURS: Final = "this page is out of date: reload it"
 
 
@@ -40,6 +43,22 @@ def whole(
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and low <= int(text) <= high:
         return int(text)
     rule = f"a whole number from {low:,} to {high:,}"
+    raise ServiceError(label or field, text, rule)
+
+
+def money(form: Form, field: str, *, low: int = 0, high: int, label: str | None = None) -> int:
+    """An amount as people write it, `6`, `6.49` or `1,234.50`, in minor units within [low, high].
+
+    Commas are read only where `money_text` would write them: `6,49` and `6,495` are refused,
+    because many countries write a little less than seven that way.
+    """
+    text = form.get(field, "")
+    found = _AMOUNT.fullmatch(text.replace(",", ""))
+    if found:
+        minor = int(found[1]) * 100 + int((found[2] or "").ljust(2, "0"))
+        if low <= minor <= high and ("," not in text or text == money_text(minor)):
+            return minor
+    rule = f"an amount from {money_text(low)} to {money_text(high)}, like 6.49"
     raise ServiceError(label or field, text, rule)
 
 

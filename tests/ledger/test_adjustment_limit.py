@@ -25,7 +25,7 @@ def test_a_manager_sets_the_limit_on_the_page(ledger: psycopg.Connection) -> Non
     client = person("manager", "max")
     assert "Limit: 100.00" in client.get("/counts/waiting/").content.decode()
 
-    answer = client.post("/counts/limit", {"limit_minor": "2500", "shown_minor": "10000"})
+    answer = client.post("/counts/limit", {"limit": "25.00", "shown_minor": "10000"})
 
     assert (answer.status_code, answer["Location"]) == (302, "/counts/waiting/")
     assert in_force(ledger) == (2500, "max")
@@ -39,13 +39,13 @@ def test_who_sets_it_second_reads_what_the_first_has_set(ledger: psycopg.Connect
     services.set_adjustment_limit(limit_minor=500, actor="ann")
 
     answer = person("manager", "max").post(
-        "/counts/limit", {"limit_minor": "2500", "shown_minor": "10000"}
+        "/counts/limit", {"limit": "25.00", "shown_minor": "10000"}
     )
 
     page = answer.content.decode()
     assert answer.status_code == 409
     assert re.search(r"ann has set the limit to 5\.00 at 20.* UTC, after it was shown", page)
-    assert re.search(r'name="limit_minor"[^>]* value="2500"', page)
+    assert re.search(r'name="limit" [^>]* value="25\.00"', page)
     assert 'name="shown_minor" value="500"' in page
     assert in_force(ledger) == (500, "ann")
 
@@ -66,10 +66,10 @@ def test_of_two_who_set_it_at_the_same_time_one_wins() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"limit_minor": "-1", "shown_minor": "10000"},
-        {"limit_minor": "100000000001", "shown_minor": "10000"},
-        {"limit_minor": "5", "shown_minor": ""},
-        {"limit_minor": "", "shown_minor": "10000"},
+        {"limit": "-1", "shown_minor": "10000"},
+        {"limit": "1000000000.01", "shown_minor": "10000"},
+        {"limit": "5", "shown_minor": ""},
+        {"limit": "", "shown_minor": "10000"},
     ],
 )
 def test_a_limit_that_is_none_is_refused(
@@ -83,6 +83,6 @@ def test_a_limit_that_is_none_is_refused(
 
 def test_others_do_not_set_it(ledger: psycopg.Connection) -> None:
     for role in ("associate", "buyer", "lead", "pricing", "operator"):
-        answer = person(role).post("/counts/limit", {"limit_minor": "1", "shown_minor": "10000"})
+        answer = person(role).post("/counts/limit", {"limit": "1", "shown_minor": "10000"})
         assert answer.status_code == 403, role
     assert in_force(ledger) == (10000, None)

@@ -72,7 +72,7 @@ def test_the_page_states_the_policy() -> None:
 
 def test_purchasing_sets_the_automatic_limit_and_nothing_else(ledger: psycopg.Connection) -> None:
     client = person("buyer")
-    fields = filled(client, auto_max_minor=50_000, price_mode="auto", auto_permille=50)
+    fields = filled(client, auto_max="500.00", price_mode="auto", auto_permille=50)
 
     answer = client.post(POST, fields)
 
@@ -86,7 +86,7 @@ def test_purchasing_sets_the_automatic_limit_and_nothing_else(ledger: psycopg.Co
 def test_pricing_sets_the_price_mode_and_its_limit(ledger: psycopg.Connection) -> None:
     client = person("pricing")
     fields = filled(client, price_mode="auto", auto_permille=50)
-    assert "auto_max_minor" not in fields
+    assert "auto_max" not in fields
 
     assert client.post(POST, fields).status_code == 302
 
@@ -98,7 +98,7 @@ def test_a_form_that_is_sent_twice_counts_once_and_as_before_is_said(
     ledger: psycopg.Connection,
 ) -> None:
     client = person("buyer")
-    fields = filled(client, auto_max_minor=700)
+    fields = filled(client, auto_max=7)
 
     assert [client.post(POST, fields).status_code for _ in range(2)] == [302, 302]
     assert client.post(POST, filled(client)).status_code == 302
@@ -111,8 +111,8 @@ def test_a_form_that_is_sent_twice_counts_once_and_as_before_is_said(
 @pytest.mark.parametrize(
     ("role", "field", "typed", "said"),
     [
-        ("buyer", "auto_max_minor", "-1", "Automatic limit"),
-        ("buyer", "auto_max_minor", "100000000001", "Automatic limit"),
+        ("buyer", "auto_max", "-1", "Automatic limit"),
+        ("buyer", "auto_max", "1000000000.01", "Automatic limit: an amount from 0.00"),
         ("buyer", "shown", "[]", "reload"),
         ("buyer", "shown", "{}", "reload"),
         ("pricing", "auto_permille", "1001", "Largest automatic change"),
@@ -135,14 +135,14 @@ def test_a_value_outside_its_limits_is_refused_and_stays_in_the_form(
 
 def test_who_saves_second_is_told_what_the_first_has_changed(ledger: psycopg.Connection) -> None:
     first, second = person("buyer", "ann"), person("buyer", "bob")
-    theirs = filled(second, auto_max_minor=900)
-    first.post(POST, filled(first, auto_max_minor=500))
+    theirs = filled(second, auto_max="9.00")
+    first.post(POST, filled(first, auto_max=5))
 
     refused = second.post(POST, theirs)
 
     assert refused.status_code == 409
     assert "last by ann: auto max minor is 500, was 0" in text(refused)
-    assert 'value="900"' in refused.content.decode()
+    assert 'value="9.00"' in refused.content.decode()
     assert columns(ledger)[0] == 500
 
 

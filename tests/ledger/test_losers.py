@@ -151,8 +151,8 @@ def test_of_two_prices_by_hand_the_second_is_told_and_keeps_price_and_reason(
     begins = database_now() - timedelta(days=1)
     shown = write(item, "price_change", effective_from=begins, price_minor=999)
     typed = {
-        "pat": {"price_minor": "925", "reason": "season"},
-        "pia": {"price_minor": "935", "reason": "neighbour"},
+        "pat": {"price": "9.25", "reason": "season"},
+        "pia": {"price": "9.35", "reason": "neighbour"},
     }
 
     winner, loser, page = race(
@@ -163,7 +163,7 @@ def test_of_two_prices_by_hand_the_second_is_told_and_keeps_price_and_reason(
         typed,
     )
 
-    price = f"9.{typed[winner]['price_minor'][1:]}"
+    price = typed[winner]["price"]
     other = rf"another price since: {price} from {WHEN} on, manual, written by {winner} at {WHEN}"
     assert re.search(other, said(page))
     for value in typed[loser].values():

@@ -226,7 +226,7 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
         "shown_revision": shown,
         "command_id": "6f1a3c1e-58b8-4f0c-9f0a-000000000001",
         "action": "manual",
-        "price_minor": "925",
+        "price": "9.25",
         "reason": "season",
     }
 
@@ -235,5 +235,5 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
     page = answer.content.decode()
     assert answer.status_code == 409
     assert "another price since: 9.50" in page
-    assert 'value="925"' in page
+    assert 'value="9.25"' in page
     assert 'value="season"' in page

@@ -49,8 +49,8 @@ def ranged(ledger: psycopg.Connection, columns: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_buyer_ranges_an_item_with_its_policy(ledger: psycopg.Connection) -> None:
-    fields = {"name": "Mug", "supplier": "ACME", "pack_units": 6, "cost_minor": 250}
-    fields |= {"regular_minor": 999, "lead_time_centidays": 500, **MINIMUM}
+    fields = {"name": "Mug", "supplier": "ACME", "pack_units": 6, "cost": "2.50"}
+    fields |= {"regular": "9.99", "lead_time_centidays": 500, **MINIMUM}
 
     answer = post(person("buyer"), **fields)
 
@@ -143,8 +143,9 @@ def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
         ({"name": "x" * 201}, "at most 200 characters"),
         ({"pack_units": "0"}, "a whole number from 1 to 1,000,000"),
         ({"pack_units": "1000001"}, "a whole number from 1 to 1,000,000"),
-        ({"cost_minor": "-1"}, "a whole number from 0 to 1,000,000,000"),
-        ({"regular_minor": "0"}, "a whole number from 1"),
+        ({"cost": "-1"}, "Cost: an amount from 0.00 to 10,000,000.00"),
+        ({"cost": "10000000.01"}, "Cost: an amount from 0.00 to 10,000,000.00"),
+        ({"regular": "0"}, "Regular price: an amount from 0.01"),
         ({"margin_permille": "1000"}, "a whole number from 0 to 999"),
         ({"replenish_family": "best"}, "one of"),
         ({**MINIMUM, "order_up_to_units": "5"}, "above reorder"),
@@ -161,6 +162,9 @@ def test_a_policy_that_breaks_a_rule_keeps_the_form_and_says_which(
     notice = re.search(r'role="alert">([^<]*)<', answer.content.decode())
     assert notice is not None
     assert rule.lower() in notice[1].lower()
+    for name, typed in fields.items():
+        if name in {"cost", "regular"}:
+            assert re.search(rf'name="{name}" [^>]*value="{typed}"', answer.content.decode())
     assert 'name="moq_units" type="number" inputmode="numeric" min="0" max="1000000" value="7"' in (
         answer.content.decode()
     )
@@ -175,7 +179,7 @@ def test_a_policy_that_breaks_a_rule_keeps_the_form_and_says_which(
         {"replenish_family": "sQ", "order_quantity_units": "1"},
         {"replenish_family": "sS", "levels": "computed", "safety_method": "days"},
         {"name": "x" * 200},
-        {"margin_permille": "999", "pack_units": "1000000", "cost_minor": "1000000000"},
+        {"margin_permille": "999", "pack_units": "1000000", "cost": "10,000,000.00"},
     ],
 )
 def test_the_last_good_value_of_each_rule_is_taken(
@@ -187,7 +191,7 @@ def test_the_last_good_value_of_each_rule_is_taken(
 def test_every_field_of_the_form_is_a_column_that_takes_its_default(
     ledger: psycopg.Connection,
 ) -> None:
-    shown = {field.column: field.default for field in FIELDS}
+    shown = {field.name: field.default for field in FIELDS}
 
     assert post(person("buyer"), **shown).status_code == 302
 

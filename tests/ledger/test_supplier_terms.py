@@ -63,7 +63,7 @@ def terms(ledger: psycopg.Connection) -> Any:
 
 def test_terms_are_changed_on_the_page_of_the_supplier(ledger: psycopg.Connection) -> None:
     client = person("buyer")
-    fields = filled(client, minimum_order_minor=5000, lead_time_centidays=300, email="o@acme.x")
+    fields = filled(client, minimum_order=50, lead_time_centidays=300, email="o@acme.x")
     for day in ("day-Tue", "day-Wed", "day-Fri", "day-Sat", "day-Sun", "is_active"):
         del fields[day]
 
@@ -77,14 +77,14 @@ def test_terms_are_changed_on_the_page_of_the_supplier(ledger: psycopg.Connectio
 def test_the_largest_minimum_can_be_typed(ledger: psycopg.Connection) -> None:
     client = person("buyer")
 
-    assert save(client, filled(client, minimum_order_minor=100_000_000_000)).status_code == 302
+    assert save(client, filled(client, minimum_order="1,000,000,000.00")).status_code == 302
 
 
 def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
     ledger: psycopg.Connection,
 ) -> None:
     client = person("buyer")
-    late = filled(client, minimum_order_minor=2000, address="1 Mill Lane")
+    late = filled(client, minimum_order="20.00", address="1 Mill Lane")
     services.set_supplier_terms(code="ACME", minimum_order_minor=1000, actor="ann")
 
     answer = save(client, late)
@@ -92,8 +92,7 @@ def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
     page = html.unescape(text(answer))
     assert answer.status_code == 409
     assert "Acme has changed since it was shown, by ann: minimum order minor is 1000, was 0" in page
-    assert 'name="minimum_order_minor" type="number" inputmode="numeric" min="0"' in page
-    assert 'required value="2000"' in page
+    assert re.search(r'name="minimum_order" type="text" inputmode="decimal".* value="20\.00"', page)
     assert 'value="1 Mill Lane"' in page
     assert terms(ledger)[1] == 1000
 
@@ -132,7 +131,7 @@ def test_of_two_who_save_at_the_same_time_one_learns_of_the_other(
 
 def test_a_double_click_changes_terms_once(ledger: psycopg.Connection) -> None:
     client = person("buyer")
-    fields = filled(client, minimum_order_minor=5000)
+    fields = filled(client, minimum_order=50)
 
     assert [save(client, fields).status_code for _ in range(2)] == [302, 302]
 
@@ -140,6 +139,8 @@ def test_a_double_click_changes_terms_once(ledger: psycopg.Connection) -> None:
 @pytest.mark.parametrize(
     ("changes", "status", "rule"),
     [
+        ({"minimum_order": "1000000000.01"}, 422, "an amount from 0.00 to 1,000,000,000.00"),
+        ({"minimum_order": ""}, 422, "Minimum order: an amount from 0.00"),
         ({"lead_time_centidays": "soon"}, 422, "a whole number from 0 to 100,000"),
         ({"supplier": "NOBODY"}, 404, "No such supplier"),
         ({"supplier": ""}, 404, "No such supplier"),
@@ -156,7 +157,7 @@ def test_terms_that_do_not_fit_are_refused(
     client = person("buyer")
     before = terms(ledger)
 
-    answer = save(client, filled(client, minimum_order_minor=7) | changes)
+    answer = save(client, filled(client, minimum_order="0.07") | changes)
 
     assert answer.status_code == status
     assert rule in text(answer)

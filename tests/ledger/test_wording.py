@@ -55,8 +55,8 @@ def test_a_moment_is_told_in_utc_wherever_it_was_meant() -> None:
         ("buyer", "/reorders/decide", {"action": "approve", "units": "x", "command_id": "y"}),
         ("buyer", "/reorders/decide", {"action": "split", "units": "6", "units1": "six"}),
         ("buyer", "/reorders/decide", {"action": "snooze", "days": "91"}),
-        ("pricing", "/prices/items/L/S/change", {"action": "manual", "price_minor": "six"}),
-        ("pricing", "/prices/items/L/S/change", {"action": "manual", "price_minor": "1"}),
+        ("pricing", "/prices/items/L/S/change", {"action": "manual", "price": "six"}),
+        ("pricing", "/prices/items/L/S/change", {"action": "manual", "price": "0.01"}),
         ("associate", "/counts/adjust/", {"action": "book", "occurred_at": "soon"}),
         ("associate", "/counts/adjust/", {"action": "book", "occurred_at": "1999-01-01T10:00"}),
         ("associate", "/counts/adjust/", {"action": "book", "reason": "because"}),
@@ -90,14 +90,16 @@ def test_a_constraint_is_named_and_no_row_is_shown(ledger: psycopg.Connection) -
     assert "Failing row" in str(refused.value.__cause__)
 
 
-def test_a_price_that_is_no_number_of_cents_is_told_as_it_was_typed(
+def test_a_price_that_is_no_amount_is_told_as_it_was_typed_and_stays_in_its_form(
     ledger: psycopg.Connection,
 ) -> None:
     write(ledger, "item_location", cost_minor=500)
 
     answer = person("pricing").post(
-        "/prices/items/L/S/change", form("L|S", 0, action="manual", price_minor="6.49")
+        "/prices/items/L/S/change", form("L|S", 0, action="manual", price="6,49")
     )
 
-    said = "Price in cents: a whole number from 1 to 1,000,000,000; got “6.49”."
-    assert said in answer.content.decode()
+    page = answer.content.decode()
+    assert "Price: an amount from 0.01 to 10,000,000.00, like 6.49; got “6,49”." in page
+    assert 'name="price" type="text" inputmode="decimal"' in page
+    assert page.count('value="6,49"') == 1

@@ -15,8 +15,8 @@ from webui.commands import (
     command_of,
     form_of,
     identity,
+    money,
     signed,
-    whole,
 )
 from webui.counts import selectors
 from webui.ledger.services import (
@@ -134,7 +134,7 @@ def limit(request: HttpRequest) -> HttpResponse:
         return _show_waiting(request, form, refusal, status)
 
     def work() -> str:
-        wanted = whole(form, "limit_minor", high=MOST_MINOR, label="Limit in cents")
+        wanted = money(form, "limit", high=MOST_MINOR)
         set_adjustment_limit(
             limit_minor=wanted,
             shown_minor=identity(form, "shown_minor"),

@@ -8,13 +8,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_PRICES, SEE, requires
-from webui.commands import whole
+from webui.commands import money
 from webui.desk import Command, Refusal, answer
 from webui.ledger.services import ServiceError, roll_back_price, set_price
+from webui.ledger.services.prices import MOST_PRICE
 from webui.page import render_page
 from webui.prices.timeline import PriceRow, price_rows, priced_item
-
-MOST_MINOR = 1_000_000_000
 
 
 @require_GET
@@ -72,8 +71,7 @@ def _say(command: Command, location: str, sku: str) -> str:
     }
     match command.action:
         case "manual" | "emergency" as kind:
-            cents = "Price in cents"
-            price = whole(command.form, "price_minor", low=1, high=MOST_MINOR, label=cents)
+            price = money(command.form, "price", low=1, high=MOST_PRICE)
             set_price(**common, price_minor=price, kind=kind)
             return "Written: it holds from the next ten-minute window on."
         case "rollback":

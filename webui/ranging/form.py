@@ -6,15 +6,18 @@ has a default; a field that stays empty takes its default too.
 
 from typing import Any, Final, NamedTuple
 
-from webui.commands import Form, whole
+from webui.commands import Form, money, whole
 from webui.ledger.services.checks import MOST_UNITS
+from webui.ledger.services.prices import MOST_PRICE
 
-MOST_MINOR: Final = 1_000_000_000
 LONGEST_CENTIDAYS: Final = 100_000
 
 
 class Field(NamedTuple):
-    """A column of `item_location` with its words; `options` are (value, label), else a number."""
+    """A column of `item_location` with its words; `options` are (value, label), else a number.
+
+    Numbers are whole. Only money, whose columns end in `_minor`, is typed with decimals.
+    """
 
     column: str
     label: str
@@ -22,6 +25,23 @@ class Field(NamedTuple):
     low: int = 0
     high: int = MOST_UNITS
     default: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the field in the form."""
+        return self.column.removesuffix("_minor")
+
+    @property
+    def is_money(self) -> bool:
+        """Whether an amount is typed."""
+        return self.column.endswith("_minor")
+
+    def value(self, form: Form) -> object:
+        """What the column gets of what was typed; raises `ServiceError` for what is no number."""
+        if self.options:
+            return form[self.name]
+        read = money if self.is_money else whole
+        return read(form, self.name, low=self.low, high=self.high, label=self.label)
 
 
 def _days(column: str, label: str) -> Field:
@@ -78,8 +98,8 @@ SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
     (
         "Cost and price",
         (
-            Field("cost_minor", "Cost in cents", high=MOST_MINOR),
-            Field("regular_minor", "Regular price in cents", low=1, high=MOST_MINOR),
+            Field("cost_minor", "Cost", high=MOST_PRICE),
+            Field("regular_minor", "Regular price", low=1, high=MOST_PRICE),
             Field("margin_permille", "Least margin, per mille", high=999),
             Field("tax_bp", "Tax, hundredths of a per cent", high=10_000),
             Field(
@@ -101,13 +121,8 @@ OPENINGS: Final = (
 def policy_of(form: Form) -> dict[str, object]:
     """The columns that were filled in; raises `ServiceError` for a number that is none."""
     policy: dict[str, object] = {"supplier": form["supplier"]} if form.get("supplier") else {}
-    for field in FIELDS:
-        text = form.get(field.column, "")
-        if text and field.options:
-            policy[field.column] = text
-        elif text:
-            policy[field.column] = whole(form, field.column, low=field.low, high=field.high)
-    return policy
+    filled = [field for field in FIELDS if form.get(field.name)]
+    return policy | {field.column: field.value(form) for field in filled}
 
 
 def shown_sections(form: Form) -> list[dict[str, Any]]:
@@ -116,7 +131,7 @@ def shown_sections(form: Form) -> list[dict[str, Any]]:
         {
             "title": title,
             "fields": [
-                {"field": field, "text": form.get(field.column, field.default)} for field in fields
+                {"field": field, "text": form.get(field.name, field.default)} for field in fields
             ],
         }
         for title, fields in SECTIONS

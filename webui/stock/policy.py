@@ -9,12 +9,13 @@ from typing import Any, Final
 from uuid import uuid4
 
 from webui.accounts.roles import DECIDE_PRICES, MANAGE_ORDERS
-from webui.commands import Form, command_of, out_of_date, whole
+from webui.commands import Form, command_of, money, out_of_date, whole
 from webui.desk import Refusal
 from webui.ledger.services.automation import set_automation
 from webui.ledger.services.checks import MOST_MINOR
 from webui.ledger.services.errors import refuse
 from webui.readmodel.explain_selectors import Policy
+from webui.readmodel.figures import money_text
 
 FAMILIES: Final = {
     "off": "no reorders by rule",
@@ -54,12 +55,13 @@ def policy_card(
     names = fields_of(may)
     typed = refusal.form if refusal else {}
     stands = {name: getattr(policy, name) for name in names}
+    fields = stands | {"auto_max": money_text(policy.auto_max_minor)} | typed
     return {
         "policy": policy,
         "family": FAMILIES[policy.replenish_family],
         "price_mode": PRICE_MODES[policy.price_mode],
         "price_modes": PRICE_MODES,
-        "policy_form": {name: typed.get(name, value) for name, value in stands.items()},
+        "policy_form": fields if names else {},
         "policy_shown": json.dumps(stands),
         "policy_refusal": refusal,
         "policy_command": uuid4(),
@@ -81,7 +83,7 @@ def change(form: Form, *, location: str, sku: str, names: tuple[str, ...], actor
 
 def _typed(form: Form, name: str) -> object:
     if name == "auto_max_minor":
-        return whole(form, name, high=MOST_MINOR, label="Automatic limit")
+        return money(form, "auto_max", high=MOST_MINOR, label="Automatic limit")
     if name == "auto_permille":
         return whole(form, name, high=MOST_PERMILLE, label="Largest automatic change")
     mode = form.get(name, "")

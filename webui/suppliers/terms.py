@@ -4,12 +4,13 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
-from webui.commands import Form, command_of, out_of_date, whole
+from webui.commands import Form, command_of, money, out_of_date, whole
 from webui.desk import Refusal
 from webui.ledger.services import set_supplier_terms
 from webui.ledger.services.checks import MOST_MINOR
 from webui.ledger.services.purchasing_terms import COLUMNS, DAYS, LONGEST_LEAD_CENTIDAYS
 from webui.ledger.services.transactions import fetch_one
+from webui.readmodel.figures import money_text
 
 _TERMS: Final = f"SELECT {', '.join(COLUMNS)} FROM retail.supplier WHERE code = %s"  # noqa: S608 -- names of the services
 
@@ -27,7 +28,9 @@ def shown_terms(code: str, refusal: Refusal | None) -> dict[str, Any] | None:
     week = [{"name": day, "is_on": bool(mask >> bit & 1)} for bit, day in enumerate(DAYS)]
     kept: dict[str, Any] = {} if typed is None else typed | {"is_active": "is_active" in typed}
     plain = {name: kept.get(name, found[name]) for name in COLUMNS}
-    return plain | {"week": week, "shown": json.dumps(found), "command_id": uuid4()}
+    minimum = kept.get("minimum_order", money_text(found["minimum_order_minor"]))
+    page = {"minimum_order": minimum, "shown": json.dumps(found), "command_id": uuid4()}
+    return plain | page | {"week": week}
 
 
 def change_terms(form: Form, actor: str) -> str:
@@ -35,7 +38,7 @@ def change_terms(form: Form, actor: str) -> str:
     moved = set_supplier_terms(
         code=form.get("supplier", ""),
         is_active="is_active" in form,
-        minimum_order_minor=whole(form, "minimum_order_minor", high=MOST_MINOR),
+        minimum_order_minor=money(form, "minimum_order", high=MOST_MINOR),
         order_days_mask=_mask(form),
         lead_time_centidays=whole(form, "lead_time_centidays", high=LONGEST_LEAD_CENTIDAYS),
         email=form.get("email", ""),

@@ -1,0 +1,77 @@
+"""What people type into the fields of a form, and what becomes of it."""
+
+import pytest
+
+from webui.commands import money
+from webui.ledger.services import ServiceError
+from webui.ledger.services.wording import refusal_text
+from webui.readmodel.figures import money_text
+
+MOST = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("typed", "minor"),
+    [
+        ("6.49", 649),
+        ("6.4", 640),
+        ("6", 600),
+        ("0.01", 1),
+        ("0006.49", 649),
+        ("1234.5", 123_450),
+        ("1234.50", 123_450),
+        ("1,234.50", 123_450),
+        ("9999999.99", 999_999_999),
+        ("10000000", MOST),
+        ("10,000,000.00", MOST),
+    ],
+)
+def test_an_amount_is_read_in_minor_units(typed: str, minor: int) -> None:
+    assert money({"price": typed}, "price", low=1, high=MOST) == minor
+
+
+@pytest.mark.parametrize("minor", [0, 1, 99, 100, 99_999, 100_000, 123_456_789, MOST])
+def test_an_amount_is_read_as_pages_write_it(minor: int) -> None:
+    assert money({"price": money_text(minor)}, "price", high=MOST) == minor
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("", " ", "six", "6,49", "6,495", "6.495", "6.", ".49", "-6.49", "+6.49", "6.49 EUR"),
+        *(
+            "6.4.9",
+            "1,23.45",
+            "1,2345.00",
+            "12,34.50",
+            "1234,567.00",
+            "1,234",
+            "1,234.5",
+            "1.234,50",
+        ),
+        *("01,234.50", ",123.00", "6 000", "1e3", "NaN", "0x10", "6.49\n"),
+        *("٦.٤٩", "\N{FULLWIDTH DIGIT SIX}.49", "6²", "6·49", "\N{MINUS SIGN}6.49"),
+        *("0", "0.00", "10000000.01", "10,000,000.01", "9" * 13, "9" * 5000, "0" * 5000 + ".01"),
+    ],
+)
+def test_what_is_no_amount_or_none_within_the_limits_is_refused_as_it_was_typed(
+    typed: str,
+) -> None:
+    with pytest.raises(ServiceError) as refused:
+        money({"price": typed}, "price", low=1, high=MOST)
+
+    assert refused.value.value == typed
+    assert refused.value.rule == "an amount from 0.01 to 10,000,000.00, like 6.49"
+
+
+def test_a_refused_amount_is_named_as_the_page_names_it() -> None:
+    with pytest.raises(ServiceError) as refused:
+        money({"auto_max": "6,49"}, "auto_max", high=MOST, label="Automatic limit")
+
+    said = "Automatic limit: an amount from 0.00 to 10,000,000.00, like 6.49; got “6,49”."
+    assert refusal_text(refused.value) == said
+
+
+def test_a_field_that_the_form_has_not_is_refused() -> None:
+    with pytest.raises(ServiceError, match="an amount from"):
+        money({"price_minor": "649"}, "price", high=MOST)
