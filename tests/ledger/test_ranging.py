@@ -145,6 +145,7 @@ def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
         ({"pack_units": "1000001"}, "a whole number from 1 to 1,000,000"),
         ({"cost": "-1"}, "Cost: an amount from 0.00 to 10,000,000.00"),
         ({"cost": "10000000.01"}, "Cost: an amount from 0.00 to 10,000,000.00"),
+        ({"cost_minor": "250"}, "this page is out of date: reload it"),
         ({"regular": "0"}, "Regular price: an amount from 0.01"),
         ({"margin_permille": "1000"}, "a whole number from 0 to 999"),
         ({"replenish_family": "best"}, "one of"),

@@ -6,7 +6,7 @@ has a default; a field that stays empty takes its default too.
 
 from typing import Any, Final, NamedTuple
 
-from webui.commands import Form, money, whole
+from webui.commands import Form, money, out_of_date, whole
 from webui.ledger.services.checks import MOST_UNITS
 from webui.ledger.services.prices import MOST_PRICE
 
@@ -119,7 +119,13 @@ OPENINGS: Final = (
 
 
 def policy_of(form: Form) -> dict[str, object]:
-    """The columns that were filled in; raises `ServiceError` for a number that is none."""
+    """The columns that were filled in; raises `ServiceError` for a number that is none.
+
+    A form with money under the name of its column is from a page that asked for cents.
+    """
+    stale = [field.column for field in FIELDS if field.is_money and field.column in form]
+    if stale:
+        raise out_of_date(stale[0])
     policy: dict[str, object] = {"supplier": form["supplier"]} if form.get("supplier") else {}
     filled = [field for field in FIELDS if form.get(field.name)]
     return policy | {field.column: field.value(form) for field in filled}
