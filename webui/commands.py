@@ -4,17 +4,18 @@ A refusal shows the page again with the input in it: 409 if something has change
 rendered, 422 if the input breaks a rule.
 """
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, date, datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.wording import refusal_text
+from webui.ledger.services.wording import names_text, refusal_text
 from webui.readmodel.figures import money_text
 
 Form = dict[str, str]
@@ -92,6 +93,22 @@ def command_of(form: Form) -> UUID:
         return UUID(form.get("command_id", ""))
     except ValueError as failure:
         raise out_of_date(form.get("command_id", "")) from failure
+
+
+def shown_values(form: Form, names: Iterable[str]) -> dict[str, Any]:
+    """The values that the page showed, of exactly these names; raises as `identity` does."""
+    try:
+        shown = json.loads(form.get("shown", ""))
+    except (ValueError, RecursionError):
+        shown = None
+    if not isinstance(shown, dict) or set(shown) != set(names):
+        raise out_of_date(form.get("shown", "")[:40])
+    return shown
+
+
+def changed_text(columns: Collection[str]) -> str:
+    """What to tell a person whose form has moved these columns."""
+    return f"Changed: {names_text(columns)}." if columns else "As before."
 
 
 def moment(form: Form, field: str) -> datetime | None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from webui.accounts.roles import DECIDE_PRICES, MANAGE_ORDERS
-from webui.commands import Form, command_of, money, out_of_date, whole
+from webui.commands import Form, changed_text, command_of, money, shown_values, whole
 from webui.desk import Refusal
 from webui.ledger.services.automation import set_automation
 from webui.ledger.services.checks import MOST_MINOR
@@ -74,11 +74,11 @@ def change(form: Form, *, location: str, sku: str, names: tuple[str, ...], actor
         location=location,
         sku=sku,
         changes={name: _typed(form, name) for name in names},
-        shown=_shown(form, names),
+        shown=shown_values(form, names),
         actor=actor,
         command_id=command_of(form),
     )
-    return f"Changed: {', '.join(moved).replace('_', ' ')}." if moved else "As before."
+    return changed_text(moved)
 
 
 def _typed(form: Form, name: str) -> object:
@@ -90,14 +90,3 @@ def _typed(form: Form, name: str) -> object:
     if mode not in PRICE_MODES:
         refuse(name, mode, f"one of {', '.join(PRICE_MODES)}")
     return mode
-
-
-def _shown(form: Form, names: tuple[str, ...]) -> dict[str, Any]:
-    """The values that the page showed; raises `ServiceError` for a form that is not ours."""
-    try:
-        shown = json.loads(form.get("shown", ""))
-    except (ValueError, RecursionError):
-        shown = None
-    if not isinstance(shown, dict) or set(shown) != set(names):
-        raise out_of_date(form.get("shown", "")[:40])
-    return shown

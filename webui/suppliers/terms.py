@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
-from webui.commands import Form, command_of, money, out_of_date, whole
+from webui.commands import Form, changed_text, command_of, money, shown_values, whole
 from webui.desk import Refusal
 from webui.ledger.services import set_supplier_terms
 from webui.ledger.services.checks import MOST_MINOR
@@ -43,23 +43,12 @@ def change_terms(form: Form, actor: str) -> str:
         lead_time_centidays=whole(form, "lead_time_centidays", high=LONGEST_LEAD_CENTIDAYS),
         email=form.get("email", ""),
         address=form.get("address", ""),
-        shown=_shown(form),
+        shown=shown_values(form, COLUMNS),
         actor=actor,
         command_id=command_of(form),
     )
-    return f"Changed: {', '.join(moved).replace('_', ' ')}." if moved else "As before."
+    return changed_text(moved)
 
 
 def _mask(form: Form) -> int:
     return sum(1 << bit for bit, day in enumerate(DAYS) if form.get(f"day-{day}"))
-
-
-def _shown(form: Form) -> dict[str, Any]:
-    """The terms that the page showed; raises `ServiceError` for a form that is not ours."""
-    try:
-        shown = json.loads(form.get("shown", ""))
-    except (ValueError, RecursionError):
-        shown = None
-    if not isinstance(shown, dict) or set(shown) != set(COLUMNS):
-        raise out_of_date(form.get("shown", "")[:40])
-    return shown

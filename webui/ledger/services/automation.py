@@ -7,6 +7,7 @@ from uuid import UUID
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.items import locked_item, set_policy
 from webui.ledger.services.transactions import Row, ledger_transaction, once
+from webui.ledger.services.wording import changes_text, moment_text, person
 
 AUTOMATION: Final = ("auto_max_minor", "price_mode", "auto_permille")
 
@@ -38,12 +39,8 @@ def set_automation(
 
 
 def _refuse_moved(item: Row, shown: Mapping[str, object]) -> None:
-    said = ", ".join(
-        f"{name.replace('_', ' ')} is {item[name]}, was {seen}"
-        for name, seen in shown.items()
-        if item[name] != seen
-    )
+    said = changes_text(item, shown)
     if said:
-        who = item["recorded_by"] or "the system"
-        message = f"{item['inv_key']} has changed since it was shown, last by {who}: {said}"
+        who, at = person(item["recorded_by"]), moment_text(item["recorded_at"])
+        message = f"{item['inv_key']} has changed since it was shown, last by {who}, {at}: {said}"
         raise Conflict(message)

@@ -17,6 +17,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import changes_text, moment_text, person
 
 ANY_DAY: Final = 127
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -109,31 +110,27 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
 
 
 def _refuse_moved(row: Row, shown: Mapping[str, object]) -> None:
-    moved = [name for name in COLUMNS if name in shown and shown[name] != row[name]]
-    if not moved:
+    seen = {name: shown[name] for name in COLUMNS if name in shown}
+    said = changes_text(_with_days(row), _with_days(seen))
+    if not said:
         return
     last = fetch_one(
-        "SELECT actor FROM app.action_log WHERE action = %s AND subject = %s"
+        "SELECT actor, at FROM app.action_log WHERE action = %s AND subject = %s"
         " ORDER BY id DESC LIMIT 1",
         ACTION,
         row["code"],
     )
-    who = (last["actor"] if last else None) or "the system"
-    said = ", ".join(
-        f"{name.replace('_', ' ')} is {_said(name, row[name])}, was {_said(name, shown[name])}"
-        for name in moved
-    )
+    who = f"{person(last['actor'])}, {moment_text(last['at'])}" if last else person(None)
     message = f"{row['name']} has changed since it was shown, by {who}: {said}"
     raise Conflict(message)
 
 
-def _said(name: str, term: object) -> str:
-    """A term as a person reads it."""
-    if name == "order_days_mask" and isinstance(term, int):
-        return " ".join(days_of(term))
-    if isinstance(term, bool):
-        return "yes" if term else "no"
-    return str(term) or "empty"
+def _with_days(terms: Mapping[str, object]) -> Mapping[str, object]:
+    """The terms with the names of the days in place of their mask."""
+    mask = terms.get("order_days_mask")
+    if not isinstance(mask, int):
+        return terms
+    return {**terms, "order_days_mask": " ".join(days_of(mask))}
 
 
 def _check(changes: Mapping[str, object]) -> None:

@@ -4,7 +4,7 @@ Services raise fields, values and rules; programs read those. What a person read
 that one value looks the same in a refusal, in what a page says of somebody else and in a report.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import Final
@@ -22,7 +22,11 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "price_minor": "Price",
         "limit_minor": "Limit",
         "minimum_order_minor": "Minimum order",
+        "auto_max_minor": "Automatic limit",
+        "auto_permille": "Largest automatic change",
         "lead_time_centidays": "Lead time",
+        "order_days_mask": "Order days",
+        "is_active": "Active",
         "occurred_at": "When",
         "counted_at": "When",
         "received_at": "When",
@@ -85,6 +89,25 @@ def _is_amount(field: str) -> bool:
 def _short(text: str) -> str:
     text = text.strip()
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+
+
+def names_text(fields: Iterable[str]) -> str:
+    """Fields inside a sentence: `minimum order, active`."""
+    return ", ".join(label(field).lower() for field in fields)
+
+
+def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
+    """Where values are not what a person saw: `minimum order is 10.00, was 0.00`; else nothing."""
+    return ", ".join(
+        f"{names_text([field])} is {_plain(field, now[field])}, was {_plain(field, value)}"
+        for field, value in seen.items()
+        if now[field] != value
+    )
+
+
+def _plain(field: str, value: object) -> str:
+    text = _short(value) if isinstance(value, str) else value_text(field, value)
+    return text or "empty"
 
 
 def refusal_text(error: ServiceError) -> str:
