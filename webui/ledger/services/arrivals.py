@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from webui.ledger.services import checks
-from webui.ledger.services.errors import Conflict, refuse
-from webui.ledger.services.transactions import Row, execute, fetch_one, happened_or_now, log_action
+from webui.ledger.services.transactions import execute, happened_or_now, log_action
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +53,3 @@ def log_receipt(inv_key: str, shipment_id: int, delivered: Delivered, actor: str
         "reason": delivered.discrepancy_reason,
     }
     log_action(actor=actor, action="receive", subject=inv_key, detail=detail)
-
-
-def locked_shipment(shipment_id: int, leg: str) -> Row:
-    """The row of a shipment that is still to be received, locked until the transaction ends."""
-    shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
-    if shipment is None or shipment["leg"] != leg:
-        refuse("shipment_line_id", shipment_id, f"no such {leg} line")
-    if shipment["status"] == "received":
-        message = f"shipment line {shipment_id} is received already; a line is received once"
-        raise Conflict(message)
-    return shipment
