@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from itertools import product
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import psycopg
@@ -145,16 +145,19 @@ def test_more_than_was_ordered_is_confirmed_after_a_second_word(
 
 def test_a_draft_is_due_today_or_later(ledger: psycopg.Connection) -> None:
     draft = order(status="draft")
-    found = ledger.execute("SELECT (now() AT TIME ZONE 'UTC')::date").fetchone()
-    assert found is not None
-    today = found[0]
 
-    for past in (ORDERED.date(), today - timedelta(days=1)):
+    for past in (ORDERED.date(), today(ledger) - timedelta(days=1)):
         with pytest.raises(ServiceError, match="not before") as refusal:
             services.move_due_date(line_id=draft, due_on=past)
         assert (refusal.value.field, refusal.value.value) == ("due_on", past)
 
-    services.move_due_date(line_id=draft, due_on=today)
+    services.move_due_date(line_id=draft, due_on=today(ledger))
+
+
+def today(ledger: psycopg.Connection) -> date:
+    found = ledger.execute("SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date").fetchone()
+    assert found is not None
+    return cast(date, found[0])
 
 
 def test_a_supplier_confirms_no_less_than_has_arrived(ledger: psycopg.Connection) -> None:
@@ -209,84 +212,6 @@ def test_the_loser_of_two_changes_reads_what_the_line_says_now(ledger: psycopg.C
     assert stands is not None
     left = {8: "ann", 9: "bob"}[stands[2]]
     assert f"{left} left it confirmed" in loser.what_changed
-
-
-def test_sending_starts_the_lead_time_and_gives_each_line_its_due_day(
-    ledger: psycopg.Connection,
-) -> None:
-    services.range_item(location="L", sku="S", policy={"lead_time_centidays": 400})
-    services.range_item(location="L", sku="T")
-    services.name_suppliers(names={"ACME": "Acme"})
-    services.set_supplier_terms(code="ACME", lead_time_centidays=200)
-    promised = date(2030, 1, 1)
-    for sku, due in (("S", None), ("T", None), ("U", promised)):
-        order(sku=sku, status="draft", due_on=due)
-
-    done = services.send_order(order_ref="X-1", actor="ann")
-
-    rows = ledger.execute(
-        "SELECT status, due_on - ordered_at::date, due_on, recorded_by"
-        " FROM retail.purchase_order_line ORDER BY id"
-    ).fetchall()
-    assert [row[0] for row in rows] == ["sent"] * 3
-    assert [row[1] for row in rows[:2]] == [4, 2]
-    assert rows[2][2:] == (promised, "ann")
-    assert (done["lines"], done["units"]) == (3, 30)
-
-
-def test_an_order_below_the_suppliers_minimum_is_sent_knowingly(ledger: psycopg.Connection) -> None:
-    services.name_suppliers(names={"ACME": "Acme"})
-    order(status="draft")
-    ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 100")
-    services.set_supplier_terms(code="ACME", minimum_order_minor=1001)
-    with pytest.raises(ServiceError, match=r"10\.01 or more"):
-        services.send_order(order_ref="X-1")
-
-    services.send_order(order_ref="X-1", below_minimum_allowed=True)
-    order(status="draft", order_ref="X-2")
-    ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 100")
-    services.set_supplier_terms(code="ACME", minimum_order_minor=1000)
-    services.send_order(order_ref="X-2")
-
-
-def test_no_order_goes_to_a_supplier_that_is_not_active(ledger: psycopg.Connection) -> None:
-    services.name_suppliers(names={"ACME": "Acme"})
-    services.set_supplier_terms(code="ACME", is_active=False)
-    order(status="draft")
-
-    with pytest.raises(ServiceError, match="active supplier"):
-        services.send_order(order_ref="X-1")
-
-
-def test_an_order_is_sent_once(ledger: psycopg.Connection) -> None:
-    ledger.execute("INSERT INTO app.purchase_order (supplier, location) VALUES ('ACME', 'L')")
-    found = ledger.execute("SELECT order_ref FROM app.purchase_order").fetchone()
-    assert found is not None
-    order(status="draft", order_ref=found[0])
-
-    outcomes = at_the_same_time(
-        *(
-            lambda actor=actor: services.send_order(order_ref=found[0], actor=actor)
-            for actor in ("ann", "bob")
-        )
-    )
-
-    [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
-    assert f"has already sent {found[0]}" in loser.what_changed
-
-
-def test_an_order_that_grew_since_it_was_shown_is_not_sent(ledger: psycopg.Connection) -> None:
-    first = order(status="draft")
-    shown = f"1@{version(ledger, first)}"
-    order(5, sku="T", status="draft", actor="bob")
-
-    with pytest.raises(Conflict, match="by bob: now 2 draft lines, 15 units"):
-        services.send_order(order_ref="X-1", shown_version=shown)
-
-
-def test_an_order_without_a_draft_line_can_not_be_sent(ledger: psycopg.Connection) -> None:
-    with pytest.raises(ServiceError, match="at least one draft line"):
-        services.send_order(order_ref="X-9")
 
 
 @pytest.mark.parametrize(

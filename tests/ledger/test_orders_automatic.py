@@ -257,9 +257,13 @@ def test_a_person_and_the_rule_at_the_same_time_order_once(
     assert len(lines(ledger)) == 1
 
 
-def test_drafts_of_people_are_not_sent_by_the_rule(ledger: psycopg.Connection, due: str) -> None:
+@pytest.mark.parametrize("day", [None, "2026-03-02"])
+def test_drafts_of_people_are_not_sent_by_the_rule_and_hold_it_back_by_no_day(
+    ledger: psycopg.Connection, due: str, day: str | None
+) -> None:
     mine = need(ledger, "T", auto_max_minor=0)
     services.approve_reorder(reorder_id=mine, shown_revision=1, actor="ann")
+    ledger.execute("UPDATE retail.purchase_order_line SET due_on = %s", [day])
 
     assert approve_due() == 1
 

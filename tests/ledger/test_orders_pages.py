@@ -286,6 +286,25 @@ def test_an_order_is_sent_from_its_page_and_below_the_minimum_knowingly(
     assert ledger.execute("SELECT status FROM retail.purchase_order_line").fetchone() == ("sent",)
 
 
+def test_a_draft_whose_day_is_over_is_marked_and_its_order_refused_by_name(
+    ledger: psycopg.Connection,
+) -> None:
+    late = order(status="draft", due_on=date(2026, 3, 2))
+    client = person("buyer")
+    page = text(client.get("/orders/order?ref=X-1"))
+    found = re.search(r'shown_version" value="([^"]+)"', page)
+    assert found is not None
+    form = {"action": "send", "command_id": str(uuid4()), "shown_version": found.group(1)}
+
+    refused = client.post("/orders/act?ref=X-1", form)
+
+    assert "due day is over: move it before you send" in page
+    assert refused.status_code == 422
+    assert f"move the day of line {late} (S, 2026-03-02)" in text(refused)
+    assert post(client, late, "re_date", due_on="2099-03-02").status_code == 302
+    assert "due day is over" not in text(client.get("/orders/order?ref=X-1"))
+
+
 def test_an_order_that_is_gone_says_so(ledger: psycopg.Connection) -> None:
     answer = person("buyer").get("/orders/order?ref=NONE")
 

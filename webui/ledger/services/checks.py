@@ -101,11 +101,20 @@ def not_ahead(field: str, value: datetime | None, now: datetime) -> None:
         refuse(field, value, f"a time that has come; now it is {moment_text(now)}")
 
 
+def day_of(at: datetime) -> date:
+    """The day of a moment, as UTC counts days."""
+    return at.astimezone(UTC).date()
+
+
+def is_past(day: date | None, now: datetime) -> bool:
+    """Whether a day is over at `now`; None names no day."""
+    return day is not None and day < day_of(now)
+
+
 def not_past(field: str, value: date | None, now: datetime) -> None:
-    """Refuse a day that is over at `now`, as UTC counts days; None names no day."""
-    today = now.astimezone(UTC).date()
-    if value is not None and value < today:
-        refuse(field, value, f"not before {today}")
+    """Refuse a day that is over at `now`; None names no day."""
+    if is_past(value, now):
+        refuse(field, value, f"not before {day_of(now)}")
 
 
 def text(field: str, value: str | None, *, longest: int | None = None) -> str:

@@ -7,10 +7,12 @@ are sent the same way.
 
 from collections.abc import Sequence
 from datetime import datetime
+from operator import itemgetter
+from typing import Final
 from uuid import UUID
 
 from inventory.explanation.words import money_text
-from webui.ledger.services import orders_status
+from webui.ledger.services import checks, orders_status
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.purchasing import due_day_of
 from webui.ledger.services.purchasing_terms import Terms, terms_of
@@ -25,7 +27,9 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
+MOST_NAMED: Final = 5
 _DRAFT = """
 SELECT order_ref FROM app.purchase_order
 WHERE supplier = %s AND location = %s AND sent_at IS NULL FOR UPDATE
@@ -69,7 +73,8 @@ def send_order(
     """Send every draft line of an order: from now on it is the supplier's.
 
     Lead times count from here, and a line without a due day gets one. Refused for a supplier that
-    is not active, and below its minimum order value unless that is allowed.
+    is not active, below its minimum order value unless that is allowed, and with a due day that
+    passed while the draft waited.
     Returns `{"order_ref", "lines", "units", "value_minor"}`.
     """
 
@@ -79,6 +84,7 @@ def send_order(
         _refuse_moved(order_ref, lines, shown_version)
         _refuse_terms(order_ref, lines, allowed=below_minimum_allowed)
         now = database_now()
+        _refuse_past_days(lines, now)
         for line in lines:
             _send_line(line, now, actor)
         execute(
@@ -118,21 +124,35 @@ def _drafts(order_ref: str) -> list[Row]:
     )
     if sent is None or sent["sent_at"] is None:
         refuse("order_ref", order_ref, "an order with at least one draft line")
-    who = sent["sent_by"] or "the system"
-    message = f"{who} has already sent {order_ref} at {sent['sent_at']:%Y-%m-%d %H:%M} UTC"
+    who, at = person(sent["sent_by"]), moment_text(sent["sent_at"])
+    message = f"{who} has already sent {order_ref}, {at}"
     raise Conflict(message)
 
 
 def _refuse_moved(order_ref: str, lines: Sequence[Row], shown_version: str | None) -> None:
     if shown_version is None or shown_version == version_of_drafts(lines):
         return
-    newest = max(lines, key=lambda line: line["recorded_at"])
-    who = newest["recorded_by"] or "the system"
+    at, actor = _last_word(order_ref, lines)
     message = (
-        f"{order_ref} has changed since it was shown, by {who}: now {len(lines)} draft lines,"
-        f" {_totals(lines)['units']} units"
+        f"{order_ref} has changed since it was shown, by {person(actor)}, {moment_text(at)}:"
+        f" now {len(lines)} draft lines, {_totals(lines)['units']} units"
     )
     raise Conflict(message)
+
+
+def _last_word(order_ref: str, lines: Sequence[Row]) -> tuple[datetime, str | None]:
+    """When and by whom an order was last changed.
+
+    A deleted line leaves a word and no row; what another system has written left a row and no word.
+    """
+    said = fetch_all(
+        "SELECT at, actor FROM app.action_log WHERE detail ->> 'order' = %s"
+        " ORDER BY id DESC LIMIT 1",
+        order_ref,
+    )
+    words = [(word["at"], word["actor"]) for word in said]
+    rows = [(line["recorded_at"], line["recorded_by"]) for line in lines]
+    return max(rows + words, key=itemgetter(0))
 
 
 def version_of_drafts(lines: Sequence[Row]) -> str:
@@ -152,6 +172,22 @@ def _refuse_terms(order_ref: str, lines: Sequence[Row], *, allowed: bool) -> Non
             f"worth {money_text(least)} or more, the supplier's minimum, or sent knowingly below it"
         )
         refuse("order", f"{order_ref} worth {money_text(value)}", rule)
+
+
+def _refuse_past_days(lines: Sequence[Row], now: datetime) -> None:
+    """Raise `ServiceError` for drafts whose due day is over.
+
+    The supplier would read a day that nobody can keep, and the line would be late at once. Which
+    day holds instead only a person knows, so none is made up.
+    """
+    past = [line for line in lines if checks.is_past(line["due_on"], now)]
+    if not past:
+        return
+    named = [f"line {line['id']} ({line['sku']}, {line['due_on']})" for line in past[:MOST_NAMED]]
+    if past[MOST_NAMED:]:
+        named.append(f"{len(past) - MOST_NAMED} more")
+    rule = f"not before {checks.day_of(now)}: move the day of {', '.join(named)}, or delete it"
+    refuse("due_on", past[0]["due_on"], rule)
 
 
 def refuse_inactive(terms: Terms) -> None:
