@@ -97,14 +97,13 @@ from webui.ledger.services.sales import Recorded, SaleRow, record_sale, record_s
 from webui.ledger.services.shipments import receive_shipment, ship_order_line
 from webui.ledger.services.stock import adjust, approve_count, void_count
 from webui.ledger.services.transfers import (
-    Transfer,
     cancel_transfer,
-    correct_transfer_receipt,
     plan_transfer,
-    receive_transfer,
     ship_planned_transfer,
     ship_transfer,
 )
+from webui.ledger.services.transfers_pair import Transfer
+from webui.ledger.services.transfers_receipt import correct_transfer_receipt, receive_transfer
 from webui.ledger.services.transfers_route import Route
 
 __all__ = [

@@ -1,30 +1,24 @@
 """Transfers between locations: two rows under two keys, always written together.
 
-The row that leaves ends as shipped, the row that arrives as received; what got lost on the way
-belongs to no location and needs a reason. Both rows are locked in the order of their ids, so that
-two people at one transfer wait for each other and never for ever.
+The row that leaves ends as shipped, the row that arrives as received (`transfers_receipt`).
 """
 
-from dataclasses import dataclass
 from datetime import date, datetime
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from webui.ledger.services import checks
-from webui.ledger.services.arrivals import Delivered, log_receipt, write_receipt
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.proposals import Answer, answer_need
 from webui.ledger.services.transactions import (
     Row,
     database_now,
     execute,
-    fetch_all,
-    fetch_value,
     happened_or_now,
-    insert,
     ledger_transaction,
     log_action,
     once,
 )
+from webui.ledger.services.transfers_pair import Transfer, locked_pair, write_pair
 from webui.ledger.services.transfers_route import (
     BEYOND_STOCK,
     Route,
@@ -32,15 +26,6 @@ from webui.ledger.services.transfers_route import (
     refuse_beyond_stock,
     refuse_unranged,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """The two rows of one transfer and the reference that joins them."""
-
-    transfer_ref: str
-    out_id: int
-    in_id: int
 
 
 def plan_transfer(
@@ -68,9 +53,9 @@ def plan_transfer(
         checks.not_past("due_on", route.due_on, database_now())
         lock_source(keys[0])
         refuse_beyond_stock(keys[0], route.units)
-        transfer = _write_pair(route, keys, moved, transfer_ref, reorder_id)
+        transfer = write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("plan_transfer", keys[0], transfer, route, actor)
-        return _as_row(transfer)
+        return transfer.as_row()
 
     with ledger_transaction():
         return Transfer(**once(command_id, f"plan_transfer {keys[0]} {keys[1]}", actor, work))
@@ -113,9 +98,9 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
         checks.not_past("due_on", due_on, leaves_at)
         if not beyond_stock_allowed:
             refuse_beyond_stock(keys[0], units, or_else=BEYOND_STOCK)
-        transfer = _write_pair(route, keys, moved, transfer_ref, reorder_id)
+        transfer = write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("ship_transfer", keys[0], transfer, route, actor)
-        return _as_row(transfer)
+        return transfer.as_row()
 
     with ledger_transaction():
         return Transfer(**once(command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work))
@@ -138,7 +123,7 @@ def ship_planned_transfer(
     checks.whole("units", units, 1)
 
     def work() -> Row:
-        leaving, arriving = _locked_pair(shipment_line_id)
+        leaving, arriving = locked_pair(shipment_line_id)
         _must_be_planned(leaving, arriving)
         if not beyond_stock_allowed:
             refuse_beyond_stock(
@@ -169,7 +154,7 @@ def cancel_transfer(
     Unless `others_allowed`, only the person who planned it may.
     """
     with ledger_transaction():
-        leaving, arriving = _locked_pair(shipment_line_id)
+        leaving, arriving = locked_pair(shipment_line_id)
         _must_be_planned(leaving, arriving)
         planner = arriving["recorded_by"]
         if not others_allowed and planner != actor:
@@ -183,138 +168,9 @@ def cancel_transfer(
         log_action(actor=actor, action="cancel_transfer", subject=leaving["inv_key"], detail=detail)
 
 
-def receive_transfer(
-    *,
-    shipment_line_id: int,
-    delivered: Delivered,
-    actor: str | None = None,
-    command_id: UUID | None = None,
-) -> int:
-    """Receive the inbound row of a transfer; units that were lost or found need a reason.
-
-    Returns the units lost on the way, negative when more arrived than was sent.
-    """
-    delivered.check()
-
-    def work() -> Row:
-        arriving = _locked_inbound(shipment_line_id)
-        if arriving["status"] == "received":
-            message = (
-                f"transfer line {shipment_line_id} is received already:"
-                f" {arriving['received_units']} and {arriving['damaged_units']} damaged,"
-                f" by {arriving['recorded_by'] or 'the system'}"
-            )
-            raise Conflict(message)
-        if arriving["status"] == "planned":
-            message = f"transfer line {shipment_line_id} has not been shipped yet"
-            raise Conflict(message)
-        return {"lost": _receive(arriving, delivered, actor)}
-
-    with ledger_transaction():
-        return int(once(command_id, f"receive_transfer {shipment_line_id}", actor, work)["lost"])
-
-
-def correct_transfer_receipt(
-    *, shipment_line_id: int, delivered: Delivered, actor: str, command_id: UUID | None = None
-) -> int:
-    """Change one's own receipt of the last 48 h; the units lost on the way as they now are.
-
-    An update takes the old receipt back and books the new one in a single change.
-    """
-    delivered.check()
-
-    def work() -> Row:
-        arriving = _locked_inbound(shipment_line_id)
-        if arriving["status"] != "received":
-            message = f"transfer line {shipment_line_id} is {arriving['status']}, not received"
-            raise Conflict(message)
-        if arriving["recorded_by"] != actor:
-            refuse("actor", actor, f"{arriving['recorded_by']} received it; adjust stock instead")
-        if not checks.is_correctable(arriving["received_at"], database_now()):
-            refuse("received_at", arriving["received_at"], "older than 48 h: adjust stock instead")
-        kept = Delivered(
-            delivered.received_units,
-            delivered.damaged_units,
-            delivered.received_at or arriving["received_at"],
-            delivered.discrepancy_reason,
-        )
-        return {"lost": _receive(arriving, kept, actor)}
-
-    with ledger_transaction():
-        return int(once(command_id, f"correct_transfer {shipment_line_id}", actor, work)["lost"])
-
-
-def _receive(arriving: Row, delivered: Delivered, actor: str | None) -> int:
-    lost = int(arriving["shipped_units"]) - delivered.received_units - delivered.damaged_units
-    if lost and not (delivered.discrepancy_reason or "").strip():
-        refuse("discrepancy_reason", None, f"{lost} units differ, a reason is needed")
-    write_receipt(arriving["id"], delivered, 0, actor)
-    log_receipt(arriving["inv_key"], arriving["id"], delivered, actor)
-    return lost
-
-
-def _write_pair(
-    route: Route,
-    keys: tuple[str, str],
-    moved: Row,
-    transfer_ref: str | None,
-    reorder_id: str | None,
-) -> Transfer:
-    reference = transfer_ref or f"T-{uuid4().hex[:12]}"
-    shared = moved | {"sku": route.sku, "transfer_ref": reference, "due_on": route.due_on}
-    leaving = {"inv_key": keys[0], "location": route.source, "leg": "transfer_out"}
-    arriving = {"inv_key": keys[1], "location": route.destination, "leg": "transfer_in"}
-    out_id = insert("shipment_line", shared | leaving)
-    in_id = insert("shipment_line", shared | arriving | {"reorder_id": reorder_id})
-    return Transfer(reference, out_id, in_id)
-
-
-def _as_row(transfer: Transfer) -> Row:
-    return {
-        "transfer_ref": transfer.transfer_ref,
-        "out_id": transfer.out_id,
-        "in_id": transfer.in_id,
-    }
-
-
 def _log(action: str, subject: str, transfer: Transfer, route: Route, actor: str | None) -> None:
     detail = {"transfer": transfer.transfer_ref, "units": route.units, "to": route.destination}
     log_action(actor=actor, action=action, subject=subject, detail=detail)
-
-
-def _locked_inbound(shipment_line_id: int) -> Row:
-    found = fetch_all(
-        "SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_line_id
-    )
-    if not found or found[0]["leg"] != "transfer_in":
-        refuse("shipment_line_id", shipment_line_id, "no such transfer_in line")
-    return found[0]
-
-
-def _locked_pair(shipment_line_id: int) -> tuple[Row, Row]:
-    """The leaving and the arriving row of the transfer that has this row, both locked."""
-    reference: str | None = fetch_value(
-        "SELECT max(transfer_ref) FROM retail.shipment_line"
-        " WHERE id = %s AND leg IN ('transfer_out', 'transfer_in')",
-        shipment_line_id,
-    )
-    gone = f"transfer line {shipment_line_id} is gone: it was cancelled, or never planned"
-    if reference is None:
-        raise Conflict(gone)
-    rows = fetch_all(
-        "SELECT * FROM retail.shipment_line WHERE transfer_ref = %s"
-        " AND leg IN ('transfer_out', 'transfer_in')"
-        " AND sku = (SELECT sku FROM retail.shipment_line WHERE id = %s) ORDER BY id FOR UPDATE",
-        reference,
-        shipment_line_id,
-    )
-    if not rows:  # cancelled while its lock was waited for
-        raise Conflict(gone)
-    legs = {row["leg"]: row for row in rows}
-    if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives
-        message = f"transfer {reference} has {len(rows)} rows of this item, not the two of a pair"
-        raise Conflict(message)
-    return legs["transfer_out"], legs["transfer_in"]
 
 
 def _must_be_planned(leaving: Row, arriving: Row) -> None:
