@@ -23,6 +23,7 @@ Form = dict[str, str]
 _MOST_DIGITS: Final = 12
 _MOST_DIGITS_OF_IDS: Final = 18
 _AMOUNT: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,2}))?")
+_DAY_RULE: Final = "a day like 2026-11-21"
 _NOT_OURS: Final = "this page is out of date: reload it"
 
 
@@ -132,8 +133,15 @@ def day(form: Form, field: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError as failure:
-        rule = "a day like 2026-11-21"
-        raise ServiceError(field, text, rule) from failure
+        raise ServiceError(field, text, _DAY_RULE) from failure
+
+
+def needed_day(form: Form, field: str) -> date:
+    """A day as `date` sends it, in a field that can't stay empty."""
+    found = day(form, field)
+    if found is None:
+        raise ServiceError(field, "", _DAY_RULE)
+    return found
 
 
 def answered(

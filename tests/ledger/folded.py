@@ -39,6 +39,18 @@ def state_of(connection: psycopg.Connection, key: str) -> KeyState:
     return _folded(key, [(table, "c", None, image) for table, image in images(connection, key)])
 
 
+def state_after_updates(
+    connection: psycopg.Connection, key: str, before: list[tuple[str, Image]]
+) -> KeyState:
+    """The key's state after the rows of `before` were inserted and became what stands now."""
+    now = {(table, image["id"]): image for table, image in images(connection, key)}
+    changes: list[Change] = [(table, "c", None, image) for table, image in before]
+    for table, image in before:
+        if now[table, image["id"]] != image:
+            changes.append((table, "u", image, now[table, image["id"]]))
+    return _folded(key, changes)
+
+
 def state_of_history(connection: psycopg.Connection, key: str) -> KeyState:
     """The same for a key whose past was written at once: replayed first, then switched to live."""
     rows = images(connection, key)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from webui.accounts.roles import ORDER_ODD_UNITS, REOPEN_ORDERS
-from webui.commands import Form, command_of, day, identity, whole
+from webui.commands import Form, command_of, day, identity, needed_day, whole
 from webui.ledger.services import (
     ServiceError,
     cancel_order_units,
@@ -48,10 +48,7 @@ def _cancel(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
 
 
 def _re_date(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
-    due_on = day(form, "due_on")
-    if due_on is None:
-        field, rule = "due_on", "a day like 2026-11-21"
-        raise ServiceError(field, "", rule)
+    due_on = needed_day(form, "due_on")
     move_due_date(**line, due_on=due_on)
     return f"Due on {due_on}."
 

@@ -32,6 +32,7 @@ class Moving:
     due_on: date | None
     reorder_id: str | None
     discrepancy_reason: str | None
+    recorded_at: datetime
     recorded_by: str | None
     source_on_hand_units: int | None
     cost_minor: int | None
@@ -43,6 +44,11 @@ class Moving:
     def id_text(self) -> str:
         """The id of the arriving row for addresses inside the page."""
         return str(self.in_id)
+
+    @property
+    def version(self) -> str:
+        """What changes with every write of the arriving row."""
+        return self.recorded_at.isoformat()
 
     @property
     def lost_units(self) -> int:
@@ -70,7 +76,7 @@ _ROWS: Final = f"""
 SELECT l.id AS out_id, a.id AS in_id, a.transfer_ref, a.sku, coalesce(p.name, a.sku) AS name,
        l.location AS source, a.location AS destination, a.status, a.planned_units,
        a.shipped_units, a.received_units, a.damaged_units, a.shipped_at, a.received_at, a.due_on,
-       a.reorder_id, a.discrepancy_reason, a.recorded_by,
+       a.reorder_id, a.discrepancy_reason, a.recorded_at, a.recorded_by,
        s.on_hand_units AS source_on_hand_units, nullif(il.cost_minor, 0) AS cost_minor,
        {_STUCK} AS is_stuck,
        a.status = 'received' AND a.recorded_by = %(person)s

@@ -10,13 +10,24 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_REORDERS, SEE_TRANSFERS, TRANSFER, abilities, requires
-from webui.commands import Form, asked, attempt, command_of, day, form_of, identity, whole
+from webui.commands import (
+    Form,
+    asked,
+    attempt,
+    command_of,
+    day,
+    form_of,
+    identity,
+    needed_day,
+    whole,
+)
 from webui.ledger.services import (
     Delivered,
     Route,
     ServiceError,
     cancel_transfer,
     correct_transfer_receipt,
+    move_transfer_due_date,
     plan_transfer,
     receive_transfer,
     ship_planned_transfer,
@@ -120,7 +131,7 @@ def _ask(form: Form, actor: str) -> str:
 @require_POST
 @requires(SEE_TRANSFERS)
 def step(request: HttpRequest) -> HttpResponse:
-    """Ship, cancel, receive or correct one transfer; who only asked for it may cancel it."""
+    """Do one step of one transfer; who only asked for it may cancel it."""
     form = form_of(request)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.get("action") != "cancel":
@@ -152,6 +163,8 @@ def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
         case "cancel":
             cancel_transfer(shipment_line_id=line, others_allowed=others_allowed, actor=actor)
             return "Cancelled: nothing is on order any more."
+        case "re_date":
+            return _re_date(line, form, actor)
         case "receive":
             lost = receive_transfer(
                 shipment_line_id=line,
@@ -169,8 +182,20 @@ def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
             )
             return f"Corrected. {_difference(lost)}"
         case unknown:
-            field, rule = "action", "ship, cancel, receive or correct"
+            field, rule = "action", "ship, cancel, re-date, receive or correct"
             raise ServiceError(field, unknown, rule)
+
+
+def _re_date(line: int, form: Form, actor: str) -> str:
+    due_on = needed_day(form, "due_on")
+    move_transfer_due_date(
+        shipment_line_id=line,
+        due_on=due_on,
+        shown_version=form.get("shown_version", ""),
+        actor=actor,
+        command_id=command_of(form),
+    )
+    return f"Due on {due_on}."
 
 
 def _delivered(form: Form) -> Delivered:

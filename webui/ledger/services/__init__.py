@@ -98,6 +98,7 @@ from webui.ledger.services.shipments import receive_shipment, ship_order_line
 from webui.ledger.services.stock import adjust, approve_count, void_count
 from webui.ledger.services.transfers import (
     cancel_transfer,
+    move_transfer_due_date,
     plan_transfer,
     ship_planned_transfer,
     ship_transfer,
@@ -154,6 +155,7 @@ __all__ = [
     "keep_past",
     "mark_reviewed",
     "move_due_date",
+    "move_transfer_due_date",
     "name_locations",
     "name_products",
     "name_suppliers",

@@ -26,6 +26,7 @@ from webui.ledger.services.transfers_route import (
     refuse_beyond_stock,
     refuse_unranged,
 )
+from webui.ledger.services.wording import moment_text, person
 
 
 def plan_transfer(
@@ -168,6 +169,55 @@ def cancel_transfer(
         log_action(actor=actor, action="cancel_transfer", subject=leaving["inv_key"], detail=detail)
 
 
+def move_transfer_due_date(
+    *,
+    shipment_line_id: int,
+    due_on: date,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> None:
+    """Expect a transfer that is on its way on another day; that moves no quantity and no decision.
+
+    Either row names it and both get the day, which is not before the one on which it left. Until
+    it is shipped nobody waits for it, and its rows name the person who may cancel it.
+    """
+
+    def work() -> Row:
+        leaving, arriving = locked_pair(shipment_line_id)
+        _must_be_on_its_way(arriving, shown_version)
+        left_on = checks.day_of(arriving["shipped_at"])
+        if due_on < left_on:
+            refuse("due_on", due_on, f"not before the day on which it left, {left_on}")
+        execute(
+            "UPDATE retail.shipment_line SET due_on = %s, recorded_by = %s WHERE id = ANY(%s)",
+            due_on,
+            actor,
+            [leaving["id"], arriving["id"]],
+        )
+        detail = {"transfer": leaving["transfer_ref"], "to": arriving["location"]}
+        detail |= {"due_on": [arriving["due_on"], due_on]}
+        log_action(
+            actor=actor, action="re_date_transfer", subject=leaving["inv_key"], detail=detail
+        )
+        return {}
+
+    with ledger_transaction():
+        once(command_id, f"re_date_transfer {shipment_line_id}", actor, work)
+
+
+def _must_be_on_its_way(arriving: Row, shown_version: str | None) -> None:
+    said = f"{arriving['transfer_ref']} has changed since it was shown"
+    if arriving["status"] != "shipped":
+        said = f"{arriving['transfer_ref']} is not on its way"
+    elif shown_version is None or shown_version == arriving["recorded_at"].isoformat():
+        return
+    who, at = person(arriving["recorded_by"]), moment_text(arriving["recorded_at"])
+    due = f", due {arriving['due_on']}" if arriving["due_on"] else ""
+    message = f"{said}: {who} left it {arriving['status']} at {at}{due}"
+    raise Conflict(message)
+
+
 def _log(action: str, subject: str, transfer: Transfer, route: Route, actor: str | None) -> None:
     detail = {"transfer": transfer.transfer_ref, "units": route.units, "to": route.destination}
     log_action(actor=actor, action=action, subject=subject, detail=detail)
@@ -177,7 +227,7 @@ def _must_be_planned(leaving: Row, arriving: Row) -> None:
     for row in (arriving, leaving):
         if row["status"] != "planned":
             message = (
-                f"transfer {row['transfer_ref']} is {row['status']} already,"
-                f" {row['shipped_units']} units by {row['recorded_by'] or 'the system'}"
+                f"transfer {row['transfer_ref']} is {row['status']} already, {row['shipped_units']}"
+                f" units by {person(row['recorded_by'])}, {moment_text(row['recorded_at'])}"
             )
             raise Conflict(message)

@@ -16,6 +16,7 @@ from webui.ledger.services.transactions import (
     ledger_transaction,
     once,
 )
+from webui.ledger.services.wording import moment_text, person
 
 
 def receive_transfer(
@@ -37,7 +38,7 @@ def receive_transfer(
             message = (
                 f"transfer line {shipment_line_id} is received already:"
                 f" {arriving['received_units']} and {arriving['damaged_units']} damaged,"
-                f" by {arriving['recorded_by'] or 'the system'}"
+                f" by {person(arriving['recorded_by'])}, {moment_text(arriving['recorded_at'])}"
             )
             raise Conflict(message)
         if arriving["status"] == "planned":

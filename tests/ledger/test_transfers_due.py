@@ -1,0 +1,216 @@
+"""A transfer that is on its way gets another day: who may, from which day on, and what it moves."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, cast
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.folded import images, state_after_updates
+from tests.ledger.inbox import emptied, look, open_tasks
+from tests.ledger.pages import person
+from tests.ledger.stocked import stocked
+from webui.ledger import services
+from webui.ledger.services import Conflict, Delivered, Route, ServiceError, Transfer
+
+WHEN = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
+LEFT_DAYS_AGO = 9
+
+
+@pytest.fixture(autouse=True)
+def ends(ledger: psycopg.Connection) -> psycopg.Connection:
+    ledger.execute("INSERT INTO retail.location (code, name) VALUES ('L', 'Leeds'), ('D', 'Depot')")
+    stocked("D", "L")
+    return ledger
+
+
+def now(ledger: psycopg.Connection) -> datetime:
+    found = ledger.execute("SELECT clock_timestamp() AT TIME ZONE 'UTC'").fetchone()
+    assert found is not None
+    return cast(datetime, found[0])
+
+
+def stuck(ledger: psycopg.Connection) -> Transfer:
+    """Six units that left nine days ago and were due at once."""
+    left_at = now(ledger) - timedelta(days=LEFT_DAYS_AGO)
+    return services.ship_transfer(
+        source="D",
+        destination="L",
+        sku="S",
+        units=6,
+        shipped_at=left_at.replace(tzinfo=UTC),
+        actor="ann",
+    )
+
+
+def days(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return ledger.execute(
+        "SELECT leg, due_on, recorded_by FROM retail.shipment_line ORDER BY id"
+    ).fetchall()
+
+
+@pytest.mark.parametrize("row", ["out_id", "in_id"])
+def test_both_rows_get_the_day_and_it_is_logged(ledger: psycopg.Connection, row: str) -> None:
+    transfer, due_on = stuck(ledger), date(2099, 3, 5)
+
+    services.move_transfer_due_date(
+        shipment_line_id=getattr(transfer, row), due_on=due_on, actor="max"
+    )
+
+    assert days(ledger) == [("transfer_out", due_on, "max"), ("transfer_in", due_on, "max")]
+    logged = ledger.execute(
+        "SELECT actor, subject, detail FROM app.action_log WHERE action = 're_date_transfer'"
+    ).fetchall()
+    detail = {"transfer": transfer.transfer_ref, "to": "L", "due_on": [None, "2099-03-05"]}
+    assert logged == [("max", "D|S", detail)]
+
+
+@pytest.mark.parametrize("key", ["D|S", "L|S"])
+def test_another_day_moves_no_quantity(ledger: psycopg.Connection, key: str) -> None:
+    transfer = stuck(ledger)
+    before = images(ledger, key)
+    stood = state_after_updates(ledger, key, before)
+
+    services.move_transfer_due_date(shipment_line_id=transfer.in_id, due_on=date(2099, 3, 5))
+
+    stands = state_after_updates(ledger, key, before)
+    assert stands.position != stood.position
+    assert stands.stock == stood.stock
+    assert (
+        stands.stock.on_order_units == stands.stock.in_transit_units == (6 if key[0] == "L" else 0)
+    )
+    assert stands.episode == stood.episode
+
+
+def test_a_transfer_is_not_due_before_the_day_on_which_it_left(ledger: psycopg.Connection) -> None:
+    transfer = stuck(ledger)
+    found = ledger.execute(
+        "SELECT (shipped_at AT TIME ZONE 'UTC')::date FROM retail.shipment_line"
+    ).fetchone()
+    assert found is not None
+    left_on = found[0]
+
+    with pytest.raises(ServiceError, match=f"not before the day on which it left, {left_on}"):
+        services.move_transfer_due_date(
+            shipment_line_id=transfer.in_id, due_on=left_on - timedelta(days=1)
+        )
+    services.move_transfer_due_date(shipment_line_id=transfer.in_id, due_on=left_on)
+
+    assert [row[1] for row in days(ledger)] == [left_on, left_on]
+
+
+def test_a_planned_transfer_keeps_its_day_and_its_planner(ledger: psycopg.Connection) -> None:
+    planned = services.plan_transfer(route=Route("D", "L", "S", 6, date(2099, 1, 1)), actor="bea")
+
+    said = rf"is not on its way: bea left it planned at {WHEN}, due 2099-01-01"
+    with pytest.raises(Conflict, match=said):
+        services.move_transfer_due_date(
+            shipment_line_id=planned.in_id, due_on=date(2099, 3, 5), actor="max"
+        )
+
+    assert {row[2] for row in days(ledger)} == {"bea"}
+
+
+def test_what_was_received_meanwhile_is_told_with_who_and_when(ledger: psycopg.Connection) -> None:
+    transfer = stuck(ledger)
+    services.receive_transfer(shipment_line_id=transfer.in_id, delivered=Delivered(6), actor="cyd")
+
+    with pytest.raises(Conflict, match=rf"is not on its way: cyd left it received at {WHEN}"):
+        services.move_transfer_due_date(shipment_line_id=transfer.in_id, due_on=date(2099, 3, 5))
+
+
+def test_a_double_click_moves_the_day_once(ledger: psycopg.Connection) -> None:
+    transfer, command = stuck(ledger), uuid4()
+
+    for _ in range(2):
+        services.move_transfer_due_date(
+            shipment_line_id=transfer.in_id, due_on=date(2099, 3, 5), command_id=command
+        )
+
+    logged = ledger.execute("SELECT count(*) FROM app.action_log WHERE action = 're_date_transfer'")
+    assert logged.fetchone() == (1,)
+
+
+def test_of_two_who_move_the_day_the_second_reads_what_the_first_has_said(
+    ledger: psycopg.Connection,
+) -> None:
+    transfer = stuck(ledger)
+    found = ledger.execute(
+        "SELECT recorded_at FROM retail.shipment_line WHERE id = %s", [transfer.in_id]
+    ).fetchone()
+    assert found is not None
+    shown = found[0].astimezone(UTC).isoformat()
+    wanted = {"max": date(2099, 3, 5), "mia": date(2099, 3, 6)}
+
+    outcomes = at_the_same_time(
+        *(
+            lambda actor=actor, due_on=due_on: services.move_transfer_due_date(
+                shipment_line_id=transfer.in_id, due_on=due_on, shown_version=shown, actor=actor
+            )
+            for actor, due_on in wanted.items()
+        )
+    )
+
+    [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+    [(due_on, winner)] = {row[1:] for row in days(ledger)}
+    assert due_on == wanted[winner]
+    said = rf"has changed since it was shown: {winner} left it shipped at {WHEN}, due {due_on}"
+    assert re.search(said, loser.what_changed)
+
+
+@pytest.mark.domain("8 stuck transfer")
+def test_flag_and_task_of_a_stuck_transfer_go_with_its_day(ledger: psycopg.Connection) -> None:
+    transfer = stuck(ledger)
+    emptied(ledger)
+    at = now(ledger).replace(tzinfo=UTC)
+    look("stuck_transfer", at)
+    assert {task["subject"] for task in open_tasks(ledger)} == {"D|S", "L|S"}
+    manager = person("manager", "max")
+    page = manager.get("/transfers/?view=stuck").content.decode()
+    [shown] = re.findall(r'name="shown_version" value="([^"]+)"', page)
+    form = {"transfer": transfer.in_id, "action": "re_date", "due_on": f"{at:%Y-%m-%d}"}
+    form |= {"shown_version": shown, "command_id": str(uuid4())}
+
+    answer = manager.post("/transfers/step?view=stuck", form)
+
+    assert (answer.status_code, answer["Location"]) == (302, "/transfers/?view=stuck")
+    page = manager.get("/transfers/?view=stuck").content.decode()
+    assert f"Due on {at:%Y-%m-%d}." in page
+    assert "Nothing is stuck" in page
+    look("stuck_transfer", at)
+    assert open_tasks(ledger) == []
+
+
+@pytest.mark.parametrize("typed", ["", "soon", "1999-01-01"])
+def test_a_day_that_is_none_is_refused_beside_the_transfer_and_the_receipt_stays(
+    ledger: psycopg.Connection, typed: str
+) -> None:
+    transfer = stuck(ledger)
+    form = {"transfer": transfer.in_id, "action": "re_date", "due_on": typed}
+    client = person("associate")
+    page = client.get("/transfers/").content.decode()
+    [shown] = re.findall(r'name="shown_version" value="([^"]+)"', page)
+
+    answer = client.post(
+        "/transfers/step", form | {"shown_version": shown, "command_id": str(uuid4())}
+    )
+
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert re.search(rf'name="due_on" type="date" required value="{typed}"', page)
+    assert re.search(r'name="received_units" [^>]*value="6"', page)
+    assert days(ledger)[0][1] is None
+
+
+@pytest.mark.parametrize("role", ["buyer", "lead"])
+def test_who_moves_no_goods_moves_no_day(ledger: psycopg.Connection, role: str) -> None:
+    transfer, client = stuck(ledger), person(role)
+    form = {"transfer": transfer.in_id, "action": "re_date", "due_on": "2099-03-05"}
+
+    answer = client.post("/transfers/step", form | {"command_id": str(uuid4())})
+
+    assert answer.status_code == 403
+    assert "Move the day" not in client.get("/transfers/").content.decode()
