@@ -24,9 +24,12 @@ def plain(text: str) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under a title."""
-    drawn = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    drawn = Table(box=None, pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")
     for row in rows:
         drawn.add_row(*("" if cell is None else str(cell) for cell in row))
+    if title:
+        # Not the table's own title, which would be folded to the width of its columns.
+        console.print(title, soft_wrap=True, markup=False)
     console.print(drawn)

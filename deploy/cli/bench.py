@@ -8,6 +8,7 @@ import typer
 
 from deploy import output
 from deploy.artifacts.prerequisites import CHROMIUM, find
+from deploy.cli import given
 from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_peers import bench_peers
 from deploy.errors import StackError
@@ -51,13 +52,9 @@ def bench_fold(
     if file is not None and not file.is_file():
         message = f"FILE {str(file)!r}: expected a file in the UCI Online Retail format"
         raise StackError(message)
-    if stores not in _STORES:
-        message = f"--stores {stores!r}: expected single or country"
-        raise StackError(message)
-    for name, number in (("limit", limit), ("rounds", rounds)):
-        if number is not None and number < 1:
-            message = f"--{name} {number}: expected 1 or more"
-            raise StackError(message)
+    given.one_of("--stores", stores, tuple(_STORES))
+    given.whole("--limit", limit)
+    given.whole("--rounds", rounds)
     sizes = _whole_numbers("--keys", keys, "10000,100000")
     from bench.fold import Retailers, SalesFile, run  # noqa: PLC0415 -- loads the trading code
 
@@ -93,12 +90,8 @@ def bench_pipeline(
 ) -> None:
     """Measure commit to acknowledged state, to the read model and to the painted page."""
     offered = _whole_numbers("--rates", rates, "2000,4000")
-    if latency_rate < 1:
-        message = f"--latency-rate {latency_rate}: expected 1 or more"
-        raise StackError(message)
-    if not seconds >= 1:
-        message = f"--seconds {seconds:g}: expected 1 or more"
-        raise StackError(message)
+    given.whole("--latency-rate", latency_rate)
+    given.seconds("--seconds", seconds, least=1)
     load_environment()
     from bench import pipeline  # noqa: PLC0415 -- reads the environment
 
@@ -121,7 +114,7 @@ def _screen() -> "Screen | None":
 
     home = Home(default_home())
     chromium = find(CHROMIUM)
-    if chromium is None or find_spec("playwright") is None or not home.logins_file.exists():
+    if chromium is None or find_spec("playwright") is None or not home.has_demo():
         output.errors.print("no pixels: they need Chromium, playwright and the demo's logins")
         return None
     url = read_runtime(home).services["web"].url or ""
@@ -140,9 +133,7 @@ def bench_policy(
     if items < LEAST_ITEMS:
         message = f"--items {items}: expected {LEAST_ITEMS} or more, one of each class"
         raise StackError(message)
-    if days < 1:
-        message = f"--days {days}: expected 1 or more"
-        raise StackError(message)
+    given.whole("--days", days)
     from bench import policy  # noqa: PLC0415 -- late like the others
 
     report = policy.run(seed=seed, number=items, days=days, progress=output.errors.print)
@@ -155,12 +146,13 @@ def bench_policy(
 
 @bench.command("restore")
 def bench_restore(
-    keys: Annotated[int, typer.Option(help="Keys of all partitions.", min=12)] = 120_000,
     *,
+    keys: Annotated[int, typer.Option(help="Keys of all partitions, 12 or more.")] = 120_000,
     seed: Annotated[int, typer.Option(help="Same seed, same keys.")] = 1,
     json: Json = False,
 ) -> None:
     """Time how keys come back, from changelogs and from snapshots; needs no stack."""
+    given.whole("--keys", keys, least=12)
     from bench.restore import run  # noqa: PLC0415 -- loads the trading code
 
     report = run(keys=keys, seed=seed)
@@ -182,10 +174,9 @@ def bench_simulate(
     json: Json = False,
 ) -> None:
     """Try the engine on crashes, rebalances and clock steps; exit code 1 if a promise breaks."""
-    for name, number, least in (("seeds", seeds, 1), ("start", start, 0), ("workers", workers, 1)):
-        if number < least:
-            message = f"--{name} {number}: expected {least} or more"
-            raise StackError(message)
+    given.whole("--seeds", seeds)
+    given.whole("--start", start, least=0)
+    given.whole("--workers", workers)
     from bench import simulate  # noqa: PLC0415 -- late like the others
 
     if keep is not None:
@@ -206,6 +197,8 @@ def _kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         steps, faults = (
             () if part == "-" else tuple(map(int, part.split(","))) for part in text.split("/")
         )
+        if min(0, *steps, *faults) < 0:
+            raise ValueError  # noqa: TRY301 -- a negative place is no place either
     except ValueError:
         message = f"--keep {text!r}: expected places of steps and faults, like 0,3/1 or 0,3/-"
         raise StackError(message) from None

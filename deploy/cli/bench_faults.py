@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bench.faults.plan import KINDS
 from cdc.settings import Connections
 from deploy import output
+from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.processes import ProcessId, alive
@@ -39,29 +41,31 @@ class RunningHome:
 def bench_faults(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Really kill processes.")] = False,
-    rounds: Annotated[int, typer.Option(help="How many faults.", min=1)] = 20,
+    rounds: Annotated[int, typer.Option(help="How many faults.")] = 20,
     seed: Annotated[int, typer.Option(help="Same seed, same faults.")] = 1,
     kinds: Annotated[
         str, typer.Option(help="Of kill, kill-all, freeze, sinks, connect, broker.")
     ] = "kill,kill-all,freeze,sinks,connect,broker",
-    freeze: Annotated[float, typer.Option(help="Seconds of a freeze.", min=0)] = 20.0,
+    freeze: Annotated[float, typer.Option(help="Seconds of a freeze.")] = 20.0,
     every: Annotated[
         float | None, typer.Option(help="Seconds between faults, without waiting for keys.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Kill and freeze parts of the running stack under load, then verify. Exit 1 if it differs."""
+    given.whole("--rounds", rounds)
+    given.seconds("--freeze", freeze)
+    given.seconds("--every", every)
+    chosen = tuple(kinds.split(","))
+    for kind in chosen:
+        given.one_of("--kinds", kind, KINDS)
     home = Home(default_home())
     load_environment(home)
     if not yes:
         message = f"processes of {home.path} would be killed"
         raise StackError(message, repair="inventory bench faults --yes")
-    from bench.faults import plan, run  # noqa: PLC0415 -- reads the environment
+    from bench.faults import run  # noqa: PLC0415 -- reads the environment
 
-    chosen = tuple(kinds.split(","))
-    if unknown := sorted(set(chosen) - set(plan.KINDS)):
-        message = f"--kinds {unknown[0]!r}: expected some of {', '.join(plan.KINDS)}"
-        raise StackError(message)
     stack: Stack = RunningHome(home, Connections())
     wish = run.Plan(seed, rounds, chosen, freeze, every)
     report = run.run(stack, wish, output.errors.print)

@@ -8,11 +8,11 @@ from bench.peers.catalogue import BY_NAME, PEERS
 from bench.peers.peer import Peer
 from bench.peers.run import Plan, run
 from deploy import output
+from deploy.cli import given
 from deploy.errors import StackError
 from deploy.peers import environments, services
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-LONGEST_S = 86_400.0
 
 
 def bench_peers(
@@ -27,12 +27,8 @@ def bench_peers(
     """Run the same job in other engines, compare their outputs, then tell what each cost."""
     chosen = _chosen(peers)
     for name, number in (("records", records), ("keys", keys), ("rounds", rounds)):
-        if number < 1:
-            message = f"--{name} {number}: expected 1 or more"
-            raise StackError(message)
-    if not 1 <= timeout <= LONGEST_S:
-        message = f"--timeout {timeout:g}: expected 1 to {LONGEST_S:g} seconds"
-        raise StackError(message)
+        given.whole(f"--{name}", number)
+    given.seconds("--timeout", timeout, least=1)
     tell = output.errors.print
     made = environments.make((peer.environment for peer in chosen), tell)
     needs_postgres = any(peer.name == "sql" for peer in chosen)

@@ -7,12 +7,14 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 import typer
 
 from deploy import output
+from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack.runtime import load_environment
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Engine = Annotated[str, typer.Option(help="local or spark.")]
 Master = Annotated[str | None, typer.Option(help="Spark master; local cores by default.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for what is behind.")]
 Location = Annotated[str | None, typer.Option(help="One location only.")]
 Sku = Annotated[str, typer.Argument(metavar="SKU", help="Item code, such as 85123A; case matters.")]
 Where = Annotated[str, typer.Option(metavar="LOCATION", help="Store or warehouse, such as UCI.")]
@@ -28,6 +30,7 @@ _RUN_COLUMNS: Final = (
     "seconds",
     "digest",
 )
+ENGINES: Final = ("local", "spark")
 MOST_HOPS: Final = 1008  # a week of windows, as far back as the windows read go
 
 backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
@@ -61,11 +64,9 @@ def register(app: typer.Typer) -> None:
     app.add_typer(backfill, name="backfill")
 
 
-def verify(*, location: Location = None, timeout: float = 120.0, json: Json = False) -> None:
+def verify(*, location: Location = None, timeout: Timeout = 120.0, json: Json = False) -> None:
     """Compare workers and read model with Postgres. Exit 1 on a difference, 2 when behind."""
-    if timeout <= 0:
-        message = f"--timeout {timeout:g}: expected seconds above 0"
-        raise StackError(message)
+    given.seconds("--timeout", timeout, least=1)
     load_environment()
     from analytics.verify import verify as run  # noqa: PLC0415 -- reads the environment
 
@@ -164,10 +165,8 @@ def backfill_run(
     json: Json = False,
 ) -> None:
     """Recompute every key from the first record on, with the same rules."""
-    _check_engine(engine)
-    if buckets < 1:
-        message = f"--buckets {buckets}: expected 1 or more"
-        raise StackError(message)
+    given.one_of("--engine", engine, ENGINES)
+    given.whole("--buckets", buckets)
     load_environment()
     from analytics.backfill import run as backfills  # noqa: PLC0415 -- reads the environment
     from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
@@ -180,7 +179,7 @@ def backfill_run(
 @backfill.command("verify")
 def backfill_verify(*, engine: Engine = "local", master: Master = None, json: Json = False) -> None:
     """Compare a recomputation with the live workers at the same offsets, byte for byte."""
-    _check_engine(engine)
+    given.one_of("--engine", engine, ENGINES)
     load_environment()
     from analytics.backfill import verify as comparison  # noqa: PLC0415 -- reads the environment
     from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
@@ -214,12 +213,6 @@ def _report_only(title: str, found: dict[str, Any], *, json: bool) -> None:
         output.table(title, ("what", "value"), list(_rows(found)))
 
 
-def _check_engine(engine: str) -> None:
-    if engine not in ("local", "spark"):
-        message = f"--engine {engine!r}: expected local or spark"
-        raise StackError(message)
-
-
 def _units(done: int, planned: int, name: str) -> None:
     output.errors.print(f"{done} of {planned} units: {name}")
 
@@ -236,9 +229,7 @@ def fold(
     """
     from cdc.contracts.history import HistoryError, fold_history  # noqa: PLC0415 -- late on purpose
 
-    if every is not None and every < 1:
-        message = f"--every {every}: expected 1 or more"
-        raise StackError(message)
+    given.whole("--every", every)
     if sys.stdin.isatty():
         output.errors.print("reading records from the terminal, end with Ctrl-D")
     lines = 0

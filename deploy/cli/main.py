@@ -7,10 +7,12 @@ of a second and works where Spark or Django is not installed.
 import os
 import sys
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import typer
 from pydantic import ValidationError
+from typer.core import TyperGroup
+from typing_extensions import override
 
 from deploy.cli import bench, history, records, revision, sql, stack, trading, workers
 from deploy.errors import StackError
@@ -19,8 +21,31 @@ from deploy.variables import refuse_unknown
 _CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 _EXPECTED: Final = (StackError,)
 
+
+class Verbs(TyperGroup):
+    """Every verb; a value of the wrong type is told beside the form that was expected."""
+
+    @override
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb.
+
+        Raises:
+            typer.BadParameter: with the value, which typer leaves out.
+        """
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if isinstance(error.__cause__, ValidationError):
+                error.message = f"{error.__cause__.errors()[0]['input']!r}: {error.message}"
+            raise
+
+
 app = typer.Typer(
-    help="Retail inventory: run the stack, trade, explain, recompute and verify.",
+    cls=Verbs,
+    help=(
+        "Retail inventory: run the stack, trade, explain, recompute and verify."
+        " Begin with `inventory demo`, or `inventory up --detach` for a stack without a retailer."
+    ),
     no_args_is_help=True,
     add_completion=False,
     context_settings=_CONTEXT,
@@ -41,13 +66,27 @@ def main() -> None:
             print(f"error: {name}={wrong['input']!r}: {wrong['msg']}", file=sys.stderr)
         sys.exit(1)
     except _expected() as error:
-        print(f"error: {error}", file=sys.stderr)
-        repair = getattr(error, "repair", "")
+        message, repair = _told(error)
+        print(f"error: {message}", file=sys.stderr)
         if repair:
             print(f"repair: {repair}", file=sys.stderr)
         sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """What an expected error says, and the command that repairs its cause or shows it."""
+    if isinstance(error, StackError):
+        return str(error), error.repair
+    if type(error).__name__ == "KafkaException":
+        return f"Kafka: {error.args[0].str()}", "inventory status"
+    return str(error), "inventory status" if type(error).__name__ == "OperationalError" else ""
 
 
 def _expected() -> tuple[type[Exception], ...]:

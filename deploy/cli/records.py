@@ -11,6 +11,7 @@ import typer
 from psycopg.rows import dict_row
 
 from deploy import output
+from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
 from deploy.stack.runtime import load_environment
@@ -50,9 +51,7 @@ def rejected_list(
     json: Json = False,
 ) -> None:
     """List records that no rule accepts, newest first."""
-    if limit < 1:
-        message = f"--limit {limit}: expected 1 or more"
-        raise StackError(message)
+    given.whole("--limit", limit)
     rows = _rows(load_environment(), _NEWEST, {"limit": limit, "open": still_open})
     if json:
         output.as_json(rows)

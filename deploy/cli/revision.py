@@ -9,13 +9,16 @@ from typing import Annotated, Any, Final
 import typer
 
 from deploy import output
+from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Number = Annotated[int, typer.Argument(metavar="N", min=1, help="Logic revision, such as 2.")]
-Timeout = Annotated[float, typer.Option(min=1, help="Seconds for both to pass one place.")]
+Number = Annotated[int, typer.Argument(metavar="N", min=1, help="Logic revision, 1 or more.")]
+Timeout = Annotated[
+    float, typer.Option(min=1, max=given.LONGEST_S, help="Seconds for both to pass one place.")
+]
 _ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
 _COLUMNS: Final = ("revision", "decides", "workers", "records_behind", "group", "outputs")
 

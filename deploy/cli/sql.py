@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from deploy import output
+from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 
 SHOWN_ROWS: Final = 200
@@ -28,6 +29,9 @@ def sql(
     """Ask Postgres as a reader, or print the address for psql and notebooks, without password."""
     from deploy.stack import reading  # noqa: PLC0415 -- only this verb needs the driver
 
+    if as_csv and json:
+        message = "--csv and --json together: expected one of them"
+        raise StackError(message)
     home = Home(default_home())
     if not statement:
         address = reading.reading_address(home)

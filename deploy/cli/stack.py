@@ -11,11 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from deploy import output
+from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack import control
-from deploy.stack.context import DEFAULT_WORKERS, Options
+from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
 from deploy.stack.home import Home, default_home
-from deploy.stack.runtime import read_runtime
+from deploy.stack.ports import LAST_PORT
+from deploy.stack.runtime import UP, Runtime, read_runtime
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -35,19 +37,25 @@ def _say(step: dict[str, Any]) -> None:
 
 
 def _options(workers: int, only: str, seed_data: str) -> Options:
-    wanted = os.environ.get("INVENTORY_WEB_PORT", "")
-    if wanted and not wanted.isdigit():
-        message = f"INVENTORY_WEB_PORT={wanted!r}: expected a port number, or 0 for any"
-        raise StackError(message)
     options = Options(
         workers=workers,
         only=tuple(name.strip() for name in only.split(",") if name.strip()),
         seed_data=seed_data,
         demo=seed_data == "demo" or os.environ.get("INVENTORY_DEMO") == "1",
-        ports={"web": int(wanted)} if wanted else {},
+        ports=_wanted_ports(),
     )
     options.check()
     return options
+
+
+def _wanted_ports() -> dict[str, int]:
+    wanted = os.environ.get("INVENTORY_WEB_PORT", "")
+    if not wanted:
+        return {}
+    if not wanted.isdecimal() or int(wanted) > LAST_PORT:
+        message = f"INVENTORY_WEB_PORT={wanted!r}: expected 1 to {LAST_PORT}, or 0 for any port"
+        raise StackError(message)
+    return {"web": int(wanted)}
 
 
 def up(
@@ -64,7 +72,10 @@ def up(
 
     home = _home()
     options = _options(DEFAULT_WORKERS if workers is None else workers, only, seed_data)
-    was_running = read_runtime(home).running
+    current = read_runtime(home)
+    was_running = current.running
+    if was_running:
+        _refuse_what_only_a_start_does(home, current, options)
     if options.wants("kafka") or options.wants("connect"):
         cds.ensure(output.console.print)
     if not detach:
@@ -76,6 +87,17 @@ def up(
 
             fleet.scale(home, workers)
         _tell_addresses(home)
+
+
+def _refuse_what_only_a_start_does(home: Home, current: Runtime, options: Options) -> None:
+    """Say which wish a stack that runs already can't fulfil, instead of passing over it."""
+    lacking = sorted({*options.only} - {*STEPS} - current.services.keys())
+    lacking += ["the demo retailer"] if options.seed_data == "demo" and not home.has_demo() else []
+    if lacking:
+        again = f"inventory up --detach --seed-data {options.seed_data}"
+        again += f" --only {','.join(options.only)}" if options.only else ""
+        message = f"a stack runs already in {home.path}, without {', '.join(lacking)}"
+        raise StackError(message, repair=f"inventory down && {again}")
 
 
 def _stay_in_front(home: Home, options: Options) -> None:
@@ -147,13 +169,14 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing.")] = False,
 ) -> None:
     """Print the services' log files."""
-    if lines < 0:
-        message = f"--lines {lines}: expected 0 or more"
-        raise StackError(message)
+    given.whole("--lines", lines, least=0)
     home = _home()
     known = {path.stem: path for path in sorted(home.logs.glob("*.log"))}
+    if not known:
+        message = f"no logs in {home.logs}: no stack was ever started there"
+        raise StackError(message, repair=UP)
     if service is not None and service not in known:
-        message = f"no log of {service!r} in {home.logs}: expected one of {', '.join(known) or '-'}"
+        message = f"no log of {service!r} in {home.logs}: expected one of {', '.join(known)}"
         raise StackError(message)
     chosen = [known[service]] if service else list(known.values())
     if follow:
@@ -193,12 +216,12 @@ def reset(
     if not home.contents():
         output.console.print(f"nothing in {home.path}")
         return
-    if not yes:
-        message = f"{home.path} and what is listed above would be deleted"
-        raise StackError(message, repair="inventory reset --yes")
     if not (home.path / "supervisor.lock").exists():
         message = f"{home.path} was not made by `inventory up`; it is left alone"
         raise StackError(message)
+    if not yes:
+        message = f"{home.path} and what is listed above would be deleted"
+        raise StackError(message, repair="inventory reset --yes")
     control.stop(home)
     home.delete()
     output.console.print(f"deleted {home.path}")

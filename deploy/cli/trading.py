@@ -1,7 +1,6 @@
 """Verbs that write facts through Postgres: simulate, import-sales."""
 
 import sys
-from math import isfinite, nan
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -9,6 +8,7 @@ import structlog
 import typer
 
 from deploy import output
+from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
 
@@ -56,24 +56,22 @@ def simulate(
     if scenario not in {*SCENARIOS, *_FORMER_SCENARIOS}:
         message = f"--scenario {scenario!r}: expected one of {', '.join(SCENARIOS)}"
         raise StackError(message)
-    if size not in _SIZES:
-        message = f"--size {size!r}: expected {' or '.join(_SIZES)}"
-        raise StackError(message)
+    given.one_of("--size", size, _SIZES)
     if not 0 <= leave <= _ALL_PERMILLE:
         message = f"--leave {leave}: expected 0 to {_ALL_PERMILLE}"
         raise StackError(message)
-    given = {
+    numbers = {
         "rate": _finite("--rate", rate, least="above 0"),
         "minutes": _finite("--minutes", minutes, least="of 0 or more"),
         "patience_s": _finite("--patience", patience, least="of 0 or more"),
     }
+    connect_django()
     # Standard output is for the summary, also where a program reads it.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
-    connect_django()
     from webui.trading import simulate as trading  # noqa: PLC0415 -- needs Django set up
 
     done = trading.run(
-        seed=seed, scenario=scenario, size=size, left_permille=leave, progress=_progress, **given
+        seed=seed, scenario=scenario, size=size, left_permille=leave, progress=_progress, **numbers
     )
     if json:
         output.as_json(done.as_json())
@@ -83,11 +81,8 @@ def simulate(
 
 def _finite(option: str, text: str, *, least: str) -> float:
     """The number of an option; what is none, or has no end, is named with what is expected."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = nan
-    if not isfinite(value) or value < 0 or (value == 0 and least == "above 0"):
+    value = given.finite(text)
+    if value is None or value < 0 or (value == 0 and least == "above 0"):
         message = f"{option} {text}: expected a finite number {least}"
         raise StackError(message)
     return value
@@ -105,9 +100,8 @@ def import_sales(
     if not file.is_file():
         message = f"FILE {str(file)!r}: expected a file in the UCI Online Retail format"
         raise StackError(message)
-    if stores not in _STORES:
-        message = f"--stores {stores!r}: expected single or country"
-        raise StackError(message)
+    given.one_of("--stores", stores, tuple(_STORES))
+    given.whole("--limit", limit)
     per_second = _rate(rate)
     connect_django()
     from webui.trading.importer import import_sales as run  # noqa: PLC0415 -- needs Django set up
@@ -122,11 +116,8 @@ def import_sales(
 def _rate(text: str) -> float | None:
     if text == "max":
         return None
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = 0.0
-    if rate <= 0:
+    rate = given.finite(text)
+    if rate is None or rate <= 0:
         message = f"--rate {text!r}: expected lines a second above 0, or max"
         raise StackError(message)
     return rate

@@ -11,11 +11,13 @@ from cdc.contracts.times import time_text
 from cdc.settings import Connections
 from cdc.worker_addresses import worker_urls
 from deploy import output
+from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack import fleet
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
 from deploy.stack.wanted import REPAIR
+from inventory.judging import is_key
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -34,7 +36,9 @@ _COLUMNS: Final = (
 _POLL_S: Final = 0.2
 _SECOND_US: Final = 1_000_000
 
-workers = typer.Typer(help="Stream workers: who holds what, more or fewer, restarts.")
+workers = typer.Typer(
+    help="Stream workers: who holds what (without a command), more or fewer, restarts."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -107,9 +111,7 @@ def rebuild(
     json: Json = False,
 ) -> None:
     """Delete changelogs and snapshots and fold stock.events again. Exit 1 if a key differs."""
-    if timeout <= 0:
-        message = f"--timeout {timeout:g}: expected seconds above 0"
-        raise StackError(message)
+    given.seconds("--timeout", timeout, least=1)
     home = _home()
     load_environment(home)
     if not yes:
@@ -126,7 +128,9 @@ def rebuild(
 
 
 def query(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="LOCATION|SKU")],
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="LOCATION|SKU, in quotes for the shell.")
+    ],
     *,
     windows: Annotated[bool, typer.Option("--windows", help="Sales windows too.")] = False,
     since: Annotated[int | None, typer.Option("--from", help="Epoch microseconds.")] = None,
@@ -135,13 +139,19 @@ def query(
     json: Json = False,
 ) -> None:
     """Ask the workers for a key right now; any of them answers. Exit 1 without an answer."""
+    given.seconds("--wait", wait)
+    if not is_key(key):
+        message = (
+            f"KEY {key!r}: expected LOCATION|SKU, in quotes for the shell, such as 'UCI|85123A'"
+        )
+        raise StackError(message)
     settings = fleet.connections(_home())
     place = quote(key, safe="")
     found = ask(settings, f"/iq/v1/store/on-hand/{place}", wait)
     if windows:
         span = {"from": since, "to": until}
-        given = urlencode({name: at for name, at in span.items() if at is not None})
-        found |= ask(settings, f"/iq/v1/store/sales-windows/{place}?{given}", wait)
+        asked = urlencode({name: at for name, at in span.items() if at is not None})
+        found |= ask(settings, f"/iq/v1/store/sales-windows/{place}?{asked}", wait)
     if json:
         output.as_json(found)
         return

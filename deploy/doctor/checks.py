@@ -8,7 +8,7 @@ from typing import Final
 from deploy.doctor import machine, running
 from deploy.doctor.row import Row
 from deploy.stack.home import Home
-from deploy.stack.runtime import read_runtime
+from deploy.stack.runtime import UP, read_runtime
 
 _LIMIT_S: Final = 20.0
 
@@ -22,7 +22,7 @@ def run(home: Home) -> list[Row]:
         chosen += running.CHECKS
     else:
         told = runtime.error.splitlines()[0] if runtime.error else "not running"
-        rows.append(Row("stack", "warning", told, runtime.repair or "inventory up --detach"))
+        rows.append(Row("stack", "warning", told, runtime.repair or UP))
     with ThreadPoolExecutor(max_workers=4) as pool:
         pending = [(check, pool.submit(check, home)) for check in chosen]
         for check, answer in pending:

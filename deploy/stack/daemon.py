@@ -110,5 +110,14 @@ def options_from(arguments: Sequence[str]) -> tuple[Home, Options]:
     return Home(found.home), options
 
 
+def main(arguments: Sequence[str]) -> int:
+    """Run from the command line that `control.start_detached` writes; gives the exit code."""
+    try:
+        return supervise(*options_from(arguments))
+    except StackError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
 if __name__ == "__main__":
-    sys.exit(supervise(*options_from(sys.argv[1:])))
+    sys.exit(main(sys.argv[1:]))

@@ -13,7 +13,7 @@ from cdc.worker_addresses import worker_urls
 from deploy.errors import StackError
 from deploy.stack.context import worker_names
 from deploy.stack.home import Home
-from deploy.stack.runtime import Runtime, environment_of, read_runtime
+from deploy.stack.runtime import UP, Runtime, environment_of, read_runtime
 from deploy.stack.wanted import Wanted, read_wanted, write_wanted
 from deploy.stack.workforce import PREFIX
 
@@ -97,8 +97,9 @@ def scale(home: Home, count: int) -> float:
         StackError: no stack is ready, a bad number, or it took too long.
     """
     began = time.monotonic()
+    wanted = _wanted(home).scaled(count)
     _running(home)
-    write_wanted(home, _wanted(home).scaled(count))
+    write_wanted(home, wanted)
     names = set(worker_names(count))
     _wait(
         lambda: _states(home) == dict.fromkeys(names, "running") and _is_served(home, names),
@@ -174,7 +175,7 @@ def _running(home: Home) -> Runtime:
     runtime = read_runtime(home)
     if not runtime.running or runtime.phase != "ready":
         message = f"no stack is ready in {home.path}"
-        raise StackError(message, repair="inventory up --detach")
+        raise StackError(message, repair=UP)
     return runtime
 
 

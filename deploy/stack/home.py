@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from deploy.errors import StackError
+
 PROJECT: Final = Path(__file__).resolve().parents[2]
 _SECRETS: Final = (
     "postgres",
@@ -21,8 +23,16 @@ _SECRETS: Final = (
 
 
 def default_home() -> Path:
-    """`INVENTORY_HOME`, or `.inventory` beside the code."""
-    return Path(os.environ.get("INVENTORY_HOME") or PROJECT / ".inventory").resolve()
+    """`INVENTORY_HOME`, or `.inventory` beside the code.
+
+    Raises:
+        StackError: something that is no directory has this name.
+    """
+    found = Path(os.environ.get("INVENTORY_HOME") or PROJECT / ".inventory").resolve()
+    if found.exists() and not found.is_dir():
+        message = f"INVENTORY_HOME={str(found)!r}: expected a directory, or a path to make one at"
+        raise StackError(message)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +71,26 @@ class Home:
         """Names and random passwords of the demo's people; readable by the owner only."""
         return self.path / "logins.json"
 
+    def has_demo(self) -> bool:
+        """Whether the demo retailer was written here."""
+        return self.logins_file.exists()
+
     def log_of(self, service: str) -> Path:
         """Log file of one service."""
         return self.logs / f"{service}.log"
 
     def create(self) -> None:
-        """Make the directories; the home itself is closed to other users except to pass through."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.path.chmod(0o711)
+        """Make the directories; the home itself is closed to other users except to pass through.
+
+        Raises:
+            StackError: the machine doesn't let us.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.chmod(0o711)
+        except OSError as error:
+            message = f"INVENTORY_HOME={str(self.path)!r}: expected a path that is ours; {error}"
+            raise StackError(message) from error
         for directory in (self.logs, self.config, self.path / "archive", self.path / "workers"):
             directory.mkdir(mode=0o700, exist_ok=True)
 

@@ -10,6 +10,7 @@ from typing import Final
 from deploy.errors import StackError
 from deploy.stack.home import write_json
 
+LAST_PORT: Final = 65_535
 # Below the range from which the kernel takes ports for outgoing connections. From inside it, a
 # client that keeps dialling a dead broker can be connected to itself and then holds its port.
 _LOWEST: Final = 15_000

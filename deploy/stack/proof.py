@@ -52,9 +52,9 @@ class Proof:
 
 def logins(home: Home) -> dict[str, str]:
     """The demo's people and their passwords."""
-    if not home.logins_file.exists():
+    if not home.has_demo():
         message = f"no demo logins in {home.path}"
-        raise StackError(message, repair="inventory up --detach --seed-data demo")
+        raise StackError(message, repair="inventory down && inventory demo")
     found: dict[str, str] = json.loads(home.logins_file.read_text(encoding="utf-8"))
     return found
 

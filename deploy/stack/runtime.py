@@ -5,13 +5,14 @@ import os
 import re
 import time
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home, write_json
 from deploy.stack.processes import ProcessId, alive
 
-_SECRET = re.compile("DATABASE_URL$|TOKEN$|KEY$")
+UP: Final = "inventory up --detach"  # the repair wherever a stack is missing
+_SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$")
 
 
 @dataclass(slots=True)
@@ -66,13 +67,21 @@ class Runtime:
 
 
 def read_runtime(home: Home) -> Runtime:
-    """The last state that a supervisor wrote; an empty one when there never was one."""
+    """The last state that a supervisor wrote; an empty one when there never was one.
+
+    Raises:
+        StackError: the file is damaged, or another release has written it.
+    """
+    file = home.runtime_file
     try:
-        raw = json.loads(home.runtime_file.read_text(encoding="utf-8"))
+        raw = json.loads(file.read_text(encoding="utf-8"))
+        services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
+        return Runtime(**raw, services=services)
     except FileNotFoundError:
         return Runtime()
-    services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
-    return Runtime(**raw, services=services)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"{file}: expected what this release of `inventory up` writes, found {error!r}"
+        raise StackError(message, repair=f"rm {file}  # once nothing of it runs") from error
 
 
 def write_runtime(home: Home, runtime: Runtime) -> None:
@@ -96,7 +105,7 @@ def environment_of(home: Home) -> dict[str, str]:
     runtime = read_runtime(home)
     if not runtime.running:
         message = f"no stack runs in {home.path}"
-        raise StackError(message, repair="inventory up --detach")
+        raise StackError(message, repair=UP)
     secret = json.loads((home.path / "environment.json").read_text(encoding="utf-8"))
     return {str(name): str(value) for name, value in secret.items()}
 

@@ -17,7 +17,7 @@ def main() -> None:
 
     seed_demo(progress=lambda text: print(text, file=sys.stderr, flush=True))  # noqa: T201 -- its log
     home = Home(default_home())
-    if not home.logins_file.exists():
+    if not home.has_demo():
         from webui.ledger.people import seed_demo_users  # noqa: PLC0415 -- needs Django set up
 
         write_json(home.logins_file, seed_demo_users())

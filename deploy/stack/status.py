@@ -14,7 +14,7 @@ from cdc.contracts.topics import APP_ID
 from deploy import output
 from deploy.stack.home import Home
 from deploy.stack.lag import group_positions, lag_of, sink_positions
-from deploy.stack.runtime import Runtime, environment_of, read_runtime
+from deploy.stack.runtime import UP, Runtime, environment_of, read_runtime
 from inventory.revision import LOGIC_REVISION
 
 _US: Final = 1_000_000
@@ -39,6 +39,7 @@ def collect(home: Home, location: str | None = None) -> dict[str, Any]:
         "ports": runtime.ports,
         "urls": {name: entry.url for name, entry in runtime.services.items() if entry.url},
         "error": runtime.error,
+        "repair": "" if runtime.running else runtime.repair or UP,
         "unanswered": {},
     }
     if not runtime.running:
@@ -129,3 +130,5 @@ def show(found: dict[str, Any]) -> None:
         output.console.print(f"no answer about {name}: {reason}")
     if found["error"]:
         output.console.print(f"error: {found['error']}")
+    if found["repair"]:
+        output.console.print(f"repair: {found['repair']}")

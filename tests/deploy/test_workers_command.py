@@ -107,7 +107,7 @@ def test_a_key_of_any_worker_is_told_with_its_windows(key: str) -> None:
 
 @pytest.mark.usefixtures("runtime")
 @pytest.mark.parametrize(
-    ("key", "problem"), [("bad", "key must be LOCATION|SKU"), ("S9|NONE", "no fact of S9|NONE")]
+    ("key", "problem"), [("bad", "expected LOCATION|SKU"), ("S9|NONE", "no fact of S9|NONE")]
 )
 def test_a_key_that_nobody_has_is_an_error(key: str, problem: str) -> None:
     code, text = run("query", key)

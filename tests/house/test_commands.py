@@ -23,6 +23,11 @@ VERBS = (
     "explain",
     "sales",
     "sql",
+    "query",
+    "workers",
+    "revision",
+    "fetch",
+    "demo",
     "verify",
     "backfill",
     "rejected",
@@ -71,12 +76,41 @@ def test_every_verb_has_help(verb: str) -> None:
         (("logs", "--lines", "-5"), "--lines -5", "0 or more"),
         (("bench", "pipeline", "--rates", "2000,0"), "'2000,0'", "above 0"),
         (("bench", "pipeline", "--rates", "fast"), "'fast'", "whole numbers"),
-        (("bench", "pipeline", "--seconds", "0"), "--seconds 0", "1 or more"),
+        (("bench", "pipeline", "--seconds", "0"), "--seconds 0", "1 to 86400 seconds"),
         (("bench", "pipeline", "--latency-rate", "0"), "--latency-rate 0", "1 or more"),
         (("bench", "fold", "/no/such/file.csv"), "/no/such/file.csv", "Online Retail"),
         (("bench", "fold", "--keys", "many"), "'many'", "whole numbers"),
         (("bench", "fold", "--rounds", "0"), "--rounds 0", "1 or more"),
         (("bench", "fold", "--stores", "two"), "'two'", "single or country"),
+        (("bench", "fold", "--limit", "0"), "--limit 0", "1 or more"),
+        (("bench", "pipeline", "--seconds", "inf"), "--seconds inf", "1 to 86400 seconds"),
+        (("bench", "policy", "--items", "3"), "--items 3", "4 or more, one of each class"),
+        (("bench", "policy", "--days", "0"), "--days 0", "1 or more"),
+        (("bench", "restore", "--keys", "3"), "--keys 3", "12 or more"),
+        (("bench", "simulate", "--seeds", "0"), "--seeds 0", "1 or more"),
+        (("bench", "simulate", "--start", "-1"), "--start -1", "0 or more"),
+        (("bench", "simulate", "--keep", "0;1"), "'0;1'", "like 0,3/1"),
+        (("bench", "simulate", "--keep", "-1/-"), "'-1/-'", "like 0,3/1"),
+        (("bench", "faults", "--rounds", "0"), "--rounds 0", "1 or more"),
+        (("bench", "faults", "--freeze", "nan"), "--freeze nan", "0 to 86400 seconds"),
+        (("bench", "faults", "--every", "-1"), "--every -1", "0 to 86400 seconds"),
+        (("bench", "faults", "--kinds", "kill,fire"), "'fire'", "kill, kill-all, freeze"),
+        (("bench", "peers", "--peers", "flink"), "'flink'", "all or names of engine"),
+        (("bench", "peers", "--keys", "0"), "--keys 0", "1 or more"),
+        (("bench", "peers", "--timeout", "nan"), "--timeout nan", "1 to 86400 seconds"),
+        (("import-sales", __file__, "--stores", "two"), "'two'", "single or country"),
+        (("import-sales", __file__, "--rate", "nan"), "--rate 'nan'", "above 0, or max"),
+        (("import-sales", __file__, "--limit", "0"), "--limit 0", "1 or more"),
+        (("verify", "--timeout", "nan"), "--timeout nan", "1 to 86400 seconds"),
+        (("workers", "rebuild", "--timeout", "0"), "--timeout 0", "1 to 86400 seconds"),
+        (("workers", "scale", "13"), "13 workers", "1 to 12"),
+        (("query", "nokey"), "'nokey'", "LOCATION|SKU"),
+        (("query", "L|S", "--wait", "-1"), "--wait -1", "0 to 86400 seconds"),
+        (("backfill", "run", "--engine", "flink"), "'flink'", "local or spark"),
+        (("backfill", "run", "--buckets", "0"), "--buckets 0", "1 or more"),
+        (("backfill", "verify", "--engine", "flink"), "'flink'", "local or spark"),
+        (("rejected", "list", "--limit", "0"), "--limit 0", "1 or more"),
+        (("sql", "SELECT 1", "--csv", "--json"), "--csv and --json", "one of them"),
     ],
 )
 def test_a_wrong_argument_is_named_with_the_expected_form(
@@ -87,7 +121,23 @@ def test_a_wrong_argument_is_named_with_the_expected_form(
     with pytest.raises(SystemExit) as ended:
         main()
 
-    told = capsys.readouterr().err
+    told = " ".join(capsys.readouterr().err.split())
     assert ended.value.code == 1
     assert named in told
     assert expected in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("up", "--workers", "many"), "'--workers': 'many': Input should be a valid integer"),
+        (("revision", "retire", "0"), "'N': '0': Input should be greater than or equal to 1"),
+        (("query",), "Missing argument 'KEY'"),
+        (("fly",), "No such command 'fly'"),
+    ],
+)
+def test_what_the_parser_refuses_is_named_too(arguments, told) -> None:
+    result = CliRunner().invoke(app, arguments)
+
+    assert result.exit_code == 2
+    assert told in " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())

@@ -1,0 +1,221 @@
+"""What a newcomer meets: no stack yet, a home that is none, a stack that runs already."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from deploy import output
+from deploy.cli.main import main
+from deploy.stack.home import Home
+from deploy.stack.processes import identify
+from deploy.stack.proof import logins
+from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
+
+NEED_A_STACK = (
+    "workers",
+    "workers restart worker-1",
+    "workers scale 2",
+    "workers rebuild",
+    "query L|S",
+    "simulate",
+    f"import-sales {__file__}",
+    "verify",
+    "explain S --location L",
+    "sales S --location L",
+    "sql",
+    "backfill run",
+    "backfill verify",
+    "backfill status",
+    "rejected list",
+    "rejected show 1-0-0",
+    "rejected dismiss 1-0-0 --reason r",
+    "rejected replay 1-0-0 --reason r",
+    "revision list",
+    "revision start 2 --code .",
+    "revision compare 2",
+    "revision promote 2",
+    "revision retire 2",
+    "bench pipeline",
+    "bench faults",
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    found = Home(tmp_path / "home")
+    monkeypatch.setenv("INVENTORY_HOME", str(found.path))
+    monkeypatch.delenv("INVENTORY_KAFKA_BOOTSTRAP", raising=False)
+    monkeypatch.delenv("INVENTORY_WEB_PORT", raising=False)
+    # Wide enough for any path; otherwise it is what the terminal of the tests happened to be.
+    monkeypatch.setattr(output, "console", Console(width=400, highlight=False))
+    return found
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def run(line: str) -> tuple[object, str]:
+        """Exit code, and everything that was told, in one line."""
+        monkeypatch.setattr(sys, "argv", ["inventory", *line.split()])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return ended.value.code, " ".join((told.out + told.err).split())
+
+    return run
+
+
+def runs(home: Home, *services: str) -> None:
+    """A home that says that this process supervises a ready stack of these services."""
+    home.create()
+    me = identify(os.getpid())
+    runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
+    runtime.services = {name: ServiceRuntime(state="running") for name in services}
+    write_environment(home, runtime, {})
+    write_runtime(home, runtime)
+
+
+@pytest.mark.parametrize("line", NEED_A_STACK)
+def test_a_command_that_needs_the_stack_names_the_one_that_starts_it(line, home, typed) -> None:
+    code, told = typed(line)
+
+    assert code == 1
+    assert told.startswith("error: no stack")
+    assert told.endswith(f"in {home.path} repair: inventory up --detach")
+
+
+def test_where_nothing_runs_nothing_is_stopped_shown_or_deleted(home, typed) -> None:
+    code, told = typed("status")
+    assert code == 1
+    assert told.startswith(f"down · {home.path} · logic revision 1")
+    assert told.endswith("repair: inventory up --detach")
+    assert typed("down") == (0, f"nothing was running in {home.path}")
+    assert typed("reset") == (0, f"nothing in {home.path}")
+    code, told = typed("logs --follow")
+    assert (code, "no stack was ever started there" in told) == (1, True)
+
+
+def test_the_logs_that_there_are_are_named_and_their_ends_shown(home, typed) -> None:
+    home.create()
+    home.log_of("web").write_text("one\ntwo\nthree\n")
+    home.log_of("kafka").write_text("four\n")
+
+    code, told = typed("logs wbe")
+
+    assert (code, told) == (
+        1, f"error: no log of 'wbe' in {home.logs}: expected one of kafka, web",
+    )  # fmt: skip
+    assert typed("logs web -n 2") == (0, "two three")
+    assert "four" in typed("logs")[1]
+
+
+@pytest.mark.parametrize("line", ["status", "up --detach", "down", "logs", "reset --yes", "doctor"])
+def test_a_home_that_is_a_file_is_refused(line, home, typed) -> None:
+    home.path.write_text("a file")
+
+    assert typed(line) == (
+        1, f"error: INVENTORY_HOME='{home.path}': expected a directory, or a path to make one at",
+    )  # fmt: skip
+    assert home.path.read_text() == "a file"
+
+
+def test_a_home_that_cannot_be_made_is_refused(home, typed, monkeypatch) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", "/proc/nowhere")
+
+    code, told = typed("up --only postgres --detach")
+
+    assert (code, told.startswith("error: INVENTORY_HOME='/proc/nowhere'")) == (1, True)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"phase": "ready"}', '{"services": {}, "of": 2030}'])
+def test_a_runtime_file_that_cannot_be_read_is_named(text, home, typed) -> None:
+    home.create()
+    home.runtime_file.write_text(text)
+
+    code, told = typed("down")
+
+    assert code == 1
+    assert told.startswith(f"error: {home.runtime_file}: expected what this release")
+    assert f"repair: rm {home.runtime_file}" in told
+
+
+@pytest.mark.parametrize("port", ["http", "-1", "70000", "²"])
+def test_a_port_that_is_none_is_refused(port, home, typed, monkeypatch) -> None:
+    monkeypatch.setenv("INVENTORY_WEB_PORT", port)
+
+    assert typed("up --detach") == (
+        1, f"error: INVENTORY_WEB_PORT='{port}': expected 1 to 65535, or 0 for any port",
+    )  # fmt: skip
+
+
+def test_a_directory_of_somebody_else_is_not_deleted(home, typed) -> None:
+    home.path.mkdir()
+    (home.path / "thesis.txt").write_text("mine")
+
+    for line in ("reset", "reset --yes"):
+        code, told = typed(line)
+        assert (code, "it is left alone" in told) == (1, True)
+    assert (home.path / "thesis.txt").read_text() == "mine"
+
+
+def test_a_home_is_deleted_after_it_was_shown(home, typed) -> None:
+    home.create()
+    (home.path / "supervisor.lock").touch()
+
+    refused = typed("reset")
+    done = typed("reset --yes")
+
+    assert refused[0] == 1
+    assert refused[1].endswith("repair: inventory reset --yes")
+    assert done[0] == 0
+    assert f"{home.logs}" in refused[1]
+    assert not home.path.exists()
+
+
+def test_what_a_running_stack_lacks_is_not_passed_over(home, typed) -> None:
+    runs(home, "postgres", "web")
+
+    code, told = typed("up --detach --seed-data demo --only postgres,migrate,kafka,web")
+
+    assert code == 1
+    assert told == (
+        f"error: a stack runs already in {home.path}, without kafka, the demo retailer "
+        "repair: inventory down && inventory up --detach --seed-data demo"
+        " --only postgres,migrate,kafka,web"
+    )
+
+
+def test_up_again_tells_where_everything_is(home, typed) -> None:
+    runs(home, "postgres")
+    runtime = json.loads(home.runtime_file.read_text())
+    runtime["services"]["postgres"]["url"] = "postgresql://127.0.0.1:5432"
+    home.runtime_file.write_text(json.dumps(runtime))
+
+    code, told = typed("up --detach --only postgres,migrate")
+
+    assert (code, "postgres running postgresql://127.0.0.1:5432" in told) == (0, True)
+
+
+def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:
+    with pytest.raises(RuntimeError, match="no demo logins") as refused:
+        logins(home)
+
+    assert refused.value.repair == "inventory down && inventory demo"
+
+
+def test_an_unreachable_broker_or_database_is_told_in_a_line(home, typed, monkeypatch) -> None:
+    runs(home, "postgres")
+    nowhere = {
+        "INVENTORY_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+        "INVENTORY_READ_DATABASE_URL": "postgresql://app_ro@127.0.0.1:1/retail",
+    }
+    (home.path / "environment.json").write_text(json.dumps(nowhere))
+
+    code, told = typed("rejected list")
+
+    assert code == 1
+    assert "127.0.0.1" in told
+    assert told.endswith("repair: inventory status")
