@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-# One process takes the tests of the shared stack, one the rest; tests/conftest.py groups them.
-BOTH_CORES := --numprocesses 2 --dist loadgroup
+# One process takes the tests of the shared stack, one the rest: tests/one_stack.py.
+BOTH_CORES := --numprocesses 2 --dist loadscope
 # Everything but what needs services or fetched files.
 FAST := $(filter-out tests/ledger/ tests/stack/ tests/artifacts/,$(wildcard tests/*/))
 

@@ -5,8 +5,10 @@ import random
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
 
 from tests.coverage_gate import GATES, CoverageGate, Share
+from tests.one_stack import OneStack
 
 # `quick` in `make check`, `long` in `make test`. No deadline: on a busy machine it would report the
 # neighbours and not the code.
@@ -38,14 +40,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"drawn cases: repeat with --hypothesis-seed={seed}")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Services last and the browser at the very end, whose driver keeps an event loop running.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneStack:
+    """Of two processes, one takes the tests of the shared stack and both the rest by the file."""
+    return OneStack(config, log)
 
-    Of several processes, one takes all tests of the shared stack and the others file by file.
-    Before all other hooks: pytest-xdist reads the groups in one of its own.
-    """
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Services last and the browser at the very end, whose driver keeps an event loop running."""
     items.sort(key=lambda item: ("tests/stack" in str(item.path)) + ("browser" in str(item.path)))
-    for item in items:
-        needs_stack = "stack" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("stack" if needs_stack else item.path.stem))
