@@ -19,7 +19,7 @@ from tests.ledger.rows import price_proposal, reorder_proposal, write
 from webui.ledger import services
 from webui.ledger.services import Entry
 from webui.ledger.services.transactions import database_now
-from webui.orders.selectors import order_lines
+from webui.orders.lines import order_lines
 from webui.prices.timeline import price_rows
 
 WHEN = r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"

@@ -12,8 +12,9 @@ import pytest
 
 from tests.ledger.pages import person
 from webui.ledger import services
-from webui.orders import selectors
 from webui.orders.document import csv_text, decimal_text, file_name
+from webui.orders.lines import order_lines
+from webui.orders.order import header
 from webui.spreadsheet import safe_text
 
 
@@ -68,9 +69,9 @@ def test_a_draft_on_paper_says_so_and_a_cancelled_line_is_left_out(
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_of_the_csv_is_a_formula(ledger: psycopg.Connection, start: str) -> None:
     order()
-    head = selectors.header("X-1")
+    head = header("X-1")
     assert head is not None
-    [line] = selectors.order_lines("X-1")
+    [line] = order_lines("X-1")
     hostile = f'{start}HYPERLINK("x"),\n"y"'
 
     written = csv_text(

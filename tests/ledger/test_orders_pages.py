@@ -16,6 +16,7 @@ from tests.ledger.rows import write
 from webui.ledger import services
 from webui.ledger.services import Delivered
 from webui.orders import selectors
+from webui.orders.lines import order_lines
 from webui.orders.selectors import Filters
 
 
@@ -25,7 +26,7 @@ def order(units: int = 12, **changes: object) -> int:
 
 
 def version(line_id: int) -> str:
-    [line] = [line for line in selectors.order_lines("X-1") if line.id == line_id]
+    [line] = [line for line in order_lines("X-1") if line.id == line_id]
     return line.version
 
 
@@ -60,7 +61,7 @@ def test_lists_and_services_agree_on_what_is_open_and_late(
         order_units=received,
     )
 
-    [line] = selectors.order_lines("PO-1")
+    [line] = order_lines("PO-1")
     [row] = selectors.orders(Filters("open"))
 
     assert row.open_units == line.open_units
@@ -314,7 +315,7 @@ def test_an_order_that_is_gone_says_so(ledger: psycopg.Connection) -> None:
 
 def test_days_late_count_from_the_due_day(ledger: psycopg.Connection) -> None:
     line_id = order(due_on=date(2026, 1, 1))
-    [line] = [line for line in selectors.order_lines("X-1") if line.id == line_id]
+    [line] = [line for line in order_lines("X-1") if line.id == line_id]
 
     assert replace(line, today=date(2026, 1, 4)).days_late == 3
     assert replace(line, today=date(2025, 12, 4)).days_late == 0

@@ -12,7 +12,9 @@ from webui.ledger import services
 from webui.ledger.services import PastOrder
 from webui.orders import selectors
 from webui.orders.document import csv_text, total_minor
-from webui.orders.selectors import Done, Filters
+from webui.orders.lines import order_lines
+from webui.orders.order import Done, header
+from webui.orders.selectors import Filters
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -32,7 +34,7 @@ def test_an_order_has_a_value_where_each_cost_is_known(
         line(ledger, cost)
 
     [row] = selectors.orders(Filters("open"))
-    lines = selectors.order_lines("X-1")
+    lines = order_lines("X-1")
 
     assert row.value_minor == total_minor(lines) == worth
     shown = "–" if worth is None else "65.00"
@@ -58,10 +60,10 @@ def test_a_draft_of_unknown_cost_is_below_every_minimum_as_its_sending_would_say
 
 def test_the_file_leaves_an_unknown_value_empty(ledger: psycopg.Connection) -> None:
     line(ledger, None)
-    head = selectors.header("X-1")
+    head = header("X-1")
     assert head is not None
 
-    rows = csv_text(head, selectors.order_lines("X-1")).splitlines()
+    rows = csv_text(head, order_lines("X-1")).splitlines()
 
     assert rows[1].split(",")[-3:] == ["", "", ""]
 

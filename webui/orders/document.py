@@ -5,7 +5,8 @@ import io
 from collections.abc import Sequence
 from typing import Final
 
-from webui.orders.selectors import Header, Line
+from webui.orders.lines import Line
+from webui.orders.order import Header
 from webui.spreadsheet import safe_text
 
 COLUMNS: Final = (

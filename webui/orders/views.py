@@ -18,7 +18,9 @@ from webui.ledger.services.purchasing_terms import days_of
 from webui.orders import selectors
 from webui.orders.commands import act_on
 from webui.orders.document import csv_text, file_name, total_minor
-from webui.orders.selectors import Filters, Line
+from webui.orders.lines import Line, order_lines
+from webui.orders.order import Header, header, history
+from webui.orders.selectors import Filters
 from webui.page import render_page
 from webui.readmodel.selectors import locations, suppliers
 
@@ -109,11 +111,11 @@ def _ref(request: HttpRequest) -> str:
 
 
 def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpResponse:
-    head = selectors.header(ref)
+    head = header(ref)
     if head is None:
         context: dict[str, Any] = {"ref": ref, "refusal": refusal}
         return render_page(request, "orders/none.html", context, status=404)
-    lines = selectors.order_lines(ref)
+    lines = order_lines(ref)
     drafts = [line for line in lines if line.status == "draft"]
     value = sum(line.value_minor or 0 for line in drafts)
     shown = [{"recorded_at": line.recorded_at} for line in drafts]
@@ -145,7 +147,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
         "drafts_version": version_of_drafts(shown),
         "send_id": uuid4(),
         "total_minor": total_minor(lines),
-        "history": selectors.history(ref),
+        "history": history(ref),
         "refusal": None if here else refusal,
         "query": urlencode({"ref": ref}),
     }
@@ -202,10 +204,10 @@ def document_csv(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _document(request: HttpRequest) -> tuple[selectors.Header, list[Line]]:
-    head = selectors.header(_ref(request))
+def _document(request: HttpRequest) -> tuple[Header, list[Line]]:
+    head = header(_ref(request))
     if head is None:
         message = "no such order"
         raise Http404(message)
-    lines = [line for line in selectors.order_lines(head.order_ref) if line.promised_units > 0]
-    return head, lines or selectors.order_lines(head.order_ref)
+    lines = [line for line in order_lines(head.order_ref) if line.promised_units > 0]
+    return head, lines or order_lines(head.order_ref)

@@ -6,7 +6,7 @@ from typing import Final
 
 from webui.commands import Form, identity, whole_or_none
 from webui.ledger.services import Delivered, LineReceipt, ServiceError
-from webui.orders.selectors import Line
+from webui.orders.lines import Line
 from webui.receiving.selectors import Announced
 
 REASONS: Final = ("short", "over", "damaged", "refused", "wrong item")

@@ -5,7 +5,7 @@ from datetime import date, datetime
 from typing import Final
 
 from webui.ledger.services.checks import is_correctable
-from webui.orders.selectors import OPEN_UNITS_SQL, OVERDUE_SQL
+from webui.orders.lines import OPEN_UNITS_SQL, OVERDUE_SQL
 from webui.readmodel.rows import select, select_value
 
 PAGE_ROWS: Final = 50

@@ -12,7 +12,8 @@ from webui.accounts.roles import RECEIVE, requires
 from webui.commands import Form, answered, command_of, form_of, identity, whole
 from webui.desk import Refusal
 from webui.ledger.services import Delivered, correct_receipt, receive_order
-from webui.orders.selectors import header, order_lines
+from webui.orders.lines import order_lines
+from webui.orders.order import header
 from webui.page import render_page
 from webui.readmodel.selectors import locations
 from webui.receiving import selectors
