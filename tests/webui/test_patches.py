@@ -2,7 +2,7 @@ from cdc.contracts.state import encode_level
 from inventory.model.ids import InvKey, Position
 from inventory.model.state import KeyState, Stock
 from webui.live.patches import patch_of_record, patch_of_row
-from webui.readmodel.selectors import StockRow
+from webui.readmodel.stock_selectors import StockRow
 
 
 def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:

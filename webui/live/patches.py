@@ -17,7 +17,7 @@ from webui.readmodel.figures import (
     status_of,
     units_text,
 )
-from webui.readmodel.selectors import StockRow
+from webui.readmodel.stock_selectors import StockRow
 
 Patch = dict[str, Any]
 Render = Callable[[bytes], Patch]

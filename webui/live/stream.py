@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET
 from webui.live.hub import Hub, Subscriber
 from webui.live.patches import Patch, patch_of_record, patch_of_row
 from webui.readmodel.figures import time_text
-from webui.readmodel.selectors import stock_rows
+from webui.readmodel.stock_selectors import stock_rows
 
 SALT: Final = "webui.live.keys"
 MOST_KEYS: Final = 200

@@ -24,9 +24,10 @@ from webui.ledger.services import (
 from webui.ledger.services.proposals import PRICES, last_word
 from webui.ledger.services.wording import moment_text
 from webui.page import render_page
-from webui.readmodel import selectors
+from webui.readmodel import proposal_selectors as selectors
 from webui.readmodel.figures import money_text
 from webui.readmodel.rows import select_value
+from webui.readmodel.selectors import locations
 from webui.stock.terms import lines
 
 VIEWS: Final = ("open", "snoozed", "closed")
@@ -54,7 +55,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "cards": cards,
         "open_count": selectors.desk_count("price_proposal"),
         "location": location,
-        "locations": selectors.locations(),
+        "locations": locations(),
         "refusal": None if refused_here else refusal,
         "stopped": select_value("SELECT price_kill_switch FROM app.setting WHERE id = 1"),
         "version": version_before,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webui.orders.selectors import Filters as OrderFilters
 from webui.orders.selectors import counted_orders
-from webui.readmodel import selectors
+from webui.readmodel import proposal_selectors as selectors
 from webui.readmodel.rows import select
 
 Choices = list[dict[str, str]]

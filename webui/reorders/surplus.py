@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from webui.readmodel.proposal_selectors import ReorderProposal
 from webui.readmodel.rows import select
-from webui.readmodel.selectors import ReorderProposal
 
 MOST_SOURCES: Final = 5
 

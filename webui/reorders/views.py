@@ -17,7 +17,7 @@ from webui.ledger.services import ServiceError
 from webui.ledger.services.reorders_automatic import Reason, why_not
 from webui.ledger.services.wording import refusal_text
 from webui.page import render_page
-from webui.readmodel import selectors
+from webui.readmodel import proposal_selectors as selectors
 from webui.reorders.commands import FIRST_PARTS, approve_picked, ordered_before, say
 from webui.reorders.overview import overview
 from webui.reorders.surplus import Source, sources_of

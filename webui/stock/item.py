@@ -14,8 +14,9 @@ from webui.commands import attempt, form_of
 from webui.desk import Refusal
 from webui.page import NAVIGATION, render_page
 from webui.readmodel import explain_selectors as explain
-from webui.readmodel import selectors
 from webui.readmodel.live_key import live_key
+from webui.readmodel.proposal_selectors import open_price_of, open_reorder_of
+from webui.readmodel.stock_selectors import stock_rows
 from webui.stock.explained import explained
 from webui.stock.facts import asked_place, fact_page
 from webui.stock.policy import change, fields_of, policy_card
@@ -85,8 +86,8 @@ def _show(request: HttpRequest, location: str, sku: str, refusal: Refusal | None
         "bars": bars(windows),
         "prices": explain.prices(inv_key),
         "inbound": explain.inbound(inv_key),
-        "reorder": selectors.open_reorder_of(inv_key),
-        "price_proposal": selectors.open_price_of(inv_key),
+        "reorder": open_reorder_of(inv_key),
+        "price_proposal": open_price_of(inv_key),
         "explained": None if level is None else explained(level, live),
         "sales": None if level is None else sales_views(inv_key, level.as_of_us),
         "worker": live,
@@ -99,7 +100,7 @@ def _show(request: HttpRequest, location: str, sku: str, refusal: Refusal | None
 
 
 def _status_of(inv_key: str) -> str:
-    rows = selectors.stock_rows([inv_key])
+    rows = stock_rows([inv_key])
     return rows[0].status if rows else "out"
 
 

@@ -13,8 +13,9 @@ from django.views.decorators.http import require_GET
 
 from webui.accounts.roles import SEE, requires
 from webui.page import render_page
-from webui.readmodel import selectors
+from webui.readmodel import stock_selectors as selectors
 from webui.readmodel.figures import LABELS, STATUSES
+from webui.readmodel.selectors import locations, suppliers
 from webui.spreadsheet import safe_text
 
 MOST_EXPORTED: Final = 100_000
@@ -56,8 +57,8 @@ def stock(request: HttpRequest) -> HttpResponse:
         "first_url": _address(base, query),
         "next_url": _address(base, query | {"after": page.next_after}) if page.next_after else "",
         "export_url": _address(reverse("stock-export"), query),
-        "locations": selectors.locations(),
-        "suppliers": selectors.suppliers(),
+        "locations": locations(),
+        "suppliers": suppliers(),
         "statuses": [(status, LABELS[status]) for status in STATUSES],
     }
     keys = [row.inv_key for row in page.rows]

@@ -1,0 +1,123 @@
+"""The stock list: rows of the read model beside reference data, keyset-paged.
+
+Facts of one key, for the page that explains a number, are in `explain_selectors`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from webui.readmodel.figures import STATUS_SQL, STATUSES
+from webui.readmodel.rows import select
+
+PAGE_ROWS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StockRow:
+    """One key on the stock list; `status` is one of `figures.STATUSES`.
+
+    `as_of_us` is the commit time up to which the key's partition is known, heartbeats included.
+    """
+
+    inv_key: str
+    location: str
+    sku: str
+    name: str
+    supplier: str | None
+    on_hand_units: int
+    available_to_sell_units: int
+    in_transit_units: int
+    on_order_units: int
+    stock_known: bool
+    status: str
+    price_minor: int | None
+    generation: int
+    partition: int
+    offset: int
+    as_of_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a stock list is narrowed to; empty texts narrow nothing."""
+
+    text: str = ""
+    location: str = ""
+    status: str = ""
+    supplier: str = ""
+
+    def as_query(self) -> dict[str, str]:
+        """The filters as they stand in the address."""
+        pairs = {
+            "q": self.text,
+            "location": self.location,
+            "status": self.status,
+            "supplier": self.supplier,
+        }
+        return {name: given for name, given in pairs.items() if given}
+
+
+@dataclass(frozen=True, slots=True)
+class StockPage:
+    """Up to 50 rows in key order, and the keys between which the neighbours lie."""
+
+    rows: list[StockRow]
+    next_after: str | None
+    has_previous: bool
+
+
+_ROW: Final = f"""
+SELECT s.inv_key, s.location, s.sku, coalesce(p.name, s.sku) AS name, il.supplier,
+       s.on_hand_units, s.available_to_sell_units, s.in_transit_units, s.on_order_units,
+       s.stock_known, {STATUS_SQL} AS status, s.price_minor,
+       s.generation, s.partition, s."offset", greatest(at.as_of_us, s.as_of_us) AS as_of_us
+FROM read_model.stock s
+LEFT JOIN read_model.sink_position at
+    ON at.sink = 'projector' AND at.topic = '{ON_HAND_CHANGELOG}' AND at.partition = s.partition
+LEFT JOIN retail.product p ON p.code = s.sku
+LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
+"""  # noqa: S608 -- the status rule is a constant of this project
+
+
+def stock_page(filters: Filters, *, after: str = "", rows: int = PAGE_ROWS) -> StockPage:
+    """The page behind the key `after`; the next page begins behind `next_after`."""
+    where, parameters = _conditions(filters)
+    where.append("s.inv_key > %(after)s")
+    sql = f"{_ROW} WHERE {' AND '.join(where)} ORDER BY s.inv_key LIMIT %(limit)s"
+    found = select(sql, parameters | {"after": after, "limit": rows + 1}, StockRow)
+    shown = found[:rows]
+    more = len(found) > rows
+    return StockPage(shown, shown[-1].inv_key if more else None, has_previous=bool(after))
+
+
+def _conditions(filters: Filters) -> tuple[list[str], dict[str, Any]]:
+    where: list[str] = []
+    parameters: dict[str, Any] = {}
+    for number, word in enumerate(filters.text.split()[:6]):
+        name = f"word{number}"
+        where.append(
+            f"(s.sku ILIKE %({name})s OR p.name ILIKE %({name})s OR s.location ILIKE %({name})s)"
+        )
+        parameters[name] = f"%{_literal(word)}%"
+    if filters.location:
+        where.append("s.location = %(location)s")
+        parameters["location"] = filters.location
+    if filters.supplier:
+        where.append("il.supplier = %(supplier)s")
+        parameters["supplier"] = filters.supplier
+    if filters.status in STATUSES:
+        where.append(f"({STATUS_SQL}) = %(status)s")
+        parameters["status"] = filters.status
+    return where, parameters
+
+
+def _literal(word: str) -> str:
+    """The word with LIKE's own characters taken literally."""
+    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def stock_rows(keys: list[str]) -> list[StockRow]:
+    """The rows of these keys, in key order; unknown keys are left out."""
+    sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) ORDER BY s.inv_key"
+    return select(sql, {"keys": keys}, StockRow)
