@@ -91,4 +91,4 @@ def test_nothing_is_killed_unasked_or_by_a_word_that_is_no_fault(
 
     assert (unasked.exit_code, unknown.exit_code) == (1, 1)
     assert "would be killed" in str(unasked.exception)
-    assert "--kinds 'flood': expected some of kill, kill-all" in str(unknown.exception)
+    assert "--kinds 'flood': expected one of kill, kill-all" in str(unknown.exception)
