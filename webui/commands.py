@@ -37,6 +37,11 @@ def asked(request: HttpRequest, name: str, longest: int) -> str:
     return str(request.GET.get(name, "")).strip()[:longest]
 
 
+def asked_item(request: HttpRequest) -> Form:
+    """Location and SKU of the item that the address names, empty where it names none."""
+    return {"location": asked(request, "location", 24), "sku": asked(request, "sku", 32)}
+
+
 def whole(
     form: Form, field: str, *, low: int = 0, high: int = 1_000_000, label: str | None = None
 ) -> int:

@@ -11,6 +11,7 @@ from webui.accounts.roles import APPROVE_COUNTS, SEE, SET_LIMITS, requires
 from webui.commands import (
     Form,
     asked,
+    asked_item,
     attempt,
     command_of,
     form_of,
@@ -153,25 +154,23 @@ def history(request: HttpRequest) -> HttpResponse:
 
 
 def _show_history(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
-    location = asked(request, "location", 24)
-    sku = asked(request, "sku", 32)
-    counts = selectors.counted(location=location, sku=sku)
+    item = asked_item(request)
+    counts = selectors.counted(**item)
     refused = {str(count.id) for count in counts if count.is_voidable} & {form.get("count_id", "")}
     context = {
         "tab": "history",
-        "location": location,
-        "sku": sku,
+        **item,
         "locations": locations(),
         "counts": counts,
         # Beside the count that it is about, or above the list when that one can't be voided.
         "refused_count": "".join(refused),
         "kept_reason": form.get("reason", ""),
-        "adjustments": selectors.adjusted(location=location, sku=sku),
+        "adjustments": selectors.adjusted(**item),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
         # The function, not an id: each form of the page draws an id of its own.
         "command_id": uuid4,
-        "query": urlencode({"location": location, "sku": sku}),
+        "query": urlencode(item),
     }
     return render_page(request, "counts/history.html", context, status=status)
 

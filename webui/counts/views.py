@@ -15,7 +15,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import COUNT, requires
-from webui.commands import Form, asked, attempt, command_of, form_of, out_of_date, whole
+from webui.commands import (
+    Form,
+    asked,
+    asked_item,
+    attempt,
+    command_of,
+    form_of,
+    out_of_date,
+    whole,
+)
 from webui.counts import selectors
 from webui.ledger.services import (
     Conflict,
@@ -41,8 +50,7 @@ _ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
 @requires(COUNT)
 def counts(request: HttpRequest) -> HttpResponse:
     """Where to count, one's open sheets, and what has to be counted a second time."""
-    given = {"location": asked(request, "location", 24), "sku": asked(request, "sku", 32)}
-    return _show_desk(request, given, "", 200)
+    return _show_desk(request, asked_item(request), "", 200)
 
 
 def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> HttpResponse:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import RANGE_ITEMS, requires
-from webui.commands import Form, answered, asked, command_of, form_of
+from webui.commands import Form, answered, asked_item, command_of, form_of
 from webui.ledger.services import ServiceError
 from webui.ledger.services.ranging import LONGEST_NAME, NewItem, range_new_item
 from webui.page import render_page
@@ -31,8 +31,7 @@ _NAME: Final = "SELECT (SELECT name FROM retail.product WHERE code = %(sku)s) AS
 @requires(RANGE_ITEMS)
 def ranging(request: HttpRequest) -> HttpResponse:
     """The form, filled with the item that a task or page names, and what waits to be ranged."""
-    given = {"location": asked(request, "location", 24), "sku": asked(request, "sku", 32)}
-    return _show(request, given, "", 200)
+    return _show(request, asked_item(request), "", 200)
 
 
 def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
