@@ -12,12 +12,14 @@ find becomes a test of its own.
 
 import io
 import tempfile
+import warnings
 from collections.abc import Generator
 from pathlib import Path
 from typing import Self
 
 import pytest
 from coverage import Coverage
+from coverage.exceptions import CoverageWarning
 
 PROJECT = Path(__file__).resolve().parents[1]
 RULES = {"inventory": 100.0, "cdc/contracts": 100.0}
@@ -68,12 +70,28 @@ class Share:
         self._running.save()
 
 
+def combined(whole: Coverage, folder: Path) -> Coverage:
+    """`whole` with the files of all processes from `folder`.
+
+    A child that ends at this moment renames its file while it is read, which coverage warns of:
+    what is there afterwards is taken in another pass, until a pass finds nothing to take.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)
+        taking = True
+        while taking:
+            before = sorted(folder.iterdir())
+            whole.combine()
+            taking = sorted(folder.iterdir()) != before
+    return whole
+
+
 class CoverageGate(Share):
     """Measures from pytest's start to the last test's end, then compares with the gates."""
 
     def __init__(self, gates: dict[str, float]) -> None:
         self._gates = gates
-        self._files = tempfile.TemporaryDirectory(prefix="coverage-")
+        self._files = tempfile.TemporaryDirectory(prefix="coverage-", ignore_cleanup_errors=True)
         super().__init__(self._coverage())
         self._report = ""
         self._failed: list[str] = []
@@ -90,8 +108,7 @@ class CoverageGate(Share):
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Combine what all processes have measured, and judge it."""
         self.keep()
-        whole = self._coverage()
-        whole.combine()
+        whole = combined(self._coverage(), Path(self._files.name))
         self._report = "".join(self._compared(whole, *gate) for gate in self._gates.items())
         self._files.cleanup()
         if self._failed and session.exitstatus == pytest.ExitCode.OK:

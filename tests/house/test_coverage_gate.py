@@ -1,0 +1,50 @@
+"""Children that end while the first process judges are taken in, and never end the run."""
+
+from pathlib import Path
+
+from coverage import Coverage, CoverageData
+from typing_extensions import override
+
+from tests.coverage_gate import combined
+
+
+def measured(folder: Path, name: str, line: int) -> None:
+    """What the child `name` leaves behind: one line of one module."""
+    found = CoverageData(str(folder / "data"), suffix=name)
+    found.add_lines({"module.py": [line]})
+    found.write()
+
+
+class LateChild(Coverage):
+    """A run in which a child ends after the files were listed for the first time."""
+
+    is_late = True
+
+    @override
+    def combine(self, *arguments, **options) -> None:
+        super().combine(*arguments, **options)
+        if self.is_late:
+            self.is_late = False
+            measured(Path(self.config.data_file).parent, "late", 3)
+
+
+def lines(whole: Coverage) -> list[int]:
+    return sorted(whole.get_data().lines("module.py") or ())
+
+
+def test_a_file_that_is_renamed_while_it_is_read_ends_nothing(tmp_path: Path) -> None:
+    for line, name in enumerate(("one", "two"), 1):
+        measured(tmp_path, name, line)
+    (tmp_path / "data.vm.pid7.Xgone").symlink_to(tmp_path / "renamed meanwhile")
+
+    whole = combined(Coverage(str(tmp_path / "data"), config_file=False), tmp_path)
+
+    assert lines(whole) == [1, 2]
+
+
+def test_a_child_that_ends_late_counts(tmp_path: Path) -> None:
+    measured(tmp_path, "early", 1)
+
+    whole = combined(LateChild(str(tmp_path / "data"), config_file=False), tmp_path)
+
+    assert lines(whole) == [1, 3]
