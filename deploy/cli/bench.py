@@ -167,6 +167,7 @@ def bench_simulate(
     *,
     seeds: Annotated[int, typer.Option(help="How many histories.")] = 10_000,
     start: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="This seed and no other.")] = None,
     workers: Annotated[int, typer.Option(help="Processes side by side.")] = 1,
     keep: Annotated[
         str | None, typer.Option(help="Only these steps/faults of the first seed, like 0,3/1.")
@@ -177,6 +178,9 @@ def bench_simulate(
     given.whole("--seeds", seeds)
     given.whole("--start", start, least=0)
     given.whole("--workers", workers)
+    if seed is not None:
+        given.whole("--seed", seed, least=0)
+        start, seeds = seed, 1
     from bench import simulate  # noqa: PLC0415 -- late like the others
 
     if keep is not None:

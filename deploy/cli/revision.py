@@ -1,7 +1,6 @@
 """Verbs of logic revisions: list, start, compare, promote, retire."""
 
 import getpass
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -19,7 +18,6 @@ Number = Annotated[int, typer.Argument(metavar="N", min=1, help="Logic revision,
 Timeout = Annotated[
     float, typer.Option(min=1, max=given.LONGEST_S, help="Seconds for both to pass one place.")
 ]
-_ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
 _COLUMNS: Final = ("revision", "decides", "workers", "records_behind", "group", "outputs")
 
 revision = typer.Typer(help="Run other rules beside, compare and switch.", no_args_is_help=True)
@@ -31,8 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by commands that need it
-    if _ADDRESS not in os.environ:  # it is there in a container, whose stack no supervisor keeps
-        load_environment()
+    load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
 
     return Connections()

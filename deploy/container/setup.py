@@ -34,7 +34,8 @@ def variable(name: str) -> str:
 def main() -> None:
     """Set everything up, in the order of the local stack."""
     host, superuser = variable("POSTGRES_HOST"), variable("POSTGRES_PASSWORD")
-    address = f"postgresql://postgres:{superuser}@{host}:5432"
+    port = int(os.environ.get("POSTGRES_PORT", "5432"))
+    address = f"postgresql://postgres:{superuser}@{host}:{port}"
     server = bootstrap.Server(
         maintenance_url=f"{address}/postgres",
         database_url=f"{address}/{DATABASE}",
@@ -45,10 +46,13 @@ def main() -> None:
     bootstrap.migrate(server, os.environ, Path(os.environ["INVENTORY_HOME"], "migrate.log"))
     create_topics(variable("INVENTORY_KAFKA_BOOTSTRAP"))
     client = ConnectClient(variable("INVENTORY_CONNECT_URL"))
-    client.register(connector_config(host, 5432))
+    client.register(connector_config(host, port))
     wait_streaming(client, server.database_url)
     sys.stdout.write("database, topics and connector are ready\n")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except StackError as error:
+        sys.exit(f"error: {error}")

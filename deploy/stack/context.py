@@ -1,6 +1,5 @@
 """What every service definition needs to know of a stack: places, ports, secrets, JVM parts."""
 
-import importlib.util
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,6 +25,12 @@ WORKER_MODULE: Final = "streams.worker"
 STEPS: Final = ("migrate", "topics", "connector")
 HOST: Final = "127.0.0.1"
 DEFAULT_WORKERS: Final = 2
+# What a person may set for the processes of a stack: cost and latency, no result, no address.
+_KNOBS: Final = (
+    "LOG_LEVEL CONSUMER CHUNK_RECORDS BATCH_RECORDS BATCH_PAUSE_S BATCH_WITHIN_S SESSION_TIMEOUT_S"
+    " REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS SINK_POLL_MS"
+)
+KNOBS: Final = frozenset(f"INVENTORY_{name}" for name in _KNOBS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +65,6 @@ class Options:
 def worker_names(count: int) -> tuple[str, ...]:
     """Names of the stream workers."""
     return tuple(f"worker-{number}" for number in range(1, count + 1))
-
-
-def module_exists(name: str) -> bool:
-    """Whether a module can be started; a stack of a part of the project leaves others out."""
-    try:
-        found = importlib.util.find_spec(name)
-        if found is not None and found.submodule_search_locations is not None:
-            return importlib.util.find_spec(f"{name}.__main__") is not None
-    except ModuleNotFoundError:
-        return False
-    return found is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +119,8 @@ class Context:
     def environment(self, **extra: str) -> dict[str, str]:
         """A child's environment: ours without other stacks' variables, plus this stack's."""
         inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith("INVENTORY_")
+            name: value
+            for name, value in os.environ.items()
+            if name in KNOBS or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables() | extra

@@ -11,19 +11,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-import httpx
 from typing_extensions import override
 
 from cdc.capture.admin import create_topics
 from cdc.capture.client import ConnectClient, connector_config, wait_streaming
 from deploy.errors import StackError
 from deploy.stack import bootstrap
+from deploy.stack.connector import ConnectorWatch
 from deploy.stack.context import (
     APPLICATIONS,
     HOST,
-    WORKER_MODULE,
     Context,
-    module_exists,
     worker_names,
 )
 from deploy.stack.service import Service
@@ -33,10 +31,6 @@ from deploy.stack.workforce import Workforce
 
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
-_CONNECTOR_EVERY_S: Final = 5.0
-_FAILED_FOR_S: Final = 10.0
-_RESTARTS_PER_HOUR: Final = 5
-_HOUR_S: Final = 3600.0
 _CRASHES_BEFORE_READY: Final = 5
 # These write captured tables, so they wait for the slot.
 _AFTER_CAPTURE: Final = ("heartbeat", "automation", "web")
@@ -96,7 +90,7 @@ class Director(threading.Thread):
         self._serve(postgres.service(self.context), started)
         server = bootstrap.server_of(self.context)
         self._step("database", lambda: bootstrap.create_database(server))
-        if self.context.options.wants("migrate") and module_exists("webui.manage"):
+        if self.context.options.wants("migrate"):
             environment, log = self.context.environment(), self.context.home.log_of("migrate")
             self._step("migrations", lambda: bootstrap.migrate(server, environment, log))
 
@@ -111,7 +105,7 @@ class Director(threading.Thread):
 
     def _start_capture(self) -> None:
         wanted = all(map(self.context.options.wants, ("postgres", "kafka", "connect", "connector")))
-        if not wanted or not module_exists("webui.manage"):
+        if not wanted:
             return
 
         def register() -> None:
@@ -127,13 +121,13 @@ class Director(threading.Thread):
     def _applications(self, *, before_capture: bool) -> list[Service]:
         wants = self.context.options.wants
         services: list[Service] = []
-        if before_capture and module_exists(WORKER_MODULE):
+        if before_capture:
             names = worker_names(self.context.options.workers)
             services += [application.worker(self.context, name) for name in names if wants(name)]
         services += [
             application.application(self.context, name)
-            for name, module in APPLICATIONS.items()
-            if (name in _AFTER_CAPTURE) != before_capture and wants(name) and module_exists(module)
+            for name in APPLICATIONS
+            if (name in _AFTER_CAPTURE) != before_capture and wants(name)
         ]
         return services
 
@@ -204,36 +198,3 @@ class Director(threading.Thread):
             membership.leave(self.context.kafka_bootstrap, worker)
 
         return Workforce(self.context, self.supervisor, leave)
-
-
-class ConnectorWatch:
-    """Restarts a failed task, a few times an hour: a poison row fails for ever."""
-
-    def __init__(self, context: Context, supervisor: Supervisor) -> None:
-        self._client = ConnectClient(context.connect_url, timeout_s=5.0)
-        self._supervisor = supervisor
-        self._restarts: list[float] = []
-        self._failed_since: float | None = None
-        self._next_look = 0.0
-
-    def look(self, now: float) -> None:
-        """Restart the task when it has been FAILED for a while and the hour's share is not used."""
-        if now < self._next_look:
-            return
-        self._next_look = now + _CONNECTOR_EVERY_S
-        if not self._client.state().failed:
-            self._failed_since = None
-            return
-        self._failed_since = self._failed_since or now
-        self._restarts = [at for at in self._restarts if now - at < _HOUR_S]
-        patient = now - self._failed_since < _FAILED_FOR_S
-        if patient or len(self._restarts) >= _RESTARTS_PER_HOUR:
-            return
-        try:
-            self._client.restart_failed()
-        except httpx.HTTPError:
-            # A rebalance or a restart of the worker: the next look finds it again.
-            return
-        self._restarts.append(now)
-        self._failed_since = None
-        self._supervisor.note(connector_restarts=self._supervisor.runtime.connector_restarts + 1)

@@ -12,6 +12,7 @@ from deploy.stack.home import Home, default_home, write_json
 from deploy.stack.processes import ProcessId, alive
 
 UP: Final = "inventory up --detach"  # the repair wherever a stack is missing
+_ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
 _SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$")
 
 
@@ -111,7 +112,17 @@ def environment_of(home: Home) -> dict[str, str]:
 
 
 def load_environment(home: Home | None = None) -> dict[str, str]:
-    """Put the running stack's variables into `os.environ`, before a command imports its part."""
-    found = environment_of(home or Home(default_home()))
+    """Put the running stack's variables into `os.environ`, before a command imports its part.
+
+    Where they say already where the parts are, as in a container, whose stack no supervisor keeps,
+    they stay as they are; a stack that runs here comes first.
+
+    Raises:
+        StackError: no stack runs in this home.
+    """
+    chosen = home or Home(default_home())
+    if _ADDRESS in os.environ and not read_runtime(chosen).running:
+        return {name: value for name, value in os.environ.items() if name.startswith("INVENTORY_")}
+    found = environment_of(chosen)
     os.environ.update(found)
     return found

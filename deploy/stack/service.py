@@ -12,7 +12,7 @@ Probe = Callable[[int], bool]
 class Service:
     """A process of the stack; `stop_rank` 0 is stopped first.
 
-    `ready` gets the pid and asks by the service's own protocol. `prepare` runs before each start.
+    `ready` gets the pid and asks by the service's own protocol.
     """
 
     name: str

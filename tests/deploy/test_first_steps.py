@@ -3,7 +3,9 @@
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from rich.console import Console
@@ -45,14 +47,15 @@ NEED_A_STACK = (
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     found = Home(tmp_path / "home")
     monkeypatch.setenv("INVENTORY_HOME", str(found.path))
     monkeypatch.delenv("INVENTORY_KAFKA_BOOTSTRAP", raising=False)
     monkeypatch.delenv("INVENTORY_WEB_PORT", raising=False)
     # Wide enough for any path; otherwise it is what the terminal of the tests happened to be.
     monkeypatch.setattr(output, "console", Console(width=400, highlight=False))
-    return found
+    with mock.patch.dict(os.environ):  # commands put the stack's variables there
+        yield found
 
 
 @pytest.fixture
@@ -204,6 +207,19 @@ def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:
         logins(home)
 
     assert refused.value.repair == "inventory down && inventory demo"
+
+
+def test_where_variables_name_the_parts_no_supervisor_is_needed(home, typed, monkeypatch) -> None:
+    """In a container: `docker compose run --rm archiver inventory backfill status`."""
+    for name in ("KAFKA_BOOTSTRAP", "READ_DATABASE_URL"):
+        monkeypatch.setenv(f"INVENTORY_{name}", "postgresql://app_ro@127.0.0.1:1/retail")
+
+    found, told = typed("backfill status")
+    asked = typed("rejected list")[1]
+
+    assert (found, "0 runs, newest first" in told) == (0, True)
+    assert "127.0.0.1" in asked
+    assert "no stack" not in asked
 
 
 def test_an_unreachable_broker_or_database_is_told_in_a_line(home, typed, monkeypatch) -> None:

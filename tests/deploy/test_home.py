@@ -6,8 +6,9 @@ import stat
 
 import pytest
 
+from cdc.settings import Connections
 from deploy.errors import StackError
-from deploy.stack.context import Context, Options
+from deploy.stack.context import KNOBS, Context, Options
 from deploy.stack.home import Home
 from deploy.stack.ports import choose_ports, free_port, is_free
 from deploy.stack.runtime import (
@@ -17,6 +18,7 @@ from deploy.stack.runtime import (
     write_environment,
     write_runtime,
 )
+from streams.settings import SinkSettings, WorkerSettings
 
 
 def context(home: Home) -> Context:
@@ -63,6 +65,11 @@ def test_a_wanted_port_wins_and_zero_means_any(tmp_path) -> None:
     assert choose_ports(tmp_path / "b", ("web",), {"web": 0})["web"] not in (0, 8080)
 
 
+def test_no_port_is_said_and_not_looked_for_ever() -> None:
+    with pytest.raises(StackError, match="no free port between 15000 and 32000"):
+        free_port(range(15_000, 32_000))
+
+
 def test_runtime_shows_no_secret_and_the_environment_file_has_all(tmp_path) -> None:
     home = Home(tmp_path / "home")
     home.create()
@@ -95,3 +102,24 @@ def test_a_child_gets_no_variable_of_another_stack(tmp_path, monkeypatch) -> Non
     assert "INVENTORY_ARCHIVE" not in environment
     assert environment["INVENTORY_HOME"] == str(home.path)
     assert environment["INVENTORY_WORKER_ID"] == "worker-1"
+
+
+def test_what_a_person_sets_reaches_the_processes_and_decides_no_address(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("INVENTORY_SNAPSHOT_S", "5")
+    monkeypatch.setenv("INVENTORY_KAFKA_BOOTSTRAP", "elsewhere:9092")
+    home = Home(tmp_path / "home")
+    home.create()
+
+    environment = context(home).environment()
+
+    assert environment["INVENTORY_SNAPSHOT_S"] == "5"
+    assert environment["INVENTORY_KAFKA_BOOTSTRAP"] == "127.0.0.1:2"
+
+
+def test_the_knobs_are_those_of_the_processes() -> None:
+    streaming = {*WorkerSettings.model_fields, *SinkSettings.model_fields}
+    of_the_stack = {*Connections.model_fields, "worker_id", "worker_host", "worker_port"}
+
+    assert {f"INVENTORY_{name.upper()}" for name in streaming - of_the_stack} == KNOBS

@@ -1,12 +1,15 @@
 """Programs that are found, too old, installed or asked for; each a real small program."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
 from deploy.artifacts import fetch, prerequisites
 from deploy.artifacts.prerequisites import JAVA, MAVEN, Program
 from deploy.errors import MissingPrerequisite, StackError
+from deploy.stack.home import PROJECT
 
 TOOL = Program("retail-tool", "retail-package", "is made up")
 OLD_JAVA = "echo 'openjdk version \"11.0.2\" 2019-01-15' >&2"
@@ -75,6 +78,39 @@ def test_fetched_parts_are_verified_moved_into_place_and_found_again(programs, m
 
     assert fetched == fetch.present() == fetch.ensure()
     assert said[-1].startswith("1 files verified in ")
+
+
+def test_parts_that_differ_from_the_list_are_named(programs, monkeypatch, tmp_path) -> None:
+    parts = tmp_path / "parts"
+    (parts / "libs").mkdir(parents=True)
+    (parts / "libs/changed.jar").write_text("not as listed")
+    listed = {"libs/changed.jar": "1" * 64, "plugins/missing.jar": "2" * 64}
+    monkeypatch.setattr(fetch, "read_list", lambda: listed)
+
+    with pytest.raises(fetch.ChecksumMismatch, match="2 fetched files differ") as refused:
+        fetch.verify(parts)
+
+    assert f"first libs/changed.jar: expected {'1' * 64}, found " in str(refused.value)
+    assert refused.value.repair.startswith("make artifacts-list")
+
+
+def test_the_list_is_written_from_what_maven_gives(programs, monkeypatch, tmp_path) -> None:
+    out = 'for word in "$@"; do case $word in -Dout=*) out=${word#-Dout=};; esac; done\n'
+    made = "/bin/mkdir -p $out/libs $out/plugins/p; printf a > $out/libs/a.jar; printf b > $out/"
+    write(programs, MAVEN.name, f"{out}{made}plugins/p/b.jar")
+    monkeypatch.setattr(fetch, "CHECKSUMS", tmp_path / "jars.sha256")
+
+    assert fetch.write_list() == 2
+
+    assert sorted(fetch.read_list()) == ["libs/a.jar", "plugins/p/b.jar"]
+
+
+def test_a_program_that_was_asked_for_is_told_with_its_place() -> None:
+    command = [sys.executable, "-m", "deploy.artifacts.prerequisites", "setpriv"]
+
+    told = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True).stdout  # noqa: S603 -- our own module
+
+    assert told.startswith("setpriv: /")
 
 
 def test_mavens_own_words_are_told_when_it_fails(programs, tmp_path) -> None:

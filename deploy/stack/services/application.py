@@ -1,6 +1,5 @@
 """The project's own processes: stream workers, sinks, archiver, heartbeat, automation, pages."""
 
-import os
 import sys
 from http import HTTPStatus
 from typing import Final
@@ -28,21 +27,13 @@ def worker(context: Context, name: str) -> Service:
     return Service(
         name=name,
         command=(sys.executable, "-m", WORKER_MODULE),
-        environment=context.environment(
-            INVENTORY_WORKER_ID=name, INVENTORY_WORKER_PORT=str(port), **_chosen()
-        ),
+        environment=context.environment(INVENTORY_WORKER_ID=name, INVENTORY_WORKER_PORT=str(port)),
         directory=PROJECT,
         ready=lambda _pid: answers(f"{url}/readyz"),
         stop_rank=1,
         port=port,
         url=url,
     )
-
-
-def _chosen() -> dict[str, str]:
-    """How workers are to consume, if whoever starts the stack has said so."""
-    name = "INVENTORY_CONSUMER"
-    return {name: os.environ[name]} if name in os.environ else {}
 
 
 def application(context: Context, name: str) -> Service:

@@ -1,0 +1,58 @@
+"""The verbs of `inventory bench` that need no stack, on their smallest inputs."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from deploy.cli.main import app
+from deploy.stack.home import PROJECT
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "named"),
+    [
+        ("restore --keys 12", "keys", "keys"),
+        ("policy --items 4 --days 1", "fill", "results"),
+        ("simulate --seeds 1", "1", "seeds"),
+    ],
+)
+def test_a_report_is_for_people_and_with_json_for_programs(line, told, named) -> None:
+    shown = CliRunner().invoke(app, ["bench", *line.split()])
+    parsed = CliRunner().invoke(app, ["bench", *line.split(), "--json"])
+
+    assert (shown.exit_code, parsed.exit_code) == (0, 0), shown.output + parsed.output
+    assert told in shown.stdout
+    assert named in json.loads(parsed.stdout)
+
+
+def test_a_fold_is_timed_by_a_process_of_its_own(tmp_path) -> None:
+    """Not in this one: a bench has Python's collector of cycles run rarely, as a worker does."""
+    command = [sys.executable, "-m", "deploy.cli.main", "bench", "fold", "--keys", "12"]
+    command += ["--rounds", "1"]
+    environment = os.environ | {"INVENTORY_HOME": str(tmp_path)}
+
+    shown, parsed = (
+        subprocess.run(  # noqa: S603 -- our own command
+            [*command, *more],
+            cwd=PROJECT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for more in ((), ("--json",))
+    )
+
+    assert (shown.returncode, parsed.returncode) == (0, 0), shown.stderr + parsed.stderr
+    assert "12" in shown.stdout
+    assert json.loads(parsed.stdout)["cases"]
+
+
+def test_a_seed_is_replayed_with_chosen_steps() -> None:
+    result = CliRunner().invoke(app, ["bench", "simulate", "--start", "3", "--keep", "0/-"])
+
+    assert (result.exit_code, result.stdout) == (0, "nothing is violated\n")

@@ -1,0 +1,114 @@
+"""A stack that can't start says why, with the last lines of the part that failed.
+
+Real supervisors, each for a Postgres that has a reason to fail; no service gets ready here.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.stack import control
+from deploy.stack.home import PROJECT, Home
+from deploy.stack.processes import alive
+from deploy.stack.runtime import read_runtime
+
+pytestmark = pytest.mark.engines
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    found = Home(tmp_path / "home")
+    yield found
+    control.stop(found)
+
+
+def programs(folder: Path, **bodies: str) -> Path:
+    """A folder of programs that are taken for the real ones."""
+    folder.mkdir()
+    for name, body in bodies.items():
+        (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def up(home: Home, only: str, **variables: str) -> tuple[int, str]:
+    """Exit code of `inventory up`, and what it said of its failure."""
+    mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
+    done = subprocess.run(  # noqa: S603 -- our own command
+        [sys.executable, "-m", "deploy.cli.main", "up", "--detach", "--only", only],
+        cwd=PROJECT,
+        env=mine | {"INVENTORY_HOME": str(home.path)} | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_failed_preparation_stops_the_stack_and_tells_its_reason(home, tmp_path) -> None:
+    found = programs(tmp_path / "bin", initdb="echo the disk is full >&2; exit 1")
+
+    code, told = up(home, "postgres", INVENTORY_POSTGRES_BIN=str(found))
+
+    assert code == 1
+    assert told == (
+        f"error: initdb failed in {home.postgres}: the disk is full\n\nrepair: inventory doctor\n"
+    )
+    assert read_runtime(home).phase == "failed"
+    assert not (home.path / ".initdb-password").exists()
+
+
+def test_a_service_that_crashes_again_and_again_is_given_up_with_its_last_lines(
+    home, tmp_path
+) -> None:
+    crash = programs(tmp_path / "bin", initdb="exit 0", postgres="echo no such file >&2; exit 1")
+
+    code, told = up(home, "postgres", INVENTORY_POSTGRES_BIN=str(crash))
+
+    assert code == 1
+    assert "error: postgres did not become ready (crashed 5 times" in told
+    assert "no such file" in told
+    assert not any(map(alive, read_runtime(home).children()))
+
+
+def test_parts_that_cannot_be_fetched_fail_the_start_before_anything_runs(home, tmp_path) -> None:
+    maven = programs(tmp_path / "bin", mvn="echo no network; exit 1")
+    variables = {"PATH": f"{maven}:{os.environ['PATH']}"}
+
+    code, told = up(home, "kafka", INVENTORY_CACHE=str(tmp_path / "cache"), **variables)
+
+    assert code == 1
+    assert told.startswith("error: Maven could not fetch the JVM parts:\nno network")
+    assert not home.path.exists()
+
+
+def test_a_home_has_one_supervisor(home) -> None:
+    home.create()
+    with (home.path / "supervisor.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        code, told = up(home, "postgres")
+
+    assert code == 1
+    assert told == (
+        "error: the supervisor did not start:\n"
+        f"another supervisor runs in {home.path}\n\nrepair: inventory logs supervisor\n"
+    )
+
+
+def test_a_container_without_its_variables_names_the_missing_one() -> None:
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("INVENTORY", "POSTGRES"))}
+    told = subprocess.run(
+        [sys.executable, "-m", "deploy.container.setup"],
+        cwd=PROJECT, env=variables, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert told.returncode == 1
+    assert told.stderr == (
+        "error: POSTGRES_HOST is not set: expected in the file .env beside docker-compose.yml\n"
+    )

@@ -1,0 +1,41 @@
+"""Lock files are resolved by the real tool and name no place."""
+
+import pytest
+
+from deploy import lock
+
+EVERYTHING = """\
+pip==26.0 \\
+    --hash=sha256:aa
+pipdeptree==2.0 \\
+    --hash=sha256:bb
+setuptools==80.9.0 \\
+    --hash=sha256:cc \\
+    --hash=sha256:dd
+uv==0.9.1 \\
+    --hash=sha256:ee
+"""
+
+
+def test_the_installer_gets_its_entries_of_the_complete_lock_with_all_hashes() -> None:
+    names = [line.split("==")[0] for line in lock.installer_lines(EVERYTHING).splitlines()[::1]]
+
+    assert [name for name in names if not name.startswith(" ")] == ["pip", "setuptools", "uv"]
+    assert lock.installer_lines(EVERYTHING).count("--hash") == 4
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_nothing_to_lock_asks_no_index_and_names_none(
+    tmp_path, monkeypatch, *, constrained: bool
+) -> None:
+    wanted, constraint = tmp_path / "wanted.in", tmp_path / "constraint.txt"
+    wanted.write_text("# nothing\n")
+    constraint.write_text("pip==26.0\n")
+    monkeypatch.setattr(lock, "_REQUIREMENTS", tmp_path)
+    # An index of this machine, which would be written down if the tool were told of it.
+    monkeypatch.setenv("UV_INDEX_URL", "http://127.0.0.1:1/simple")
+    monkeypatch.setenv("UV_FIND_LINKS", "/nowhere/wheels")
+
+    lock.compile_requirements("made", [str(wanted)], constraint if constrained else None)
+
+    assert (tmp_path / "made.txt").read_text().strip() == ""

@@ -1,0 +1,73 @@
+"""Status and doctor of a stack whose parts don't answer: said per part, and never a traceback."""
+
+import json
+import os
+
+import pytest
+from typer.testing import CliRunner
+
+from deploy.cli.main import app
+from deploy.doctor import running
+from deploy.stack import status
+from deploy.stack.home import Home
+from deploy.stack.processes import identify
+from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
+
+NOBODY = "127.0.0.1:1"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home whose supervisor lives, while nothing listens where its services should be."""
+    found = Home(tmp_path / "home")
+    found.create()
+    monkeypatch.setenv("INVENTORY_HOME", str(found.path))
+    me = identify(os.getpid())
+    runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
+    runtime.ports = {"postgres": 1}
+    runtime.services = {
+        "postgres": ServiceRuntime(state="restarting", restarts=7, url=f"postgresql://{NOBODY}"),
+        "worker-1": ServiceRuntime(state="restarting", last_exit=76),
+        "web": ServiceRuntime(state="running", pid=me.pid, url=f"http://{NOBODY}"),
+    }
+    variables = {
+        "INVENTORY_READ_DATABASE_URL": f"postgresql://app_ro@{NOBODY}/retail",
+        "INVENTORY_OWNER_DATABASE_URL": f"postgresql://retail_owner@{NOBODY}/retail",
+        "INVENTORY_KAFKA_BOOTSTRAP": NOBODY,
+        "INVENTORY_CONNECT_URL": f"http://{NOBODY}",
+    }
+    write_environment(found, runtime, variables)
+    write_runtime(found, runtime)
+    return found
+
+
+@pytest.mark.engines
+def test_status_says_which_part_did_not_answer(home, capsys) -> None:
+    found = status.collect(home)
+    status.show(found)
+    shown = capsys.readouterr().out
+
+    assert found["connector"] == {"connector": "UNREACHABLE", "task": "UNREACHABLE", "restarts": 0}
+    assert (found["freshness_seconds"], found["rejected"], found["late"]) == (None, None, None)
+    assert found["unanswered"].keys() == {"lag", "freshness_seconds", "counts"}
+    assert "connector UNREACHABLE" in shown
+    assert "freshness unknown" in shown
+    assert "no answer about lag" in shown
+
+
+def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
+    # Those that ask no broker: a client of Kafka waits for one much longer than a test.
+    asked = (running.services, running.workers, running.wal_level, running.slot, running.identity)
+    monkeypatch.setattr(running, "CHECKS", asked)
+
+    result = CliRunner().invoke(app, ["doctor", "--json"])
+
+    rows = {row["name"]: row for row in json.loads(result.stdout)}
+    assert result.exit_code == 2
+    assert rows["services"]["found"] == "1 of 3 running; not: postgres, worker-1"
+    assert rows["services"]["repair"] == "inventory logs postgres worker-1"
+    assert rows["workers"]["repair"] == "inventory logs worker-1"
+    for name in ("wal_level", "slot", "identity"):
+        assert rows[name]["verdict"] == "failure", rows[name]
+        assert "127.0.0.1" in rows[name]["found"]
+        assert rows[name]["repair"] == "inventory status"

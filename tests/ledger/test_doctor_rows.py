@@ -1,0 +1,90 @@
+"""The doctor's questions to a Postgres, on one that has the fault; its repairs repair."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from cdc.capture.client import PUBLICATION, SLOT
+from deploy.doctor import running
+from deploy.stack.home import Home
+from deploy.stack.processes import identify
+from deploy.stack.runtime import Runtime, write_environment, write_runtime
+from inventory.revision import LOGIC_REVISION
+from tests.ledger.postgres import Server
+
+
+@pytest.fixture
+def home(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Path) -> Home:
+    """A home that says that this server is its stack's."""
+    found = Home(tmp_path)
+    me = identify(os.getpid())
+    runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
+    url = server.url("retail_owner", database)
+    write_environment(found, runtime, {"INVENTORY_OWNER_DATABASE_URL": url})
+    write_runtime(found, runtime)
+    return found
+
+
+@contextmanager
+def inactive_slot(connection: psycopg.Connection) -> Iterator[None]:
+    """A slot as a Connect that is away leaves it."""
+    connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (SLOT,))
+    try:
+        yield
+    finally:
+        connection.execute("SELECT pg_drop_replication_slot(%s)", (SLOT,))
+
+
+def test_a_slot_that_is_missing_or_idle_is_a_failure(home, ledger) -> None:
+    missing = running.slot(home)
+    with inactive_slot(ledger):
+        idle = running.slot(home)
+
+    assert (missing.verdict, missing.found) == ("failure", f"{SLOT} does not exist")
+    assert idle.verdict == "failure"
+    assert idle.found.startswith("active False, reserved, ")
+    assert idle.repair == "inventory logs connect"
+    assert running.wal_level(home).verdict == "ok"
+
+
+def test_a_table_that_is_not_published_is_named(home, ledger) -> None:
+    whole = running.publication(home)
+    ledger.execute(f"ALTER PUBLICATION {PUBLICATION} DROP TABLE retail.sale_line")
+    try:
+        lacking = running.publication(home)
+    finally:
+        ledger.execute(f"ALTER PUBLICATION {PUBLICATION} ADD TABLE retail.sale_line")
+
+    assert whole.verdict == running.publication(home).verdict == "ok"
+    assert lacking.verdict == "failure"
+    assert lacking.found.endswith("; missing sale_line")
+
+
+def test_a_table_without_its_whole_before_image_is_told_with_the_statement_that_repairs_it(
+    home, ledger
+) -> None:
+    ledger.execute("ALTER TABLE retail.stock_count REPLICA IDENTITY DEFAULT")
+
+    wrong = running.identity(home)
+    ledger.execute(wrong.repair)
+
+    assert (wrong.verdict, wrong.found) == ("failure", "not FULL: stock_count")
+    assert running.identity(home).found == "FULL everywhere"
+
+
+def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> None:
+    alone = running.rules(home)
+    ledger.execute(
+        "INSERT INTO app.revision_switch (revision, switched_by) VALUES (%s, 'test')",
+        (LOGIC_REVISION + 1,),
+    )
+
+    other = running.rules(home)
+
+    assert alone.verdict == "ok"
+    assert (other.verdict, other.repair) == ("warning", "inventory revision list")
+    assert other.found.startswith(f"logic revision {LOGIC_REVISION + 1} decides")

@@ -1,0 +1,97 @@
+"""`inventory rejected`: a record that no rule accepts is listed, shown whole and settled."""
+
+import base64
+import json
+import os
+from getpass import getuser
+from pathlib import Path
+
+import psycopg
+import pytest
+from click.testing import Result
+from rich.console import Console
+from typer.testing import CliRunner
+
+from deploy import output
+from deploy.cli.main import app
+from deploy.stack.home import Home
+from deploy.stack.processes import identify
+from deploy.stack.runtime import Runtime, write_environment, write_runtime
+from tests.ledger import inbox
+from tests.ledger.postgres import Server
+
+BYTES = b"\x00\xffgarbage"
+
+
+@pytest.fixture
+def records(
+    server: Server,
+    database: str,
+    ledger: psycopg.Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Home:
+    """A home of a running stack with two rejected records."""
+    home = Home(tmp_path)
+    me = identify(os.getpid())
+    runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
+    variables = {"INVENTORY_READ_DATABASE_URL": server.url("app_ro", database)}
+    write_environment(home, runtime, variables)
+    write_runtime(home, runtime)
+    for name, value in {**variables, "INVENTORY_HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(output, "console", Console(width=200))
+    inbox.emptied(ledger)
+    inbox.rejected(ledger)
+    inbox.rejected(ledger, id="1-0-8", offset=8, value=BYTES, reason="malformed", stage="decode")
+    return home
+
+
+def rejected(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["rejected", *arguments])
+
+
+def ids(*arguments: str) -> list[str]:
+    return [row["id"] for row in json.loads(rejected("list", "--json", *arguments).stdout)]
+
+
+@pytest.mark.usefixtures("records")
+def test_the_newest_are_listed_and_settled_ones_left_out_when_asked() -> None:
+    assert sorted(ids()) == ["1-0-7", "1-0-8"]
+    assert len(ids("--limit", "1")) == 1
+
+    settled = rejected("dismiss", "1-0-7", "--reason", "a test till")
+
+    assert (settled.exit_code, settled.stdout) == (0, "dismissed 1-0-7\n")
+    assert ids("--open") == ["1-0-8"]
+    shown = rejected("list").stdout
+    assert shown.startswith("2 rejected")
+    assert "dismissed" in shown
+
+
+@pytest.mark.usefixtures("records")
+def test_a_record_is_shown_with_its_bytes_and_who_settled_it() -> None:
+    rejected("dismiss", "1-0-8", "--reason", "line noise")
+
+    found = json.loads(rejected("show", "1-0-8").stdout)
+
+    assert base64.b64decode(found["value_base64"]) == BYTES
+    assert (found["key"], found["value"]) == ("L|S", BYTES.decode("utf-8", "replace"))
+    assert (found["settled"], found["settled_by"]) == ("dismissed", getuser())
+    assert found["settled_because"] == "line noise"
+
+
+@pytest.mark.usefixtures("records")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("show", "9-9-9"), "no rejected record '9-9-9': expected an id of `inventory rejected"),
+        (("dismiss", "9-9-9", "--reason", "r"), "9-9-9"),
+        (("dismiss", "1-0-7", "--reason", " "), "reason"),
+    ],
+)
+def test_what_is_not_there_or_has_no_reason_is_refused(arguments, told) -> None:
+    result = rejected(*arguments)
+
+    assert result.exit_code == 1
+    assert told in str(result.exception)
