@@ -166,7 +166,8 @@ def _policy_json(policy: ItemLocation) -> orjson.Fragment:
         return known[1]
     if len(_POLICIES) >= MOST_POLICIES:
         _POLICIES.clear()
-    fragment = orjson.Fragment(_bytes(_policy(policy)))
+    # A copy, because orjson returns its buffer, and that has room for six times as much.
+    fragment = orjson.Fragment(bytes(memoryview(_bytes(_policy(policy)))))
     _POLICIES[id(policy)] = policy, fragment
     return fragment
 

@@ -1,5 +1,6 @@
 """States on the wire: what is remembered between two records is never the wrong policy."""
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -22,6 +23,18 @@ def test_an_equal_policy_is_written_equally_whether_remembered_or_new() -> None:
 
     assert contract.encode_state(first) == contract.encode_state(replace(first))
     assert contract.encode_state(first) == contract.encode_state(ranged(20))
+
+
+def test_a_remembered_policy_takes_no_more_room_than_its_bytes() -> None:
+    policies = [ranged(point) for point in range(200)]
+    contract.encode_state(policies[0])
+    tracemalloc.start()
+    for state in policies:
+        contract.encode_state(state)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert taken / len(policies) < 3_000
 
 
 def test_every_policy_survives_when_more_are_written_than_remembered(
