@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-# One process takes the tests of the shared stack, one the rest: tests/one_stack.py.
+# Shared out file by file; one process takes all tests of the shared stack: tests/one_stack.py.
 BOTH_CORES := --numprocesses 2 --dist loadscope
 # Everything but what needs services or fetched files.
 FAST := $(filter-out tests/ledger/ tests/stack/ tests/artifacts/,$(wildcard tests/*/))
@@ -33,7 +33,7 @@ test: install ## the whole test suite, real services included
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -p no:cacheprovider --gates all $(BOTH_CORES)
 
 .PHONY: check
-check: install ## format, lint, types, every house rule, fast tests; no service, about a minute
+check: install ## format, lint, types, every house rule, fast tests; no service, a minute or two
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target check-sources check-tests
 
 .PHONY: check-sources
@@ -44,7 +44,7 @@ check-sources: # beside the tests, so that both cores have something to do
 
 .PHONY: check-tests
 check-tests:
-	INVENTORY_ORACLE_SEEDS=40 $(BIN)/python -m pytest -q -p no:cacheprovider --gates rules -m "not engines" $(FAST)
+	INVENTORY_ORACLE_SEEDS=40 $(BIN)/python -m pytest -q -p no:cacheprovider --gates rules -m "not engines" $(BOTH_CORES) $(FAST)
 
 .PHONY: faults
 faults: install ## kill real processes under load and compare with SQL
