@@ -16,6 +16,7 @@ from bench.simulation.source import Sent
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
 from inventory.partition import Partition
+from streams.engine import cold
 from streams.engine.cold import ColdStates
 from streams.engine.records import Positions, TopicIds
 from streams.engine.snapshot import (
@@ -25,22 +26,30 @@ from streams.engine.snapshot import (
     SnapshotRefused,
     file_of,
     load,
+    save,
     write,
 )
+from streams.engine.store import OwnedPartition
 
 _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 -- only where to make a directory of our own
 _OTHER_GENERATION: Final = GENERATION - 1
 
 
 class Disk:
-    """One directory per worker, which outlives the worker's processes; a context manager."""
+    """One directory per worker, which outlives the worker's processes; a context manager.
+
+    Inside it every key rests in a block of its own. Else all keys of a history would share one, and
+    nothing could happen while some of them are laid to rest and others not yet.
+    """
 
     def __init__(self) -> None:
         place = _IN_MEMORY if _IN_MEMORY.is_dir() else None
         self._root = Path(tempfile.mkdtemp(prefix="simulation-", dir=place))
         self._first: dict[Path, bytes] = {}
+        self._block_bytes = cold.BLOCK_BYTES
 
     def __enter__(self) -> Self:
+        cold.BLOCK_BYTES = 1
         return self
 
     def __exit__(
@@ -49,6 +58,7 @@ class Disk:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        cold.BLOCK_BYTES = self._block_bytes
         shutil.rmtree(self._root)
 
     def clear(self) -> None:
@@ -61,6 +71,11 @@ class Disk:
     def write(self, slot: int, snapshot: Snapshot) -> None:
         """Write the snapshot of the worker in that slot."""
         path = write(snapshot, self._directory(slot))
+        self._first.setdefault(path, path.read_bytes())
+
+    def save(self, slot: int, owned: OwnedPartition) -> None:
+        """Write the partition's snapshot at once, as a stop does."""
+        path = save(owned, self._directory(slot))
         self._first.setdefault(path, path.read_bytes())
 
     def load(self, slot: int, partition: int) -> Snapshot | None:
@@ -120,8 +135,8 @@ def _of_another_log(
             folded.apply(decode(record.key, record.value, offset=offset))
         except Malformed:
             continue
-    cold = ColdStates()
-    for _keys in cold.add(folded.states.values()):
+    resting = ColdStates()
+    for _keys in resting.add(folded.states.values()):
         pass
     ring = folded.ring
     return Snapshot(
@@ -135,5 +150,5 @@ def _of_another_log(
         ),
         open_keys=(),
         ring=ring.identities(),
-        cold=cold,
+        cold=resting,
     )

@@ -16,6 +16,8 @@ SLEEP: Final = "sleep"
 LOSE_ACK: Final = "lose ack"
 REFUSE: Final = "refuse commit"
 MOVE: Final = "move"
+STOP: Final = "stop"
+EXPIRE: Final = "open transactions expire"
 COMPACT: Final = "compact"
 REPUBLISH: Final = "republish"
 TEAR: Final = "tear snapshots"
@@ -32,6 +34,8 @@ _KINDS: Final = {
     LOSE_ACK: 3,
     REFUSE: 1,
     MOVE: 4,
+    STOP: 2,
+    EXPIRE: 1,
     COMPACT: 2,
     REPUBLISH: 2,
     TEAR: 1,
@@ -43,9 +47,26 @@ _KINDS: Final = {
 }
 # Snapshots of changelogs that are no longer those from which they were taken.
 _REBUILDING: Final = {WIPE: 2, KILL: 1, MOVE: 1, AGE: 1, COMPACT: 1, SLEEP: 1}
-_REJOINING: Final = (KILL, MOVE, SLEEP, WIPE, *DAMAGES)
+# Faults that are dangerous one after the other. Drawn one by one, two workers that sleep in a row
+# came in one history of 20,000 at a moment that matters. The letter says whom the fault meets (the
+# worker that has most at first, or the other one), the second one who has everything afterwards.
+_CHAINS: Final = (
+    ((SLEEP, "ab"), (MOVE, "aa")),  # wakes up in a later rebalance than that which it slept through
+    ((SLEEP, "ab"), (SLEEP, "ba")),
+    ((SLEEP, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
+    ((SLEEP, "ab"), (KILL, "ba")),
+    ((MOVE, "ab"), (MOVE, "aa")),  # the second before the first is over
+    ((MOVE, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
+    ((KILL, "aa"), (SLEEP, "ab"), (MOVE, "aa")),  # asleep in its restore
+    ((KILL, "aa"), (KILL, "aa")),
+    ((STOP, "ab"), (STOP, "ba")),
+)
+_CHAINED: Final = 1 / 3  # of all histories
+_PAUSES: Final = (2, 5, 10, 20, 30, 40, 60, 80)
+_REJOINING: Final = (KILL, MOVE, SLEEP, STOP, WIPE, *DAMAGES)
 _LATEST: Final = 160
 _MOST: Final = 5
+_MOST_BESIDE: Final = 2
 QUARTERS: Final = 4
 
 
@@ -68,7 +89,7 @@ class Fault:
     def __str__(self) -> str:
         """A few words for the list that a failing seed prints."""
         words = [f"at step {self.at}: {self.kind}"]
-        if self.kind not in (MOVE, COMPACT, WIPE):
+        if self.kind not in (MOVE, COMPACT, EXPIRE, WIPE):
             words.append(f"worker {self.slot}")
         if self.steps:
             words.append(f"for {self.steps} steps")
@@ -85,19 +106,51 @@ def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...
     With `rebuilding`, changelogs are deleted more often than anything else goes wrong.
     """
     kinds = _REBUILDING if rebuilding else _KINDS
-    drawn = [_drawn(random, kinds) for _ in range(random.randint(0, _MOST))]
+    chain: list[Fault] = []
+    if random.random() < _CHAINED:
+        chain = _chain(random, first=int(random.random() < 1 / 4))
+    beside = random.randint(0, _MOST_BESIDE if chain else _MOST)
+    drawn = [*chain, *(_drawn(random, kinds) for _ in range(beside))]
     return tuple(sorted(drawn, key=lambda fault: fault.at))
+
+
+def _chain(random: Random, *, first: int) -> list[Fault]:
+    """One chain; `first` is the slot of its first worker."""
+    at = _early(random)
+    faults: list[Fault] = []
+    for kind, (whom, whose) in random.choice(_CHAINS):
+        slots = {"a": first, "b": 1 - first}
+        faults.append(
+            Fault(
+                at=at,
+                kind=kind,
+                slot=slots[whom],
+                to=(slots[whose],) * PARTITIONS,
+                quarter=_quarter(random),
+                steps=random.choice((20, 80, 300)) if kind == SLEEP else 0,
+            )
+        )
+        at += random.choice(_PAUSES)
+    return faults
 
 
 def _drawn(random: Random, kinds: Mapping[str, int]) -> Fault:
     kind = random.choices(tuple(kinds), tuple(kinds.values()))[0]
     is_moved = kind == MOVE or (kind == SLEEP and random.random() < 3 / 4)
     return Fault(
-        # Early steps are more frequent, because short histories end early.
-        at=min(random.randrange(1, _LATEST), random.randrange(1, _LATEST)),
+        at=_early(random),
         kind=kind,
         slot=int(random.random() < 1 / 4),
         to=tuple(random.randrange(SLOTS) for _ in range(PARTITIONS)) if is_moved else (),
-        quarter=random.choice((None, 0, 1, 2, 3, 4)) if kind in _REJOINING else None,
+        quarter=_quarter(random) if kind in _REJOINING else None,
         steps=random.choice((5, 20, 80)) if kind == SLEEP else 0,
     )
+
+
+def _early(random: Random) -> int:
+    """Early steps are more frequent, because short histories end early."""
+    return min(random.randrange(1, _LATEST), random.randrange(1, _LATEST))
+
+
+def _quarter(random: Random) -> int | None:
+    return random.choice((None, 0, 1, 2, 3, 4))

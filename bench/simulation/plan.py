@@ -9,6 +9,7 @@ from bench.simulation.faults import SLOTS, Fault, draw_faults
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
 _REBUILDING: Final = 1 / 5  # of all histories: too rare a chain of events for the others
+_KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,8 @@ class Plan:
     """All that decides a run; equal plans run equally.
 
     `to` is who has each partition at first, `sizes` the numbers of records that fetches bring.
-    `keeps` says whether workers write snapshots. `in_order`: all records are there before anything
-    happens, and nothing is left to chance.
+    `keeps` is after how large a share of the fetches workers write snapshots.
+    `in_order`: all records are there before anything happens, and nothing is left to chance.
     """
 
     seed: int
@@ -25,7 +26,7 @@ class Plan:
     faults: tuple[Fault, ...]
     to: tuple[int, ...]
     sizes: tuple[int, ...]
-    keeps: bool = False
+    keeps: float = 0.0
     in_order: bool = False
 
     @property
@@ -49,5 +50,5 @@ def draw_plan(seed: int) -> Plan:
     to = tuple(int(random.random() < 1 / 4) for _ in range(PARTITIONS))
     sizes = tuple(random.randint(1, 4) for _ in range(SLOTS * PARTITIONS))
     if random.random() < _REBUILDING:
-        return Plan(seed, steps, draw_faults(random, rebuilding=True), to, sizes, keeps=True)
-    return Plan(seed, steps, draw_faults(random), to, sizes, keeps=random.random() < 1 / 2)
+        return Plan(seed, steps, draw_faults(random, rebuilding=True), to, sizes, keeps=1 / 4)
+    return Plan(seed, steps, draw_faults(random), to, sizes, keeps=random.choice(_KEEPS))

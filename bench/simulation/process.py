@@ -5,32 +5,38 @@ what was missed, acknowledge, commit the group's offset. Whatever fails ends the
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 from bench.simulation.checks import Visible, broken, check_published
 from bench.simulation.disk import Disk
 from bench.simulation.event_loop import StepLoop
 from bench.simulation.oracle import GENERATION
+from bench.simulation.reader import Reader
 from bench.simulation.replays import owed_by_timer, owed_for_replay
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.model.ids import InvKey
 from streams.engine.loop import Gap, handle_chunk, republish_open
-from streams.engine.memory import MemoryBroker, MemoryWriter, Reach
+from streams.engine.memory import MemoryBroker, MemoryWriter
 from streams.engine.ownership import Ownership
-from streams.engine.records import LogRecord, Positions, Send, SourceRecord, Stage, TopicIds
+from streams.engine.records import LogRecord, Positions, Send, SourceRecord, Stage
 from streams.engine.snapshot import Snapshot, freeze, image
 from streams.engine.store import OwnedPartition
 
 FETCH: Final = "fetch"
 FOLLOW: Final = "follow the group"
+JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
 
 
 class BrokerFailed(Exception):
     """The broker did not answer, or said no; whether it committed, nobody here knows."""
+
+
+class Stopped(Exception):
+    """The process was asked to stop, and has."""
 
 
 class Surroundings(Protocol):
@@ -71,6 +77,8 @@ class Process:
         self.slot = slot
         self.asleep_until = 0
         self._fails_at: str | None = None
+        self._stopping = False
+        self._keeping = asyncio.Lock()
         self.positions: dict[int, int] = {}
         self._round = -1
         self._world = world
@@ -101,6 +109,8 @@ class Process:
     @property
     def has_work(self) -> bool:
         """Whether a fetch would bring anything."""
+        if self._stopping:
+            return False
         log = self._world.broker.topics
         return any(at < len(log[STOCK_EVENTS, p]) for p, at in self.positions.items())
 
@@ -108,6 +118,11 @@ class Process:
     def is_behind(self) -> bool:
         """Whether the group has moved on without this member."""
         return self._round != self._world.group_round
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether another process has become the owner of a partition that it believes to own."""
+        return any(writer.is_fenced(p) for p, writer in self._writers.items())
 
     async def republish(self) -> None:
         """What the timer of a worker does."""
@@ -121,15 +136,35 @@ class Process:
 
     async def keep(self) -> None:
         """Write snapshots as `streams.worker.keeper` does, beside the chunks."""
-        for owned in list(self.ownership.ready.values()):
-            async with owned.lock:
-                if owned.in_work:
-                    return  # its chunk has failed, and the process is about to end
-                taken, blocks = image(owned), freeze(owned)
-            for _keys in blocks:
-                await self._reach("lay to rest")
-            await self._reach("write snapshot")
-            self._world.disk.write(self.slot, taken)
+        async with self._keeping:
+            for owned in list(self.ownership.ready.values()):
+                async with owned.lock:
+                    if owned.in_work:
+                        return  # its chunk has failed, and the process is about to end
+                    taken, blocks = image(owned), freeze(owned)
+                for _keys in blocks:
+                    await self._reach("lay to rest")
+                    if self._stopping:
+                        return
+                await self._reach("write snapshot")
+                self._world.disk.write(self.slot, taken)
+
+    async def stop(self) -> None:
+        """What a worker does on SIGTERM: finish the chunk in work, save, give everything back.
+
+        Raises:
+            Stopped: it is done.
+        """
+        self._stopping = True
+        async with AsyncExitStack() as stack:
+            for owned in list(self.ownership.ready.values()):
+                await stack.enter_async_context(owned.lock)
+        async with self._keeping:
+            for owned in list(self.ownership.ready.values()):
+                if not owned.in_work:
+                    self._world.disk.save(self.slot, owned)
+        await self.ownership.revoked()
+        raise Stopped
 
     async def own(self, partitions: Iterable[int]) -> None:
         """Initialise a producer for each partition."""
@@ -178,6 +213,8 @@ class Process:
                 for owned in list(self.ownership.ready.values()):
                     await stack.enter_async_context(owned.lock)  # the chunk in work goes first
                 await self.ownership.revoked()
+            self.positions = {}
+            await self._reach(JOIN)
             self._round = self._world.group_round
             mine = self._world.partitions_of(self.slot)
             self.positions = {p: self._world.group_offsets[p] for p in mine}
@@ -231,44 +268,8 @@ class Process:
         await self._reach("load snapshot")
         return self._world.disk.load(self.slot, partition)
 
-    def _open_log(self) -> "Reader":
+    def _open_log(self) -> Reader:
         return Reader(self._world.broker, self._reach)
-
-
-class Reader:
-    """Committed records, each look at the broker being an effect of its own."""
-
-    def __init__(self, broker: MemoryBroker, reach: Reach) -> None:
-        self._broker = broker
-        self._reach = reach
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        pass
-
-    async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """First offset, and the offset after the last record."""
-        await self._reach(f"bounds {topic}")
-        return await self._broker.bounds(topic, partition)
-
-    async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """Others after each deletion."""
-        await self._reach("topic ids")
-        return await self._broker.topic_ids(topics)
-
-    async def read(
-        self, topic: str, partition: int, start: int, end: int
-    ) -> AsyncIterator[Sequence[LogRecord]]:
-        """The records of [start, end) in batches."""
-        await self._reach(f"read {topic}")
-        async for batch in self._broker.read(topic, partition, start, end):
-            yield batch
-
-    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
-        """First offset whose time is not before `timestamp_ms`."""
-        return await self._broker.offset_at(topic, partition, timestamp_ms)
 
 
 def _source(record: LogRecord) -> SourceRecord:

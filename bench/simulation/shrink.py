@@ -1,6 +1,8 @@
 """Running a plan, and making a failing one as short as possible by leaving things out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
 from bench.simulation.checks import Violation
@@ -29,7 +31,7 @@ class Found:
     def command(self) -> str:
         """Replays the shortest history, and nothing else."""
         steps, faults = (",".join(map(str, places)) or "-" for places in self.kept)
-        return f"inventory bench simulate --start {self.seed} --seeds 1 --keep {steps}/{faults}"
+        return f"inventory bench simulate --seed {self.seed} --keep {steps}/{faults}"
 
     def as_text(self) -> str:
         """What a person reads who has to mend it."""
@@ -54,7 +56,7 @@ def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
 def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
     """The seed's failure with as little as possible around it; None if it does not fail.
 
-    Greedy: each fault, then each step is left out if the rest still fails, whatever the reason.
+    Greedy: a fault, a step, or two of them are left out if the rest still fails, for any reason.
     """
     plan = draw_plan(seed)
     whole = tuple(range(len(plan.steps))), tuple(range(len(plan.faults)))
@@ -67,6 +69,8 @@ def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
         is_shorter = False
         for candidate in _shorter(steps, faults):
             tries += 1
+            if tries > _MOST_TRIES:
+                break
             if violation_of(plan.kept(*candidate), disk)[0] is not None:
                 steps, faults = candidate
                 is_shorter = True
@@ -74,11 +78,17 @@ def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
     return _found(plan.kept(steps, faults), (steps, faults), disk)
 
 
-def _shorter(steps: tuple[int, ...], faults: tuple[int, ...]) -> list[Kept]:
-    """Everything that has one thing less."""
-    fewer_faults = [(steps, faults[:at] + faults[at + 1 :]) for at in range(len(faults))]
-    fewer_steps = [(steps[:at] + steps[at + 1 :], faults) for at in reversed(range(len(steps)))]
-    return [*fewer_faults, *fewer_steps]
+def _shorter(steps: tuple[int, ...], faults: tuple[int, ...]) -> Iterator[Kept]:
+    """Everything that has one thing less, then two things less, faults before steps.
+
+    Pairs, because whatever is left out changes every interleaving behind it.
+    """
+    things = [(True, fault) for fault in faults] + [(False, step) for step in reversed(steps)]
+    for gone in (*combinations(things, 1), *combinations(things, 2)):
+        yield (
+            tuple(step for step in steps if (False, step) not in gone),
+            tuple(fault for fault in faults if (True, fault) not in gone),
+        )
 
 
 def _found(plan: Plan, kept: Kept, disk: Disk) -> Found:

@@ -14,19 +14,28 @@ from typing import Final
 from typing_extensions import override
 
 from bench.simulation import faults
+from bench.simulation.aftermath import Aftermath
 from bench.simulation.checks import Violation, Visible, broken, check_rules
 from bench.simulation.disk import Disk
 from bench.simulation.event_loop import StepLoop
 from bench.simulation.faults import QUARTERS, SLOTS, Fault
 from bench.simulation.history import Step
-from bench.simulation.oracle import GENERATION, Truth, truth_of
+from bench.simulation.oracle import truth_of
 from bench.simulation.plan import Plan
-from bench.simulation.process import COMMIT, COMMITTED, FETCH, FOLLOW, BrokerFailed, Process
+from bench.simulation.process import (
+    COMMIT,
+    COMMITTED,
+    FETCH,
+    FOLLOW,
+    BrokerFailed,
+    Process,
+    Stopped,
+)
 from bench.simulation.source import Sent, written
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.memory import MemoryBroker, Transaction
 from streams.engine.records import Fenced
-from streams.engine.restore import CHANGELOGS, restore
+from streams.engine.restore import CHANGELOGS
 
 MOST_STEPS: Final = 5_000
 _BEATS_FROM: Final = 1_000  # numbers of the steps that close a history
@@ -82,6 +91,8 @@ class World:
         self.step = 0
         self._keeps = plan.keeps
         self._in_order = plan.in_order
+        self._timer_is_due = True
+        self._changelogs_are_whole = True
         self.loop = StepLoop()
         self.disk = disk
         disk.clear()
@@ -102,14 +113,18 @@ class World:
         Raises:
             Violation: a promise is broken.
         """
-        self.processes = [Process(self, slot) for slot in range(SLOTS)]
-        for process in self.processes:
-            process.start()
+        self.start()
         while self._next():
             self.step += 1
             if self.step > MOST_STEPS:
                 broken("everything is handled at last", f"not after {MOST_STEPS} steps")
         self._check_end()
+
+    def start(self) -> None:
+        """Start a worker in every slot."""
+        self.processes = [Process(self, slot) for slot in range(SLOTS)]
+        for process in self.processes:
+            process.start()
 
     # What processes see.
 
@@ -130,13 +145,15 @@ class World:
 
     def is_time_to_keep(self) -> bool:
         """Whether the timer of snapshots is due."""
-        return self._keeps and self._random.random() < 1 / 4
+        return self._random.random() < self._keeps
 
     def died(self, process: Process, error: BaseException) -> None:
         """Start the process again if it had a reason to die."""
         if isinstance(error, Violation):
             self._violation = self._violation or error
-        elif self._lives(process) and not isinstance(error, Fenced | BrokerFailed):
+        elif self._lives(process) and isinstance(error, Fenced) and not process.is_fenced:
+            self._violation = Violation(f"a worker is fenced by another one: {error}")
+        elif self._lives(process) and not isinstance(error, Fenced | BrokerFailed | Stopped):
             problem = f"a worker lives through everything that happens here: {error!r}"
             violation = Violation(problem)
             violation.__cause__ = error
@@ -159,6 +176,9 @@ class World:
         if due:
             self._let(due[0 if self._in_order else int(self._random.random() * len(due))])
             return True
+        # Whoever sleeps on through the next fault as well wakes up in another world.
+        if self._faults and not self._in_order and self._random.random() < 1 / 2:
+            return self._bring_on()
         return self._wake() or self._bring_on()
 
     def _settle(self) -> None:
@@ -194,6 +214,12 @@ class World:
         if self._to_come:
             self._produce()
             return True
+        if self._timer_is_due:
+            self._timer_is_due = False
+            self.trace.append(f"{self.step}: the timers of all workers are due")
+            for process in self.processes:
+                process.run(process.republish())
+            return True
         return False
 
     def _disturb(self, fault: Fault) -> None:
@@ -206,6 +232,8 @@ class World:
             faults.REFUSE: lambda: process.fail_at(COMMIT),
             faults.COMPACT: self._compact,
             faults.REPUBLISH: lambda: process.run(process.republish()),
+            faults.EXPIRE: self.broker.expire,
+            faults.STOP: lambda: process.run(process.stop()),
             faults.WIPE: self._wipe,
         }
         happen.get(fault.kind, lambda: self._damage(fault.kind, process))()
@@ -218,12 +246,14 @@ class World:
                 self.group_offsets[partition] = end * fault.quarter // QUARTERS
 
     def _compact(self) -> None:
+        self._changelogs_are_whole = False
         for topic in CHANGELOGS:
             for partition in range(len(self.truths)):
                 self.broker.compact(topic, partition)
 
     def _wipe(self) -> None:
         """Nobody lives while topics are deleted; a running worker would not write all again."""
+        self._changelogs_are_whole = False
         for topic in CHANGELOGS:
             for partition in range(len(self.truths)):
                 self.broker.delete(topic, partition)
@@ -262,6 +292,7 @@ class World:
     # What is left.
 
     def _check_end(self) -> None:
+        left = Aftermath(self.broker, self.disk, self.loop)
         for partition, truth in enumerate(self.truths):
             end = len(truth.verdicts)
             self.visible[partition].check_complete(end)
@@ -271,17 +302,6 @@ class World:
             owned = owner.ownership.ready.get(partition)
             if owned is None or dict(owned.published.items()) != truth.partition.states:
                 broken(f"partition {partition} shows one pass", owned and owned.published)
-            self._check_restore(partition, truth)
-
-    def _check_restore(self, partition: int, truth: Truth) -> None:
-        """Whoever starts now knows the same: from the topics alone, or with any snapshot."""
-        self._compact()
-        snapshots = [self.disk.load(slot, partition) for slot in range(SLOTS)]
-        for snapshot in (None, *(found for found in snapshots if found is not None)):
-            task = self.loop.start(restore(partition, GENERATION, self.broker, snapshot))
-            self.loop.run()
-            restored, true = task.result(), truth.partition
-            if dict(restored.published.items()) != true.states:
-                broken(f"restored states of {partition}", dict(restored.published.items()))
-            if set(restored.partition.ring.identities()) != set(true.ring.identities()):
-                broken(f"restored ring of {partition}", restored.partition.ring.identities())
+            if self._changelogs_are_whole:
+                left.check_use(partition)
+            left.check_restore(partition, truth)

@@ -18,7 +18,7 @@ from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
 SLOTS: Final = 32  # policies repeat from key to key: 16 take a third more bytes, 64 twice the time
-BLOCK_BYTES: Final = 256 << 10  # of documents; a key with all its windows takes half of this
+BLOCK_BYTES = 256 << 10  # of documents; a key with all its windows takes half of this
 _SMALL: Final = 8 << 10  # compressed; few large documents fill a block too
 _LEVEL: Final = 1
 _SEPARATOR: Final = b"\n"  # JSON escapes it

@@ -71,6 +71,11 @@ class MemoryBroker:
             self._finish(left)
         return MemoryWriter(self, self.epochs[partition], reach)
 
+    def expire(self) -> None:
+        """Abort every open transaction, as a broker does when one has been open for too long."""
+        for partition in list(self._open):
+            self.writer(partition)
+
     def begin(self, partition: int) -> "Transaction":
         """Open the partition's transaction; a producer can have only one."""
         if partition in self._open:

@@ -93,7 +93,7 @@ def freeze(owned: OwnedPartition) -> Iterator[int]:
     """
     # What an earlier freeze did not finish has changed too.
     owned.freezing |= owned.unfrozen
-    owned.unfrozen = set()
+    owned.unfrozen = {}
     states = [owned.published[key] for key in owned.freezing]
     idle = [key for key in owned.states.in_use() if key not in owned.freezing]
     for view in (owned.states, owned.published):
@@ -105,7 +105,8 @@ def _freeze(owned: OwnedPartition, states: Iterable[KeyState]) -> Iterator[int]:
     for keys in owned.cold.add(states):
         for view in (owned.states, owned.published):
             view.frozen(keys)
-        owned.freezing.difference_update(keys)
+        for key in keys:
+            del owned.freezing[key]
         yield len(keys)
     for keys in owned.cold.add_documents(owned.cold.sparse()):
         yield len(keys)

@@ -51,8 +51,10 @@ class OwnedPartition:
         self.positions: dict[str, int] = {}
         self.topic_ids: dict[str, str] = {}
         self.told_offset = progress.next_offset
-        self.unfrozen = set(in_use)  # changed since they were last laid to rest
-        self.freezing: set[InvKey] = set()  # on their way there, see `streams.engine.snapshot`
+        # Changed since they were last laid to rest, and on their way there (`snapshot.freeze`).
+        # Dictionaries, because a set has another order in each process: blocks are to be the same.
+        self.unfrozen: dict[InvKey, None] = dict.fromkeys(in_use)
+        self.freezing: dict[InvKey, None] = {}
         self.open_keys = {key for key in open_at_rest if key not in in_use}
         self.open_keys.update(key for key, state in in_use.items() if has_open(state))
         self.in_work = False  # a chunk has changed the state and is not acknowledged
@@ -75,7 +77,7 @@ class OwnedPartition:
         for key in keys:
             state = states[key]
             self.published[key] = state
-            self.unfrozen.add(key)
+            self.unfrozen[key] = None
             if has_open(state):
                 self.open_keys.add(key)
             else:

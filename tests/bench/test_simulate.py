@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,9 +17,10 @@ from bench import simulate
 from bench.simulation import process
 from bench.simulation.checks import Violation, Visible, check_published, check_rules
 from bench.simulation.disk import Disk
+from bench.simulation.faults import STOP, Fault
 from bench.simulation.history import Step
 from bench.simulation.oracle import GENERATION, Truth, truth_of
-from bench.simulation.plan import draw_plan
+from bench.simulation.plan import Plan, draw_plan
 from bench.simulation.replays import Owed
 from bench.simulation.source import Sent, written
 from bench.simulation.world import World
@@ -31,9 +35,10 @@ from cdc.contracts.topics import (
 )
 from deploy.cli.main import app
 from inventory.model.ids import InvKey
+from streams.engine import restore as engine_restore
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, Transaction
-from streams.engine.records import LogRecord, SourceRecord
+from streams.engine.records import Fenced, LogRecord, SourceRecord
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
 
@@ -48,6 +53,19 @@ STEPS = tuple(
          ("zero", 1, None), ("resend", 1, 2), ("garbage", 1, None)]
     )
 )  # fmt: skip
+
+
+TELL = """
+from bench.simulate import silent
+from bench.simulation.disk import Disk
+from bench.simulation.plan import draw_plan
+from bench.simulation.world import World
+with silent(), Disk() as disk:
+    for seed in range(25):
+        world = World(draw_plan(seed), disk)
+        world.run()
+        print(world.trace, sorted(world.broker.topics.items()))
+"""
 
 
 class Recording(MemoryBroker):
@@ -199,6 +217,9 @@ def test_the_command_runs_seeds_and_counts_them() -> None:
     assert text.startswith("60 seeds from 0 in ")
     assert text.endswith(", 0 failed\n")
 
+    code, text = ran("--seed", "7")
+    assert text.startswith("1 seeds from 7 in ")
+
     code, text = ran("--seeds", "20", "--start", "7", "--workers", "2", "--json")
 
     assert code == 0
@@ -236,7 +257,7 @@ def test_a_failing_seed_is_shortened_and_replayed(monkeypatch: pytest.MonkeyPatc
     code, text = ran(*command[3:])
     assert code == 1
     assert f"replay: {found['command']}" in text
-    assert "republish" in text
+    assert "timers of all workers are due" in text
     monkeypatch.undo()
     assert ran(*command[3:]) == (0, "nothing is violated\n")
 
@@ -253,6 +274,62 @@ def test_the_same_seed_runs_the_same_way() -> None:
     assert trace(12) == trace(12)
     assert trace(12) != trace(13)
     assert structlog.get_config() == before
+
+
+def test_a_seed_runs_the_same_way_in_every_process() -> None:
+    def told(hash_seed: int) -> str:
+        done = subprocess.run(  # noqa: S603 -- our own program
+            [sys.executable, "-c", TELL],
+            env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    assert told(1) == told(2)
+
+
+def test_a_snapshot_that_nobody_uses_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(*_: object) -> str:
+        return "no reason"
+
+    monkeypatch.setattr(engine_restore, "_contradiction", refused)
+    plan = Plan(0, STEPS, (), to=(0,), sizes=(2,), keeps=1.0)
+
+    with (
+        simulate.silent(),
+        Disk() as disk,
+        pytest.raises(Violation, match="behind a snapshot of 0 are read"),
+    ):
+        World(plan, disk).run()
+
+
+def test_a_worker_that_is_fenced_by_itself_is_seen() -> None:
+    plan = Plan(0, STEPS, (), to=(0,), sizes=(2,))
+
+    def fail(world: World) -> None:
+        while world._next():
+            if world.step == 30:
+                world.died(world.processes[0], Fenced("partition 0"))
+            world.step += 1
+
+    with simulate.silent(), Disk() as disk:
+        world = World(plan, disk)
+        world.start()
+        with pytest.raises(Violation, match="a worker is fenced by another one"):
+            fail(world)
+
+
+def test_a_stopped_worker_leaves_a_snapshot_of_all_it_has_handled() -> None:
+    steps = STEPS[:3]
+    stop = Fault(1_000, STOP, to=(1,))  # when there is nothing left to do
+    with simulate.silent(), Disk() as disk:
+        World(Plan(0, steps, (stop,), to=(0,), sizes=(4,)), disk).run()
+        snapshot = disk.load(0, 0)
+
+    assert snapshot is not None
+    assert snapshot.progress.next_offset == len(steps)
 
 
 def test_a_step_and_a_fault_say_what_they_are() -> None:

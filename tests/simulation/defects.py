@@ -1,7 +1,8 @@
 """Defects planted into copies of the engine: a simulator that does not find them finds nothing.
 
 `python -m tests.simulation.defects` plants all of them, or those whose names it is given, and
-prints which seed finds which, with the shortest history.
+prints which seed finds which, with the shortest history. With `--rate` it prints how many of 10,000
+seeds meet each of them.
 """
 
 import json
@@ -27,6 +28,18 @@ HUNT = (
     "import json, sys; from dataclasses import asdict; from bench.simulate import first_found; "
     "found = first_found(*map(int, sys.argv[1:])); print(json.dumps(found and asdict(found)))"
 )
+RATED = 10_000
+ENOUGH = 10  # met so often, a defect is rated by fewer seeds
+RATE = """
+import json, sys
+from bench.simulate import failing_seeds
+most, enough = map(int, sys.argv[1:])
+ran, failing = 0, []
+while ran < most and len(failing) < enough:
+    failing += failing_seeds((ran, 100))
+    ran += 100
+print(json.dumps([ran, failing]))
+"""
 
 
 class DoesNotApply(Exception):
@@ -86,19 +99,10 @@ def planted(patch: Path) -> Iterator[Path]:
 def hunt(patch: Path, seeds: int = SEEDS) -> Finding:
     """Let the simulator look for the defect."""
     begin = BEGIN.search(patch.read_text(encoding="utf-8"))
-    first = begin[1] if begin else "0"
-    with planted(patch) as copy:
-        began = time.monotonic()
-        ran = subprocess.run(  # noqa: S603 -- our own program
-            [sys.executable, "-c", HUNT, first, str(seeds)],
-            cwd=copy,
-            env={"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        seconds = time.monotonic() - began
+    first = int(begin[1]) if begin else 0
+    began = time.monotonic()
+    ran = run_planted(patch, HUNT, first, seeds, patience_s=PATIENCE_S)
+    seconds = time.monotonic() - began
     if ran.returncode:
         return Finding(patch.stem, seconds, None, ran.stderr, ())
     found = json.loads(ran.stdout)
@@ -106,6 +110,32 @@ def hunt(patch: Path, seeds: int = SEEDS) -> Finding:
         return Finding(patch.stem, seconds, None, f"not found by {seeds} seeds", ())
     history = (*found["steps"], *found["faults"])
     return Finding(patch.stem, seconds, found["seed"], found["promise"], history)
+
+
+def rate(patch: Path, seeds: int = RATED) -> str:
+    """How many of 10,000 seeds meet the defect, and the first that does."""
+    ran = run_planted(patch, RATE, seeds, ENOUGH, patience_s=None)
+    if ran.returncode:
+        return ran.stderr
+    tried, failing = json.loads(ran.stdout)
+    first = failing[0] if failing else "-"
+    return f"{first:>6} {len(failing) * 10_000 / tried:8.0f} in 10,000 ({len(failing)} of {tried})"
+
+
+def run_planted(
+    patch: Path, program: str, *arguments: int, patience_s: int | None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program on a copy of the sources that has the defect."""
+    with planted(patch) as copy:
+        return subprocess.run(  # noqa: S603 -- our own program
+            [sys.executable, "-c", program, *map(str, arguments)],
+            cwd=copy,
+            env={"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=patience_s,
+            check=False,
+        )
 
 
 def tell(line: str) -> None:
@@ -116,17 +146,26 @@ def tell(line: str) -> None:
 
 def main() -> int:
     """Print a line for each defect and what finds it; 1 if one is not found."""
+    names = [name for name in sys.argv[1:] if name != "--rate"]
+    if len(names) < len(sys.argv) - 1:
+        for patch in patches(names):
+            tell(f"{patch.stem:45} {rate(patch)}")
+        return 0
     findings = []
-    for patch in patches(sys.argv[1:]):
+    for patch in patches(names):
         findings.append(hunt(patch))
-        found = findings[-1]
-        seed = "-" if found.seed is None else found.seed
-        tell(f"{found.name:45} {seed:>6} {found.seconds:5.1f} s  {found.promise:.110}")
-        for line in found.history:
-            tell(f"    {line}")
+        tell_finding(findings[-1])
     missed = [found.name for found in findings if found.seed is None]
     tell(f"{len(findings) - len(missed)} of {len(findings)} planted defects found {missed or ''}")
     return 1 if missed else 0
+
+
+def tell_finding(found: Finding) -> None:
+    """Print what became of one defect, and the history that shows it."""
+    seed = "-" if found.seed is None else found.seed
+    tell(f"{found.name:45} {seed:>6} {found.seconds:5.1f} s  {found.promise:.110}")
+    for line in found.history:
+        tell(f"    {line}")
 
 
 if __name__ == "__main__":

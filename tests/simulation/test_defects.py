@@ -6,7 +6,7 @@ from tests.simulation.defects import PROJECT, Finding, hunt, patches, plant
 from tests.simulation.test_histories import LONG
 
 PATCHES = patches()
-# Facts and faults of the shortest history. Most take half as many; two sleepers in a row take all.
+# Facts and faults of the shortest history; most take half as many.
 LONGEST = 13
 
 

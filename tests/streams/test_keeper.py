@@ -104,7 +104,7 @@ def test_a_stop_ends_the_round_that_is_under_way_and_saves_all_the_same(
     asyncio.run(stop())
 
     assert path_in(tmp_path).exists()
-    assert owner.ready[PARTITION].freezing == set()
+    assert owner.ready[PARTITION].freezing == {}
 
 
 def test_chunks_are_folded_while_a_round_is_under_way(

@@ -1,0 +1,87 @@
+"""What is left when everything is over: whoever starts then knows all, and does what is due."""
+
+from collections.abc import Iterator, Sequence
+
+from bench.simulation.checks import broken
+from bench.simulation.disk import Disk
+from bench.simulation.event_loop import StepLoop
+from bench.simulation.faults import SLOTS
+from bench.simulation.oracle import GENERATION, Truth
+from bench.simulation.replays import owed_by_timer
+from streams.engine.loop import republish_open
+from streams.engine.memory import MemoryBroker
+from streams.engine.records import Positions, Send, Stage
+from streams.engine.restore import CHANGELOGS, restore
+from streams.engine.snapshot import Snapshot
+from streams.engine.store import OwnedPartition
+
+
+class Aftermath:
+    """Topics and snapshots that all workers of a history have left behind."""
+
+    def __init__(self, broker: MemoryBroker, disk: Disk, loop: StepLoop) -> None:
+        self._broker = broker
+        self._disk = disk
+        self._loop = loop
+
+    def check_use(self, partition: int) -> None:
+        """A snapshot is used, so that only what stands behind it is read; before any compaction.
+
+        Raises:
+            Violation: more or less than that was read.
+        """
+        for snapshot in self._snapshots(partition):
+            behind = sum(
+                record.offset >= snapshot.positions[topic]
+                for topic in CHANGELOGS
+                for record in self._broker.topics[topic, partition]
+            )
+            read = self._restored(partition, snapshot).restored_records
+            if read != behind:
+                broken(f"{behind} records behind a snapshot of {partition} are read", read)
+
+    def check_restore(self, partition: int, truth: Truth) -> None:
+        """The single pass is what a start gives, from the topics alone or with any snapshot.
+
+        Raises:
+            Violation: a state, the ring or an open decision is missing or another one.
+        """
+        for topic in CHANGELOGS:
+            self._broker.compact(topic, partition)
+        for snapshot in (None, *self._snapshots(partition)):
+            restored, true = self._restored(partition, snapshot), truth.partition
+            if dict(restored.published.items()) != true.states:
+                broken(f"restored states of {partition}", dict(restored.published.items()))
+            if set(restored.partition.ring.identities()) != set(true.ring.identities()):
+                broken(f"restored ring of {partition}", restored.partition.ring.identities())
+            self._check_timer(restored)
+
+    def _check_timer(self, restored: OwnedPartition) -> None:
+        owed, heard = owed_by_timer(restored), _Heard()
+        self._loop.start(republish_open(restored, heard))
+        self._loop.run()
+        owed.check(heard.sends)
+
+    def _snapshots(self, partition: int) -> Iterator[Snapshot]:
+        """Each is read anew for each restore, which changes what it was given."""
+        for slot in range(SLOTS):
+            snapshot = self._disk.load(slot, partition)
+            if snapshot is not None:
+                yield snapshot
+
+    def _restored(self, partition: int, snapshot: Snapshot | None) -> OwnedPartition:
+        task = self._loop.start(restore(partition, GENERATION, self._broker, snapshot))
+        self._loop.run()
+        return task.result()
+
+
+class _Heard:
+    """A broker that only listens."""
+
+    def __init__(self) -> None:
+        self.sends: list[Send] = []
+
+    async def acknowledged(self, _partition: int, stages: Sequence[Stage]) -> Positions:
+        """Keep what was sent."""
+        self.sends += [send for stage in stages for send in stage]
+        return {}

@@ -1,0 +1,43 @@
+"""How a simulated worker reads topics: any effect of its own may be the last."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Self
+
+from streams.engine.memory import MemoryBroker, Reach
+from streams.engine.records import LogRecord, TopicIds
+
+
+class Reader:
+    """Committed records, each look at the broker being an effect of its own."""
+
+    def __init__(self, broker: MemoryBroker, reach: Reach) -> None:
+        self._broker = broker
+        self._reach = reach
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        """First offset, and the offset after the last record."""
+        await self._reach(f"bounds {topic}")
+        return await self._broker.bounds(topic, partition)
+
+    async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
+        """Others after each deletion."""
+        await self._reach("topic ids")
+        return await self._broker.topic_ids(topics)
+
+    async def read(
+        self, topic: str, partition: int, start: int, end: int
+    ) -> AsyncIterator[Sequence[LogRecord]]:
+        """The records of [start, end) in batches."""
+        await self._reach(f"read {topic}")
+        async for batch in self._broker.read(topic, partition, start, end):
+            yield batch
+
+    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
+        """First offset whose time is not before `timestamp_ms`."""
+        return await self._broker.offset_at(topic, partition, timestamp_ms)
