@@ -10,7 +10,9 @@ Canonical means sorted names, no blanks, UTF-8; rows, moves and terms are lists 
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from functools import partial
 from typing import Any, Final
+from weakref import ref
 
 import orjson
 
@@ -25,11 +27,10 @@ from inventory.revision import LOGIC_REVISION
 
 SCHEMA: Final = 1
 
-MOST_POLICIES: Final = 8192  # about 1.5 kB each
-
 Document = dict[str, Any]
 
-_POLICIES: Final[dict[int, tuple[ItemLocation, orjson.Fragment]]] = {}
+# By identity. An entry goes with its policy, before anything else can have that identity.
+_POLICIES: Final[dict[int, tuple[ref[ItemLocation], orjson.Fragment]]] = {}
 
 
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
@@ -159,16 +160,15 @@ def _level(state: KeyState) -> Document:
 def _policy_json(policy: ItemLocation) -> orjson.Fragment:
     """The policy as it was written before: nearly half of a level, and it hardly ever changes.
 
-    Known by identity, which is safe because the memory itself keeps the policy alive.
+    Remembered as long as a state holds it, some 1.6 kB. A memory of a fixed size helped nobody as
+    soon as more keys than that took turns.
     """
     known = _POLICIES.get(id(policy))
-    if known is not None and known[0] is policy:
+    if known is not None:
         return known[1]
-    if len(_POLICIES) >= MOST_POLICIES:
-        _POLICIES.clear()
     # A copy, because orjson returns its buffer, and that has room for six times as much.
     fragment = orjson.Fragment(bytes(memoryview(_bytes(_policy(policy)))))
-    _POLICIES[id(policy)] = policy, fragment
+    _POLICIES[id(policy)] = ref(policy, partial(_POLICIES.pop, id(policy))), fragment
     return fragment
 
 

@@ -4,11 +4,11 @@ It lives in the model because a state is built on it; to everybody else it is on
 """
 
 from inventory.model.ids import InvKey
-from inventory.model.value import value
+from inventory.model.value import Referable, value
 
 
 @value
-class ItemLocation:
+class ItemLocation(Referable):
     """An item ranged at a location: every policy that a decision about the key needs."""
 
     id: int

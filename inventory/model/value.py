@@ -14,3 +14,12 @@ T = TypeVar("T")
 def value(cls: type[T]) -> type[T]:
     """Make `cls` a slotted, comparable value that the type checker refuses to mutate."""
     return dataclass(slots=True)(cls)
+
+
+class Referable:
+    """A base for values that something may remember for as long as they live, by a weak reference.
+
+    A slotted class has no room for one by itself, and most values need none.
+    """
+
+    __slots__ = ("__weakref__",)

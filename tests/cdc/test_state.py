@@ -1,5 +1,6 @@
 """States on the wire: what is remembered between two records is never the wrong policy."""
 
+import gc
 import tracemalloc
 from dataclasses import replace
 
@@ -37,11 +38,20 @@ def test_a_remembered_policy_takes_no_more_room_than_its_bytes() -> None:
     assert taken / len(policies) < 3_000
 
 
-def test_every_policy_survives_when_more_are_written_than_remembered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(contract, "MOST_POLICIES", 3)
-    states = [ranged(point) for point in range(10)]
+def test_a_remembered_policy_is_forgotten_with_its_last_state() -> None:
+    remembered = len(contract._POLICIES)
+    state = ranged(20)
 
-    for state in (*states, *states):
+    contract.encode_state(state)
+    assert len(contract._POLICIES) == remembered + 1
+
+    del state
+    gc.collect()
+    assert len(contract._POLICIES) == remembered
+
+
+def test_policies_that_follow_each_other_in_the_same_memory_are_never_mixed_up() -> None:
+    for point in range(200):
+        state = ranged(point)
+
         assert contract.decode_state(contract.encode_state(state)) == state
