@@ -40,11 +40,22 @@ def window_key(inv_key: InvKey, start_us: int) -> bytes:
 
 def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
     """The level, with the rows of `changed_rows`; those that the state has lost are "dropped"."""
-    starts = sorted(set(changed_rows))
+    return encode_changed(state, changed_rows)[0]
+
+
+def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes, dict[int, bytes]]:
+    """The level as `encode_level` gives it, and the window record of each row that it carries.
+
+    The records are those of `encode_window`, by start and in its order; a row is encoded once.
+    """
+    starts, windows = sorted(set(changed_rows)), state.windows
+    rows = {at: orjson.Fragment(_bytes(_row(windows[at]))) for at in starts if at in windows}
     document = _level(state)
-    document["rows"] = [_row(state.windows[at]) for at in starts if at in state.windows]
-    document["dropped"] = [at for at in starts if at not in state.windows]
-    return _bytes(document)
+    document["rows"] = list(rows.values())
+    document["dropped"] = [at for at in starts if at not in windows]
+    position = document["position"]
+    records = {at: _bytes(_window_of(state.key, row, position)) for at, row in rows.items()}
+    return _bytes(document), records
 
 
 def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
@@ -60,7 +71,7 @@ def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
 
 def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
     """One window row; `position` is that of the state it belongs to."""
-    return _bytes({**_header(), "inv_key": key, "position": _position(position), "row": _row(row)})
+    return _bytes(_window_of(key, _row(row), _position(position)))
 
 
 def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
@@ -117,15 +128,7 @@ def _namer(cls: type) -> Callable[[Any], Document]:
     return named
 
 
-_count = _namer(Count)
-_stock_fields = _namer(Stock)
-_row_fields = _namer(WindowRow)
-_demand = _namer(Demand)
-_price_row = _namer(PriceRow)
 _policy = _namer(ItemLocation)
-_position = _namer(Position)
-_episode_fields = _namer(Episode)
-_price_episode_fields = _namer(PriceEpisode)
 _reorder_output = _namer(ReorderOutput)
 _price_output = _namer(PriceOutput)
 
@@ -172,32 +175,101 @@ def _policy_json(policy: ItemLocation) -> orjson.Fragment:
     return fragment
 
 
+# Written out, because these are made for every record and a loop over names takes twice as long.
+# Their order is that of names, as in `_namer`.
+
+
+def _position(position: Position) -> Document:
+    return {"generation": position.generation, "offset": position.offset}
+
+
+def _count(count: Count) -> Document:
+    return {"at_us": count.at_us, "id": count.id, "kind": count.kind, "units": count.units}
+
+
 def _stock(stock: Stock) -> Document:
-    document = _stock_fields(stock)
     opening = stock.opening_count
-    document["opening_count"] = None if opening is None else _count(opening)
-    document["counts"] = [_count(count) for count in stock.counts]
-    return document
+    return {
+        "counts": [_count(count) for count in stock.counts],
+        "in_transit_units": stock.in_transit_units,
+        "on_hand_units": stock.on_hand_units,
+        "on_order_units": stock.on_order_units,
+        "opening_count": None if opening is None else _count(opening),
+        "opening_units": stock.opening_units,
+        "shrink_units": stock.shrink_units,
+        "sum_movements_units": stock.sum_movements_units,
+        "unavailable_units": stock.unavailable_units,
+    }
 
 
 def _row(row: WindowRow) -> Document:
-    document = _row_fields(row)
-    document["moves"] = sorted(row.moves.items())
-    return document
+    return {
+        "had_line": row.had_line,
+        "late_lines": row.late_lines,
+        "moves": sorted(row.moves.items()),
+        "return_lines": row.return_lines,
+        "returned_units": row.returned_units,
+        "revenue_minor": row.revenue_minor,
+        "sale_lines": row.sale_lines,
+        "sold_units": row.sold_units,
+        "start_us": row.start_us,
+        "window_revision": row.window_revision,
+    }
+
+
+def _window_of(key: InvKey, row: Document | orjson.Fragment, position: Document) -> Document:
+    return {**_header(), "inv_key": key, "position": position, "row": row}
+
+
+def _demand(demand: Demand) -> Document:
+    return {
+        "begun": demand.begun,
+        "mad_micro": demand.mad_micro,
+        "observed_days": demand.observed_days,
+        "quiet_windows": demand.quiet_windows,
+        "rate_at_last_sale_micro": demand.rate_at_last_sale_micro,
+        "rate_micro": demand.rate_micro,
+        "tsb_p_micro": demand.tsb_p_micro,
+        "tsb_z_micro": demand.tsb_z_micro,
+    }
+
+
+def _price_row(row: PriceRow) -> Document:
+    return {
+        "effective_from_us": row.effective_from_us,
+        "id": row.id,
+        "kind": row.kind,
+        "price_minor": row.price_minor,
+        "step": row.step,
+    }
 
 
 def _episode(episode: Episode) -> Document:
-    document = _episode_fields(episode)
     last = episode.last_output
-    document["last_output"] = None if last is None else _reorder_output(last)
-    return document
+    return {
+        "floor_units": episode.floor_units,
+        "id": episode.id,
+        "last_output": None if last is None else _reorder_output(last),
+        "quantity_units": episode.quantity_units,
+        "reason": episode.reason,
+        "revision": episode.revision,
+        "stale_decisions": episode.stale_decisions,
+        "state": episode.state,
+        "until_us": episode.until_us,
+    }
 
 
 def _price_episode(episode: PriceEpisode) -> Document:
-    document = _price_episode_fields(episode)
     last = episode.last_output
-    document["last_output"] = None if last is None else _price_output(last)
-    return document
+    return {
+        "blocked_until_us": episode.blocked_until_us,
+        "id": episode.id,
+        "last_output": None if last is None else _price_output(last),
+        "proposal_price_minor": episode.proposal_price_minor,
+        "reason": episode.reason,
+        "revision": episode.revision,
+        "stale_decisions": episode.stale_decisions,
+    }
 
 
 def _state(document: Document) -> KeyState:

@@ -19,7 +19,7 @@ from cdc.contracts.progress import (
     encode_progress,
 )
 from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection
-from cdc.contracts.state import encode_level, encode_window, window_key
+from cdc.contracts.state import encode_changed, encode_window, window_key
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     PRICE_EVENTS,
@@ -101,15 +101,12 @@ class Writer:
         What no later state can give again comes first; a level stands before its window rows.
         """
         refusals = [*self._rejections(effects), *self._lates(effects)]
-        levels = list(self._levels(effects, states))
+        levels, windows = self._changelogs(effects, states)
         if levels:
             last = levels[-1]
             header = (HEADER, encode_progress(progress))
             levels[-1] = Send(last.topic, last.key, last.value, (*last.headers, header))
-        followers = [
-            *self._windows(effects, states),
-            *self.decision_sends(effects.decisions.values(), progress),
-        ]
+        followers = [*windows, *self.decision_sends(effects.decisions.values(), progress)]
         return [stage for stage in (refusals, levels, followers) if stage]
 
     def decision_sends(
@@ -134,24 +131,26 @@ class Writer:
         for late in effects.lates:
             yield Send(STOCK_LATE, late.inv_key.encode(), encode_late(late))
 
-    def _levels(self, effects: Effects, states: dict[InvKey, KeyState]) -> Iterator[Send]:
+    def _changelogs(
+        self, effects: Effects, states: dict[InvKey, KeyState]
+    ) -> tuple[list[Send], list[Send]]:
+        """The levels, and the window rows, expired ones first."""
+        levels = []
+        windows = [
+            Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
+            for (key, start), content in effects.expired.items()
+        ]
         for key, rows in effects.rows.items():
             state = states[key]
-            kept = sorted(row for row in rows if row in state.windows)
+            level, changed = encode_changed(state, [row for row in rows if row in state.windows])
             beat = effects.beats.get(key)
             headers = () if beat is None else ((BEAT_HEADER, encode_beat(beat)),)
-            yield Send(ON_HAND_CHANGELOG, key.encode(), encode_level(state, kept), headers)
-
-    def _windows(self, effects: Effects, states: dict[InvKey, KeyState]) -> Iterator[Send]:
-        for (key, start), content in effects.expired.items():
-            yield Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
-        for key, rows in effects.rows.items():
-            state = states[key]
-            for start in sorted(rows):
-                row = state.windows.get(start)
-                if row is not None:
-                    content = encode_window(key, row, state.position)
-                    yield Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
+            levels.append(Send(ON_HAND_CHANGELOG, key.encode(), level, headers))
+            windows += [
+                Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
+                for start, content in changed.items()
+            ]
+        return levels, windows
 
 
 def _decision_send(output: Output, state: KeyState, at: Circumstances) -> Send:

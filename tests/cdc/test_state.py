@@ -4,12 +4,13 @@ import gc
 import tracemalloc
 from dataclasses import replace
 
+import orjson
 import pytest
 
 from cdc.contracts import state as contract
 from inventory.model.ids import InvKey, Position
 from inventory.model.policy import ItemLocation
-from inventory.model.state import KeyState
+from inventory.model.state import KeyState, WindowRow
 
 KEY = InvKey("L|A")
 
@@ -55,3 +56,28 @@ def test_policies_that_follow_each_other_in_the_same_memory_are_never_mixed_up()
         state = ranged(point)
 
         assert contract.decode_state(contract.encode_state(state)) == state
+
+
+def test_a_level_comes_with_the_same_window_records_as_each_row_alone() -> None:
+    rows = {at: WindowRow(at, sold_units=at, moves={at: -2}) for at in (1_200, 600, 1_800)}
+    state = replace(ranged(20), windows=rows)
+
+    level, windows = contract.encode_changed(state, [1_200, 600, 0])
+
+    found, dropped = contract.decode_level(level)
+    assert (found.windows, dropped) == ({at: rows[at] for at in (600, 1_200)}, (0,))
+    assert list(windows) == [600, 1_200]
+    for at, record in windows.items():
+        assert record == contract.encode_window(KEY, rows[at], state.position)
+
+
+@pytest.mark.parametrize("encoded", ["level", "window", "state"])
+def test_names_are_sorted_all_the_way_down(encoded: str) -> None:
+    row = WindowRow(600, moves={600_000_000: -2})
+    state = replace(ranged(20), windows={600: row})
+    level, windows = contract.encode_changed(state, [600])
+    content = {"level": level, "window": windows[600], "state": contract.encode_state(state)}
+
+    document = orjson.loads(content[encoded])
+
+    assert content[encoded] == orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
