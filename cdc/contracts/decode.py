@@ -43,15 +43,16 @@ def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
     """
     envelope = parse_envelope(value)
     columns = TIMESTAMP_COLUMNS.get(envelope.table, ())
+    # Positional, because keywords cost a third more.
     return Record(
-        offset=offset,
-        key="" if key is None else key.decode("utf-8", "surrogateescape"),
-        table=envelope.table,
-        op=envelope.op,
-        before=_with_integer_times(envelope.before, columns),
-        after=_with_integer_times(envelope.after, columns),
-        lsn=envelope.lsn,
-        commit_us=envelope.commit_us,
+        offset,
+        "" if key is None else key.decode("utf-8", "surrogateescape"),
+        envelope.table,
+        envelope.op,
+        _with_integer_times(envelope.before, columns),
+        _with_integer_times(envelope.after, columns),
+        envelope.lsn,
+        envelope.commit_us,
     )
 
 
