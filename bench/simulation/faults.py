@@ -20,6 +20,8 @@ STOP: Final = "stop"
 EXPIRE: Final = "open transactions expire"
 COMPACT: Final = "compact"
 REPUBLISH: Final = "republish"
+KEEP: Final = "snapshot on a slow disk"
+SLOW: Final = "broker commits late"
 TEAR: Final = "tear snapshots"
 FLIP: Final = "flip a bit of snapshots"
 AGE: Final = "put the first snapshots back"
@@ -62,6 +64,16 @@ _CHAINS: Final = (
     ((STOP, "ab"), (STOP, "ba")),
 )
 _CHAINED: Final = 1 / 3  # of all histories
+# Around the writing of a snapshot, of which little is seen in histories so short: what changes, is
+# stopped or is never committed while keys are laid to rest, and who starts from that file.
+_KEEPING: Final = (
+    ((KEEP, "a"), (KEEP, "a"), (KEEP, "a")),
+    ((KEEP, "a"), (STOP, "aa")),
+    ((KEEP, "a"), (SLOW, "a"), (KILL, "aa")),
+    ((KEEP, "a"), (SLOW, "a"), (KILL, "aa"), (KILL, "aa")),  # often: rarest of all to matter
+    ((KEEP, "a"), (KILL, "aa"), (KEEP, "a")),
+)
+_HELD: Final = {KEEP: (5, 10, 20, 40, 80), SLOW: (80,)}
 _PAUSES: Final = (2, 5, 10, 20, 30, 40, 60, 80)
 _REJOINING: Final = (KILL, MOVE, SLEEP, STOP, WIPE, *DAMAGES)
 _LATEST: Final = 160
@@ -112,6 +124,18 @@ def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...
     beside = random.randint(0, _MOST_BESIDE if chain else _MOST)
     drawn = [*chain, *(_drawn(random, kinds) for _ in range(beside))]
     return tuple(sorted(drawn, key=lambda fault: fault.at))
+
+
+def draw_keeping(random: Random, *, first: int) -> tuple[Fault, ...]:
+    """A chain around the writing of snapshots by the worker in the slot `first`, and no more."""
+    at = random.randrange(15, _LATEST)
+    chosen: list[Fault] = []
+    for kind, whom in random.choice(_KEEPING):
+        moved = (first,) * PARTITIONS if len(whom) > 1 else ()
+        held = random.choice(_HELD.get(kind, (0,)))
+        chosen.append(Fault(at, kind, first, to=moved, steps=held))
+        at += random.choice(_PAUSES[:-3])
+    return tuple(chosen)
 
 
 def _chain(random: Random, *, first: int) -> list[Fault]:

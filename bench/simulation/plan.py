@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from bench.simulation.faults import SLOTS, Fault, draw_faults
+from bench.simulation.faults import SLOTS, Fault, draw_faults, draw_keeping
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
 _REBUILDING: Final = 1 / 5  # of all histories: too rare a chain of events for the others
+_KEEPING: Final = 1 / 8  # of the others: about the writing of snapshots
 _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 
 
@@ -51,4 +52,9 @@ def draw_plan(seed: int) -> Plan:
     sizes = tuple(random.randint(1, 4) for _ in range(SLOTS * PARTITIONS))
     if random.random() < _REBUILDING:
         return Plan(seed, steps, draw_faults(random, rebuilding=True), to, sizes, keeps=1 / 4)
-    return Plan(seed, steps, draw_faults(random), to, sizes, keeps=random.choice(_KEEPS))
+    plan = Plan(seed, steps, draw_faults(random), to, sizes, keeps=random.choice(_KEEPS))
+    if random.random() < _KEEPING:
+        # In one partition, because keys are laid to rest one by one, and two are to change.
+        together = tuple(replace(step, partition=0) for step in steps)
+        return replace(plan, steps=together, faults=draw_keeping(random, first=to[0]), keeps=0.0)
+    return plan

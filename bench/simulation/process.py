@@ -29,6 +29,7 @@ FOLLOW: Final = "follow the group"
 JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
+REST: Final = "lay to rest"
 
 
 class BrokerFailed(Exception):
@@ -76,6 +77,7 @@ class Process:
     def __init__(self, world: Surroundings, slot: int) -> None:
         self.slot = slot
         self.asleep_until = 0
+        self.held_until: dict[str, int] = {}  # effects that take long
         self._fails_at: str | None = None
         self._stopping = False
         self._keeping = asyncio.Lock()
@@ -97,6 +99,14 @@ class Process:
     def sleep(self, until: int) -> None:
         """Do nothing before that step of the scheduler."""
         self.asleep_until = until
+
+    def hold(self, effect: str, until: int) -> None:
+        """Let such an effect not happen before that step of the scheduler."""
+        self.held_until[effect] = until
+
+    def is_held(self, step: int) -> bool:
+        """Whether it would do more if it were awake, or the broker and its disk faster."""
+        return max(self.asleep_until, *self.held_until.values(), 0) > step
 
     def fail_at(self, effect: str) -> None:
         """Let the broker fail it at the next such effect."""
@@ -143,7 +153,7 @@ class Process:
                         return  # its chunk has failed, and the process is about to end
                     taken, blocks = image(owned), freeze(owned)
                 for _keys in blocks:
-                    await self._reach("lay to rest")
+                    await self._reach(REST)
                     if self._stopping:
                         return
                 await self._reach("write snapshot")

@@ -27,6 +27,7 @@ from bench.simulation.process import (
     COMMITTED,
     FETCH,
     FOLLOW,
+    REST,
     BrokerFailed,
     Process,
     Stopped,
@@ -64,7 +65,7 @@ class Waiting:
 
     def is_due(self, step: int) -> bool:
         """Whether it may go on now."""
-        if self.process.asleep_until > step:
+        if max(self.process.asleep_until, self.process.held_until.get(self.effect, 0)) > step:
             return False
         if self.effect == FETCH:
             return self.process.has_work
@@ -199,11 +200,12 @@ class World:
         self.trace.append(f"{self.step}: step {record.number} arrives in [{record.partition}]")
 
     def _wake(self) -> bool:
-        """Nobody else has anything to do: let the sleepers wake up."""
-        sleepers = [p for p in self.processes if p.asleep_until > self.step]
-        for process in sleepers:
+        """Nobody else has anything to do: let the sleepers wake up, and what takes long happen."""
+        idle = [p for p in self.processes if p.is_held(self.step)]
+        for process in idle:
             process.asleep_until = self.step
-        return bool(sleepers)
+            process.held_until.clear()
+        return bool(idle)
 
     def _bring_on(self) -> bool:
         """Everything is done: let the next thing go wrong now, then send the last records."""
@@ -232,6 +234,8 @@ class World:
             faults.REFUSE: lambda: process.fail_at(COMMIT),
             faults.COMPACT: self._compact,
             faults.REPUBLISH: lambda: process.run(process.republish()),
+            faults.KEEP: lambda: self._keep(process, fault.steps),
+            faults.SLOW: lambda: process.hold(COMMIT, self.step + fault.steps),
             faults.EXPIRE: self.broker.expire,
             faults.STOP: lambda: process.run(process.stop()),
             faults.WIPE: self._wipe,
@@ -244,6 +248,10 @@ class World:
             for partition in range(len(self.truths)):
                 end = len(self.broker.topics[STOCK_EVENTS, partition])
                 self.group_offsets[partition] = end * fault.quarter // QUARTERS
+
+    def _keep(self, process: Process, steps: int) -> None:
+        process.hold(REST, self.step + steps)
+        process.run(process.keep())
 
     def _compact(self) -> None:
         self._changelogs_are_whole = False

@@ -17,7 +17,7 @@ from bench import simulate
 from bench.simulation import process
 from bench.simulation.checks import Violation, Visible, check_published, check_rules
 from bench.simulation.disk import Disk
-from bench.simulation.faults import STOP, Fault
+from bench.simulation.faults import KEEP, SLOW, STOP, Fault
 from bench.simulation.history import Step
 from bench.simulation.oracle import GENERATION, Truth, truth_of
 from bench.simulation.plan import Plan, draw_plan
@@ -319,6 +319,20 @@ def test_a_worker_that_is_fenced_by_itself_is_seen() -> None:
         world.start()
         with pytest.raises(Violation, match="a worker is fenced by another one"):
             fail(world)
+
+
+def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> None:
+    steps = tuple(Step(n, "count", 0, units=n, gap_us=1_000_000) for n in range(8))
+    faults = (Fault(40, KEEP, steps=300), Fault(60, SLOW, steps=10))
+    with simulate.silent(), Disk() as disk:
+        world = World(Plan(0, steps, faults, to=(0,), sizes=(1,)), disk)
+        world.run()
+        snapshot = disk.load(0, 0)
+
+    rest = [line.endswith("write snapshot") for line in world.trace].index(True)
+    assert snapshot is not None
+    assert snapshot.progress.next_offset < len(steps)
+    assert any(line.endswith("committed") for line in world.trace[41:rest])
 
 
 def test_a_stopped_worker_leaves_a_snapshot_of_all_it_has_handled() -> None:
