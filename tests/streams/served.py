@@ -21,6 +21,7 @@ from streams.engine.memory import MemoryBroker
 from streams.engine.ownership import Ownership
 from streams.engine.records import SourceRecord
 from streams.engine.watchdog import Watchdog
+from streams.query import peers, server
 from streams.query.metrics import Metrics
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
@@ -31,6 +32,9 @@ TOKEN = "secret"  # noqa: S105 -- of servers that live for one test
 KEYS = tuple(f"S1|K{number}" for number in range(24))
 STOCKED = 10
 GENERATION = 1
+# Instead of the milliseconds after which a worker says that it doesn't know, which a test of
+# something else would miss now and then on a busy machine.
+PATIENCE_S = 10.0
 
 
 def partition(key: str) -> int:
@@ -130,16 +134,24 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet(monkeypatch: pytest.MonkeyPatch, *workers: Worker) -> AsyncIterator[Fleet]:
-    """All `workers` behind real servers that know each other."""
+async def fleet(
+    monkeypatch: pytest.MonkeyPatch, *workers: Worker, patient: bool = True
+) -> AsyncIterator[Fleet]:
+    """All `workers` behind real servers that know each other, and wait for each other if patient.
+
+    Not `patient`, they give each other as little time as they do in earnest.
+    """
+    if patient:
+        monkeypatch.setattr(server, "FORWARD_S", PATIENCE_S)
+        monkeypatch.setattr(peers, "ASK_S", PATIENCE_S)
     async with AsyncExitStack() as stack:
-        servers = []
+        served = []
         for worker in workers:
-            server = TestServer(QueryServer(worker).application())
-            await server.start_server()
-            stack.push_async_callback(server.close)
-            servers.append(server)
-        urls = [str(server.make_url("/")).rstrip("/") for server in servers]
+            one = TestServer(QueryServer(worker).application())
+            await one.start_server()
+            stack.push_async_callback(one.close)
+            served.append(one)
+        urls = [str(one.make_url("/")).rstrip("/") for one in served]
         monkeypatch.setenv("INVENTORY_WORKER_URLS", ",".join(urls))
         asker = await stack.enter_async_context(aiohttp.ClientSession())
         yield Fleet(workers, urls, asker)

@@ -223,7 +223,7 @@ def test_a_worker_that_is_gone_or_does_not_answer_costs_one_short_wait(
         port = silent.sockets[0].getsockname()[1]
         worker = Worker("worker-1", stocked())
         await worker.take([partition(EVEN)])
-        async with fleet(monkeypatch, worker) as found:
+        async with fleet(monkeypatch, worker, patient=False) as found:
             for others in ("http://127.0.0.1:9", f"http://127.0.0.1:{port}", "http://[bad"):
                 monkeypatch.setenv("INVENTORY_WORKER_URLS", f"{found.urls[0]},{others}")
 
