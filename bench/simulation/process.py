@@ -5,7 +5,7 @@ what was missed, acknowledge, commit the group's offset. Whatever fails ends the
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Final, Protocol
 
@@ -220,8 +220,12 @@ class Process:
         while True:
             await self._reach(FOLLOW)
             async with AsyncExitStack() as stack:
-                for owned in list(self.ownership.ready.values()):
-                    await stack.enter_async_context(owned.lock)  # the chunk in work goes first
+                held: dict[int, OwnedPartition] = {}
+                # Chunks in work go first, those of a partition too that gets ready meanwhile.
+                while left := self._ready_but(held):
+                    for owned in left.values():
+                        await stack.enter_async_context(owned.lock)
+                    held |= left
                 await self.ownership.revoked()
             self.positions = {}
             await self._reach(JOIN)
@@ -229,6 +233,10 @@ class Process:
             mine = self._world.partitions_of(self.slot)
             self.positions = {p: self._world.group_offsets[p] for p in mine}
             await self.ownership.assign(mine)
+
+    def _ready_but(self, held: Mapping[int, OwnedPartition]) -> dict[int, OwnedPartition]:
+        ready = self.ownership.ready
+        return {number: owned for number, owned in ready.items() if held.get(number) is not owned}
 
     async def _consume(self) -> None:
         while True:
