@@ -23,9 +23,8 @@ from coverage.exceptions import CoverageWarning
 
 PROJECT = Path(__file__).resolve().parents[1]
 RULES = {"inventory": 100.0, "cdc/contracts": 100.0}
-OTHERS = dict.fromkeys(("cdc", "streams", "analytics", "webui", "bench"), 90.0)
-# The aim is 90 for it too; 89.1 was reached last. Never lower this.
-OTHERS |= {"deploy": 88.0}
+# Never lower these.
+OTHERS = dict.fromkeys(("cdc", "streams", "analytics", "webui", "bench", "deploy"), 90.0)
 GATES = {"rules": RULES, "all": RULES | OTHERS}
 COMPARISONS = (PROJECT / "tests" / "oracle", PROJECT / "tests" / "simulation")
 
