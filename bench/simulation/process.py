@@ -5,7 +5,7 @@ what was missed, acknowledge, commit the group's offset. Whatever fails ends the
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import Final, Protocol
 
@@ -167,8 +167,7 @@ class Process:
         """
         self._stopping = True
         async with AsyncExitStack() as stack:
-            for owned in list(self.ownership.ready.values()):
-                await stack.enter_async_context(owned.lock)
+            await self._wait_for_chunks(stack)
         async with self._keeping:
             for owned in list(self.ownership.ready.values()):
                 if not owned.in_work:
@@ -220,12 +219,7 @@ class Process:
         while True:
             await self._reach(FOLLOW)
             async with AsyncExitStack() as stack:
-                held: dict[int, OwnedPartition] = {}
-                # Chunks in work go first, those of a partition too that gets ready meanwhile.
-                while left := self._ready_but(held):
-                    for owned in left.values():
-                        await stack.enter_async_context(owned.lock)
-                    held |= left
+                await self._wait_for_chunks(stack)
                 await self.ownership.revoked()
             self.positions = {}
             await self._reach(JOIN)
@@ -234,9 +228,16 @@ class Process:
             self.positions = {p: self._world.group_offsets[p] for p in mine}
             await self.ownership.assign(mine)
 
-    def _ready_but(self, held: Mapping[int, OwnedPartition]) -> dict[int, OwnedPartition]:
-        ready = self.ownership.ready
-        return {number: owned for number, owned in ready.items() if held.get(number) is not owned}
+    async def _wait_for_chunks(self, until: AsyncExitStack) -> None:
+        """Let chunks in work end, those of a partition too that gets ready meanwhile.
+
+        No other chunk begins before `until` is over.
+        """
+        held: dict[int, OwnedPartition] = {}
+        while left := [o for o in self.ownership.ready.values() if held.get(o.number) is not o]:
+            for owned in left:
+                await until.enter_async_context(owned.lock)
+                held[owned.number] = owned
 
     async def _consume(self) -> None:
         while True:

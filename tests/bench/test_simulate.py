@@ -17,7 +17,7 @@ from bench import simulate
 from bench.simulation import process
 from bench.simulation.checks import Violation, Visible, check_published, check_rules
 from bench.simulation.disk import Disk
-from bench.simulation.faults import KEEP, SLOW, STOP, Fault
+from bench.simulation.faults import FLIP, KEEP, SLEEP, SLOW, STOP, Fault
 from bench.simulation.history import Step
 from bench.simulation.oracle import GENERATION, Truth, truth_of
 from bench.simulation.plan import Plan, draw_plan
@@ -319,6 +319,25 @@ def test_a_worker_that_is_fenced_by_itself_is_seen() -> None:
         world.start()
         with pytest.raises(Violation, match="a worker is fenced by another one"):
             fail(world)
+
+
+def test_a_move_waits_for_chunks_of_a_partition_that_gets_ready_meanwhile() -> None:
+    steps = (
+        Step(0, "price_rule", 0, units=3, gap_us=360_000_000_000, skew_ms=-30_000),
+        Step(1, "count", 0, units=7, gap_us=-3_600_000_000),
+        Step(2, "price", 0, units=6, gap_us=700_000_000, skew_ms=45_000),
+        Step(3, "snapshot", 1, units=3, gap_us=1_000_000),
+        Step(4, "price_rule", 0, key=1, units=3, gap_us=-100_000_000),
+        Step(7, "resend", 0, units=1, gap_us=360_000_000_000, refers=4),
+        Step(8, "sale", 1, units=3, gap_us=1_000_000, skew_ms=45_000),
+    )
+    faults = (
+        Fault(24, FLIP, quarter=4),
+        Fault(35, SLEEP, to=(1, 1), quarter=1, steps=80),
+        Fault(55, SLEEP, slot=1, to=(0, 0), quarter=1, steps=20),
+    )
+    with simulate.silent(), Disk() as disk:
+        World(Plan(5649, steps, faults, to=(0, 0), sizes=(3, 4, 3, 3)), disk).run()
 
 
 def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> None:
