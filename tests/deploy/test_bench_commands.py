@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -15,9 +16,9 @@ from deploy.stack.home import PROJECT
 @pytest.mark.parametrize(
     ("line", "told", "named"),
     [
-        ("restore --keys 12", "keys", "keys"),
-        ("policy --items 4 --days 1", "fill", "results"),
-        ("simulate --seeds 1", "1", "seeds"),
+        ("restore --keys 12", "12 keys in 12 partitions", "keys"),
+        ("policy --items 4 --days 1", "all items", "results"),
+        ("simulate --seeds 1", "1 seeds from 0 in ", "seeds"),
     ],
 )
 def test_a_report_is_for_people_and_with_json_for_programs(line, told, named) -> None:
@@ -48,8 +49,9 @@ def test_a_fold_is_timed_by_a_process_of_its_own(tmp_path) -> None:
     )
 
     assert (shown.returncode, parsed.returncode) == (0, 0), shown.stderr + parsed.stderr
-    assert "12" in shown.stdout
-    assert json.loads(parsed.stdout)["cases"]
+    assert re.search(r"^retailer +12 +12 ", shown.stdout, re.MULTILINE)
+    [case] = json.loads(parsed.stdout)["cases"]
+    assert (case["name"], case["keys"], case["records"]) == ("retailer", 12, 12)
 
 
 def test_a_seed_is_replayed_with_chosen_steps() -> None:
