@@ -8,14 +8,18 @@ row with its key and position. A *state* is everything, for digests, comparisons
 Canonical means sorted names, no blanks, UTF-8; rows, moves and terms are lists in their own order.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import fields
-from functools import partial
-from typing import Any, Final
-from weakref import ref
+from collections.abc import Iterable
 
 import orjson
 
+from cdc.contracts.state_documents import (
+    Document,
+    canonical,
+    level_document,
+    position_document,
+    row_document,
+    window_document,
+)
 from cdc.contracts.versions import built, check_version, document_of
 from inventory.model.episode import Episode, PriceEpisode
 from inventory.model.ids import InvKey, Position
@@ -24,13 +28,6 @@ from inventory.model.policy import ItemLocation
 from inventory.model.price_timeline import PriceRow
 from inventory.model.state import Count, Demand, KeyState, Stock, WindowRow
 from inventory.revision import LOGIC_REVISION
-
-SCHEMA: Final = 1
-
-Document = dict[str, Any]
-
-# By identity. An entry goes with its policy, before anything else can have that identity.
-_POLICIES: Final[dict[int, tuple[ref[ItemLocation], orjson.Fragment]]] = {}
 
 
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
@@ -49,13 +46,15 @@ def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes,
     The records are those of `encode_window`, by start and in its order; a row is encoded once.
     """
     starts, windows = sorted(set(changed_rows)), state.windows
-    rows = {at: orjson.Fragment(_bytes(_row(windows[at]))) for at in starts if at in windows}
-    document = _level(state)
+    rows = {
+        at: orjson.Fragment(canonical(row_document(windows[at]))) for at in starts if at in windows
+    }
+    document = level_document(state)
     document["rows"] = list(rows.values())
     document["dropped"] = [at for at in starts if at not in windows]
     position = document["position"]
-    records = {at: _bytes(_window_of(state.key, row, position)) for at, row in rows.items()}
-    return _bytes(document), records
+    records = {at: canonical(window_document(state.key, row, position)) for at, row in rows.items()}
+    return canonical(document), records
 
 
 def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
@@ -71,7 +70,7 @@ def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
 
 def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
     """One window row; `position` is that of the state it belongs to."""
-    return _bytes(_window_of(key, _row(row), _position(position)))
+    return canonical(window_document(key, row_document(row), position_document(position)))
 
 
 def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
@@ -86,9 +85,9 @@ def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
 
 def encode_state(state: KeyState) -> bytes:
     """The whole state with all its rows."""
-    document = _level(state)
-    document["rows"] = [_row(state.windows[at]) for at in sorted(state.windows)]
-    return _bytes(document)
+    document = level_document(state)
+    document["rows"] = [row_document(state.windows[at]) for at in sorted(state.windows)]
+    return canonical(document)
 
 
 def decode_state(content: bytes) -> KeyState:
@@ -101,175 +100,10 @@ def decode_state(content: bytes) -> KeyState:
     return built("state", _document(content), _state)
 
 
-def _header() -> Document:
-    return {"schema": SCHEMA, "logic_revision": LOGIC_REVISION}
-
-
-def _bytes(document: Document) -> bytes:
-    return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
-
-
 def _document(content: bytes) -> Document:
     document = document_of("state", content, orjson.loads)
     check_version("state", "logic_revision", document.get("logic_revision"), (LOGIC_REVISION,))
     return document
-
-
-def _namer(cls: type) -> Callable[[Any], Document]:
-    """A function from a value of `cls` to its fields by name; nested values stay as they are.
-
-    In order of names, because sorting what is sorted costs the encoder less than half.
-    """
-    names = sorted(column.name for column in fields(cls))
-
-    def named(instance: Any) -> Document:  # noqa: ANN401 -- any value class of the model
-        return {name: getattr(instance, name) for name in names}
-
-    return named
-
-
-_policy = _namer(ItemLocation)
-_reorder_output = _namer(ReorderOutput)
-_price_output = _namer(PriceOutput)
-
-
-def _level(state: KeyState) -> Document:
-    demand = _demand(state.demand)
-    # One object while no retained day is complete.
-    is_final = state.final_demand is state.demand
-    return {
-        **_header(),
-        "inv_key": state.inv_key,
-        "position": _position(state.position),
-        "resent": state.resent,
-        "clock_mode": state.clock_mode,
-        "stream_time_us": state.stream_time_us,
-        "stock": _stock(state.stock),
-        "stock_known": state.stock.known,
-        "sum_variances_units": state.stock.sum_variances_units,
-        "final_demand": demand if is_final else _demand(state.final_demand),
-        "demand": demand,
-        "timeline": [_price_row(row) for row in state.timeline],
-        "policy": None if state.policy is None else _policy_json(state.policy),
-        "base_position_units": state.base_position_units,
-        "safety_stock_units": state.safety_stock_units,
-        "reorder_point_units": state.reorder_point_units,
-        "order_up_to_units": state.order_up_to_units,
-        "episode": _episode(state.episode),
-        "price_episode": _price_episode(state.price_episode),
-    }
-
-
-def _policy_json(policy: ItemLocation) -> orjson.Fragment:
-    """The policy as it was written before: nearly half of a level, and it hardly ever changes.
-
-    Remembered as long as a state holds it, some 1.6 kB. A memory of a fixed size helped nobody as
-    soon as more keys than that took turns.
-    """
-    known = _POLICIES.get(id(policy))
-    if known is not None:
-        return known[1]
-    # A copy, because orjson returns its buffer, and that has room for six times as much.
-    fragment = orjson.Fragment(bytes(memoryview(_bytes(_policy(policy)))))
-    _POLICIES[id(policy)] = ref(policy, partial(_POLICIES.pop, id(policy))), fragment
-    return fragment
-
-
-# Written out, because these are made for every record and a loop over names takes twice as long.
-# Their order is that of names, as in `_namer`.
-
-
-def _position(position: Position) -> Document:
-    return {"generation": position.generation, "offset": position.offset}
-
-
-def _count(count: Count) -> Document:
-    return {"at_us": count.at_us, "id": count.id, "kind": count.kind, "units": count.units}
-
-
-def _stock(stock: Stock) -> Document:
-    opening = stock.opening_count
-    return {
-        "counts": [_count(count) for count in stock.counts],
-        "in_transit_units": stock.in_transit_units,
-        "on_hand_units": stock.on_hand_units,
-        "on_order_units": stock.on_order_units,
-        "opening_count": None if opening is None else _count(opening),
-        "opening_units": stock.opening_units,
-        "shrink_units": stock.shrink_units,
-        "sum_movements_units": stock.sum_movements_units,
-        "unavailable_units": stock.unavailable_units,
-    }
-
-
-def _row(row: WindowRow) -> Document:
-    return {
-        "had_line": row.had_line,
-        "late_lines": row.late_lines,
-        "moves": sorted(row.moves.items()),
-        "return_lines": row.return_lines,
-        "returned_units": row.returned_units,
-        "revenue_minor": row.revenue_minor,
-        "sale_lines": row.sale_lines,
-        "sold_units": row.sold_units,
-        "start_us": row.start_us,
-        "window_revision": row.window_revision,
-    }
-
-
-def _window_of(key: InvKey, row: Document | orjson.Fragment, position: Document) -> Document:
-    return {**_header(), "inv_key": key, "position": position, "row": row}
-
-
-def _demand(demand: Demand) -> Document:
-    return {
-        "begun": demand.begun,
-        "mad_micro": demand.mad_micro,
-        "observed_days": demand.observed_days,
-        "quiet_windows": demand.quiet_windows,
-        "rate_at_last_sale_micro": demand.rate_at_last_sale_micro,
-        "rate_micro": demand.rate_micro,
-        "tsb_p_micro": demand.tsb_p_micro,
-        "tsb_z_micro": demand.tsb_z_micro,
-    }
-
-
-def _price_row(row: PriceRow) -> Document:
-    return {
-        "effective_from_us": row.effective_from_us,
-        "id": row.id,
-        "kind": row.kind,
-        "price_minor": row.price_minor,
-        "step": row.step,
-    }
-
-
-def _episode(episode: Episode) -> Document:
-    last = episode.last_output
-    return {
-        "floor_units": episode.floor_units,
-        "id": episode.id,
-        "last_output": None if last is None else _reorder_output(last),
-        "quantity_units": episode.quantity_units,
-        "reason": episode.reason,
-        "revision": episode.revision,
-        "stale_decisions": episode.stale_decisions,
-        "state": episode.state,
-        "until_us": episode.until_us,
-    }
-
-
-def _price_episode(episode: PriceEpisode) -> Document:
-    last = episode.last_output
-    return {
-        "blocked_until_us": episode.blocked_until_us,
-        "id": episode.id,
-        "last_output": None if last is None else _price_output(last),
-        "proposal_price_minor": episode.proposal_price_minor,
-        "reason": episode.reason,
-        "revision": episode.revision,
-        "stale_decisions": episode.stale_decisions,
-    }
 
 
 def _state(document: Document) -> KeyState:

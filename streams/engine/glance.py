@@ -10,7 +10,8 @@ from typing import Final
 
 import orjson
 
-from cdc.contracts.state import SCHEMA, decode_level
+from cdc.contracts.state import decode_level
+from cdc.contracts.state_documents import SCHEMA
 from inventory.model.ids import InvKey
 from inventory.model.value import value
 from inventory.revision import LOGIC_REVISION

@@ -19,8 +19,8 @@ from typing import BinaryIO, Final
 import orjson
 from cramjam import zstd
 
-from cdc.contracts import state as state_contract
 from cdc.contracts.progress import Progress
+from cdc.contracts.state_documents import SCHEMA as STATE_SCHEMA
 from inventory.dedupe import Member
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
@@ -221,7 +221,7 @@ def _identity(number: int, generation: int) -> dict[str, int]:
     """What a file must agree with to be read at all."""
     return {
         "format": FORMAT,
-        "schema": state_contract.SCHEMA,
+        "schema": STATE_SCHEMA,
         "logic_revision": LOGIC_REVISION,
         "generation": generation,
         "partition": number,

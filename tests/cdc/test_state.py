@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from cdc.contracts import state as contract
+from cdc.contracts import state_documents as documents
 from inventory.model.ids import InvKey, Position
 from inventory.model.policy import ItemLocation
 from inventory.model.state import KeyState, WindowRow
@@ -40,15 +41,15 @@ def test_a_remembered_policy_takes_no_more_room_than_its_bytes() -> None:
 
 
 def test_a_remembered_policy_is_forgotten_with_its_last_state() -> None:
-    remembered = len(contract._POLICIES)
+    remembered = len(documents._POLICIES)
     state = ranged(20)
 
     contract.encode_state(state)
-    assert len(contract._POLICIES) == remembered + 1
+    assert len(documents._POLICIES) == remembered + 1
 
     del state
     gc.collect()
-    assert len(contract._POLICIES) == remembered
+    assert len(documents._POLICIES) == remembered
 
 
 def test_policies_that_follow_each_other_in_the_same_memory_are_never_mixed_up() -> None:
