@@ -162,6 +162,21 @@ def test_another_person_than_the_counter_approves(shelf: psycopg.Connection) -> 
     assert count_row(shelf, count_id) == (19, "cycle", "approved", "ann", "max", 20, None)
 
 
+def test_who_recorded_a_draft_has_counted_it_unless_somebody_else_is_named(
+    shelf: psycopg.Connection,
+) -> None:
+    # As another system writes a draft: without the columns that say who counted.
+    count_id = write(
+        shelf, "stock_count", units=20, status="draft", recorded_by="ann", occurred_at=now(shelf)
+    )
+
+    with pytest.raises(ServiceError, match="another person"):
+        services.approve_waiting_count(count_id=count_id, actor="ann")
+
+    services.approve_waiting_count(count_id=count_id, actor="bob")
+    assert count_row(shelf, count_id) == (20, "cycle", "approved", "ann", "bob", 20, None)
+
+
 def test_sql_holds_the_four_eyes_too(till: psycopg.Connection) -> None:
     with pytest.raises(psycopg.errors.CheckViolation, match="four_eyes"):
         write(till, "stock_count", counted_by="ann", approved_by="ann")

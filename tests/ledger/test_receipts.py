@@ -201,6 +201,30 @@ def test_a_receipt_is_corrected_for_48_hours_and_then_by_adjustment(
         services.correct_receipt(shipment_line_id=old, delivered=Delivered(4), actor="ann")
 
 
+@pytest.mark.parametrize(
+    "received_at",
+    [
+        datetime(1999, 12, 31, 23, 59, 59, tzinfo=UTC),
+        datetime(2026, 3, 2, 9),  # noqa: DTZ001 -- a time without a zone is what is refused
+        datetime(2099, 3, 2, 9, tzinfo=UTC),
+    ],
+)
+def test_a_correction_names_a_time_that_has_come(
+    ledger: psycopg.Connection, received_at: datetime
+) -> None:
+    receipt = receive(order(), 10, actor="ann")
+
+    with pytest.raises(ServiceError) as refused:
+        services.correct_receipt(
+            shipment_line_id=receipt,
+            delivered=Delivered(9, received_at=received_at),
+            actor="ann",
+        )
+
+    assert (refused.value.field, refused.value.value) == ("received_at", received_at)
+    assert receipts(ledger) == [(10, 0, 10, None)]
+
+
 def test_48_hours_are_counted_to_the_microsecond() -> None:
     arrived = datetime(2026, 3, 2, 9, tzinfo=UTC)
     edge = arrived + timedelta(hours=48)

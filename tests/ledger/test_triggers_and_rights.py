@@ -6,6 +6,8 @@ import pytest
 
 from tests.ledger.postgres import Server
 from tests.ledger.rows import VALID, write
+from webui.counts.selectors import counted
+from webui.ledger.services import ServiceError, void_count
 
 UPDATABLE = [table for table in VALID if table != "price_change"]
 CAPTURED = sorted(VALID)
@@ -70,6 +72,22 @@ def test_an_approved_count_can_be_changed_for_48_hours_only(
         till.execute(f"{verb} WHERE id = {old}")
 
     assert till.execute(f"{verb} WHERE id = {young}").rowcount == 1
+
+
+def test_a_count_of_a_clock_that_ran_ahead_ages_from_when_it_was_recorded(
+    ledger: psycopg.Connection,
+) -> None:
+    count = write(ledger, "stock_count", occurred_at="2099-01-01 00:00+00")
+    ledger.execute("SET session_replication_role = replica")  # only so `recorded_at` can be moved
+    ledger.execute("UPDATE retail.stock_count SET recorded_at = now() - interval '48 h 1 s'")
+    ledger.execute("SET session_replication_role = origin")
+
+    for verb in ("UPDATE retail.stock_count SET status = 'void'", "DELETE FROM retail.stock_count"):
+        with pytest.raises(psycopg.errors.CheckViolation, match="older than 48 h"):
+            ledger.execute(f"{verb} WHERE id = {count}")
+    with pytest.raises(ServiceError, match="older than 48 h"):
+        void_count(count_id=count, reason="mistyped")
+    assert [row.is_voidable for row in counted(location="L", sku="S")] == [False]
 
 
 def test_an_old_draft_is_not_approved_but_may_be_voided(till: psycopg.Connection) -> None:

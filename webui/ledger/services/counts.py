@@ -46,7 +46,9 @@ def approve_waiting_count(
 
     def work() -> Row:
         count = _locked_draft(count_id)
-        if count["counted_by"] == actor:
+        # Other systems write drafts without naming who counted.
+        counted_by = count["counted_by"] or count["recorded_by"]
+        if counted_by == actor:
             refuse("actor", actor, "another person than who counted approves")
         if not checks.is_correctable(count["business_at"], database_now()):
             message = f"count {count_id} is older than 48 h: count again"
@@ -60,15 +62,16 @@ def approve_waiting_count(
             raise Conflict(message)
         _check_second_count(count)
         execute(
-            "UPDATE retail.stock_count SET status = 'approved', approved_by = %s,"
+            "UPDATE retail.stock_count SET status = 'approved', counted_by = %s, approved_by = %s,"
             " expected_units = %s, recorded_by = %s WHERE id = %s",
+            counted_by,
             actor,
             expected,
             actor,
             count_id,
         )
         detail = {"count": count_id, "units": count["units"], "expected": expected}
-        detail |= {"counted_by": count["counted_by"]}
+        detail |= {"counted_by": counted_by}
         log_action(actor=actor, action="approve_count", subject=count["inv_key"], detail=detail)
         return {"expected": expected, "variance": int(count["units"]) - expected}
 

@@ -21,6 +21,7 @@ from webui.ledger.services.transactions import (
     database_now,
     execute,
     fetch_one,
+    happened_or_now,
     ledger_transaction,
     log_action,
     once,
@@ -160,6 +161,9 @@ def refuse_old_receipt(receipt: Row, now: datetime) -> None:
 
 
 def _rewrite(receipt: Row, delivered: Delivered, order_units: int, actor: str | None) -> None:
+    received_at = receipt["received_at"]
+    if delivered.received_at is not None:
+        received_at = happened_or_now("received_at", delivered.received_at)
     execute(
         "UPDATE retail.shipment_line SET received_units = %s, damaged_units = %s,"
         " order_units = %s, received_at = %s, discrepancy_reason = %s, recorded_by = %s"
@@ -167,7 +171,7 @@ def _rewrite(receipt: Row, delivered: Delivered, order_units: int, actor: str | 
         delivered.received_units,
         delivered.damaged_units,
         order_units,
-        delivered.received_at or receipt["received_at"],
+        received_at,
         delivered.discrepancy_reason,
         actor,
         receipt["id"],

@@ -1,0 +1,31 @@
+"""The 48 hours of a count begin at its business time, as everywhere (docs/domain.md 2.1, 2.4).
+
+A clock that ran ahead dates a count into the future. It happened when it was recorded, so that is
+where its day is folded; reckoned from the date itself it could be changed for days after that.
+"""
+
+from django.db import migrations
+
+FORWARD = """
+CREATE OR REPLACE FUNCTION retail.refuse_old_count() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE oldest timestamptz := least(OLD.occurred_at, OLD.recorded_at);
+DECLARE counts boolean := OLD.status = 'approved';
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        oldest := least(oldest, NEW.occurred_at);
+        counts := counts OR NEW.status = 'approved';
+    END IF;
+    IF counts AND oldest < clock_timestamp() - interval '48 hours' THEN
+        RAISE EXCEPTION 'stock_count %: a count of % is older than 48 h and stays; count again',
+            OLD.id, oldest
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'stock_count_48_hours';
+    END IF;
+    RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+END $$;
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("ledger", "0014_movements")]
+    # The first form of the function goes with the triggers that call it.
+    operations = [migrations.RunSQL([FORWARD], migrations.RunSQL.noop)]
