@@ -1,13 +1,16 @@
 """A rule writes a price only where every condition holds; each condition has two sides."""
 
+import time
 from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.concurrency import PATIENCE_S, at_the_same_time
+from tests.ledger.postgres import Server
 from tests.ledger.rows import price_proposal, write
+from tests.ledger.test_orders_automatic import alive
 from tests.ledger.test_prices import POLICY
 from webui.automation import prices as automation
 from webui.automation.prices import Candidate, objections_to, why_not, write_due
@@ -15,6 +18,7 @@ from webui.ledger import services
 from webui.ledger.services.prices import next_window_start
 from webui.ledger.services.transactions import database_now
 
+_WAITED_FOR = "SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
 NOW_US = 1_800_000_000_000_000
 MINUTE_US = 60_000_000
 FINE: dict[str, Any] = {
@@ -32,6 +36,7 @@ FINE: dict[str, Any] = {
     "tax_bp": 2000,
     "is_stopped": False,
     "has_rule_price_that_day": False,
+    "pipeline_age_us": MINUTE_US,
 }
 
 
@@ -46,6 +51,8 @@ FINE: dict[str, Any] = {
         ({}, {"has_rule_price_that_day": True}, "that day already"),
         ({}, {"is_stopped": True}, "stopped"),
         ({}, {"settled_since_us": NOW_US - MINUTE_US + 1}, "within a minute"),
+        ({}, {"pipeline_age_us": MINUTE_US + 1}, "no sign of life"),
+        ({}, {"pipeline_age_us": None}, "no sign of life"),
     ],
 )
 def test_each_condition_holds_on_one_side_and_objects_on_the_other(
@@ -83,6 +90,8 @@ def due(ledger: psycopg.Connection) -> str:
         " ON CONFLICT (sink, topic, partition) DO UPDATE SET as_of_us = excluded.as_of_us",
         [automation.ON_HAND_CHANGELOG],
     )
+    ledger.execute("DELETE FROM read_model.heartbeat")
+    alive(ledger)
     proposal = price_proposal(ledger)
     ledger.execute("UPDATE app.price_proposal SET updated_at = now() - interval '61 s'")
     return proposal
@@ -105,6 +114,46 @@ def test_a_due_price_is_written_once_by_the_system(ledger: psycopg.Connection, d
 def test_two_processes_write_it_once(ledger: psycopg.Connection, due: str) -> None:
     assert sorted(at_the_same_time(write_due, write_due)) in ([0, 1], [1, 1])
     assert len(written(ledger)) == 1
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        # One partition is enough, whichever the item is in: the task says so too.
+        (
+            "INSERT INTO read_model.heartbeat (partition, beat, commit_us, applied_at)"
+            " SELECT 11, 1, commit_us - 61000000, now() FROM read_model.heartbeat"
+        ),
+        "UPDATE read_model.heartbeat SET commit_us = NULL",
+        "DELETE FROM read_model.heartbeat",
+        "UPDATE read_model.service_heartbeat SET at = at - interval '61 seconds'",
+        "DELETE FROM read_model.service_heartbeat",
+    ],
+)
+def test_no_price_is_written_by_rule_while_the_pipeline_is_stale(
+    ledger: psycopg.Connection, due: str, spoil: str
+) -> None:
+    ledger.execute(spoil)
+
+    assert write_due() == 0
+    assert objections_to([due])[due] == "the pipeline has shown no sign of life for 60 s"
+
+
+def test_a_policy_that_changes_while_a_price_is_written_is_heard(
+    ledger: psycopg.Connection, server: Server, database: str, due: str
+) -> None:
+    with psycopg.connect(server.url("postgres", database)) as person:
+        person.execute("UPDATE retail.item_location SET price_mode = 'advise'")
+
+        def commit_when_waited_for() -> None:
+            deadline = time.monotonic() + PATIENCE_S
+            while not ledger.execute(_WAITED_FOR, [person.info.backend_pid]).fetchall():
+                assert time.monotonic() < deadline
+            person.commit()
+
+        assert at_the_same_time(write_due, commit_when_waited_for) == [0, None]
+
+    assert written(ledger) == []
 
 
 def test_while_the_switch_is_on_proposals_wait(ledger: psycopg.Connection, due: str) -> None:

@@ -1,7 +1,8 @@
 """Prices that the rules may write themselves: only where the item says `price_mode = auto`.
 
 The conditions are those of docs/domain.md 6.4 and of automatic approval in section 7: a small
-change, no word that only a person may give, a settled proposal and a fresh pipeline.
+change, no word that only a person may give, a settled proposal and a fresh pipeline. They are
+judged twice, the second time under the locks of the approval: people change policies meanwhile.
 """
 
 import time
@@ -13,16 +14,19 @@ from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.policies.price_targets import floor_minor
 from webui.ledger.services import LedgerError, approve_price
+from webui.ledger.services.items import locked_item
+from webui.ledger.services.pipeline import LIFE, OLDEST_US, is_stale
 from webui.ledger.services.prices import next_window_start
-from webui.ledger.services.transactions import database_now
+from webui.ledger.services.proposals import PRICES, locked_proposal
+from webui.ledger.services.transactions import database_now, ledger_transaction
 from webui.readmodel.rows import select
 from webui.readmodel.selectors import as_of_by_partition
 
 SETTLED_US: Final = 60_000_000
-OLDEST_US: Final = 60_000_000
 ALWAYS_A_PERSON: Final = "below_floor"
 
-_OPEN: Final = """
+_OPEN: Final = f"""
+WITH {LIFE}
 SELECT p.proposal_id, p.inv_key, p.revision, p.signal, p.old_minor, p.new_minor,
        (extract(epoch FROM p.updated_at) * 1000000)::bigint AS settled_since_us,
        i.price_mode, i.auto_permille, i.cost_minor, i.margin_permille, i.tax_bp,
@@ -33,13 +37,15 @@ SELECT p.proposal_id, p.inv_key, p.revision, p.signal, p.old_minor, p.new_minor,
              AND (written.effective_from AT TIME ZONE 'UTC')::date
                  = (greatest(to_timestamp(p.effective_at_us / 1000000), %(next_window)s)
                     AT TIME ZONE 'UTC')::date
-       ) AS has_rule_price_that_day
-FROM app.price_proposal AS p
+       ) AS has_rule_price_that_day,
+       life.age_us AS pipeline_age_us
+FROM life CROSS JOIN app.price_proposal AS p
 JOIN retail.item_location AS i ON i.inv_key = p.inv_key
 CROSS JOIN app.setting AS setting
 WHERE p.status = 'open' AND coalesce(p.decided_action, '') NOT IN ('approve', 'reject', 'snooze')
-"""
+"""  # noqa: S608 -- a constant of this project
 _CANDIDATES: Final = _OPEN + " AND i.price_mode = 'auto' ORDER BY p.proposal_id"
+_NAMED: Final = _OPEN + " AND p.proposal_id = ANY(%(proposals)s)"
 
 log = structlog.get_logger(__name__)
 
@@ -61,6 +67,7 @@ class Candidate(NamedTuple):
     tax_bp: int
     is_stopped: bool
     has_rule_price_that_day: bool
+    pipeline_age_us: int | None
 
 
 def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str | None:
@@ -79,6 +86,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         (candidate.is_stopped, "rule-made prices are stopped"),
         (now_us - candidate.settled_since_us < SETTLED_US, "it has changed within a minute"),
         (as_of_us is None or now_us - as_of_us > OLDEST_US, "the pipeline is behind"),
+        (is_stale(candidate.pipeline_age_us), "the pipeline has shown no sign of life for 60 s"),
     )
     return next((why for objects, why in objections if objects), None)
 
@@ -88,13 +96,10 @@ def write_due(*, limit: int = 200) -> int:
 
     Whoever is faster, a person or another process, wins: the rest is left as it stands.
     """
-    now_us = time.time_ns() // 1000
-    known = as_of_by_partition(ON_HAND_CHANGELOG)
+    due = [candidate for candidate, why in _judged(_CANDIDATES, {}) if why is None]
     written = 0
-    for candidate in select(_CANDIDATES, _moment(), Candidate):
-        as_of_us = known.get(partition_of(candidate.inv_key.encode()))
-        if why_not(candidate, now_us=now_us, as_of_us=as_of_us) is None:
-            written += _write(candidate)
+    for candidate in due:
+        written += _write(candidate)
         if written >= limit:
             break
     return written
@@ -102,25 +107,37 @@ def write_due(*, limit: int = 200) -> int:
 
 def objections_to(proposals: list[str]) -> dict[str, str]:
     """For each of these open proposals why it waits for a person."""
-    now_us = time.time_ns() // 1000
+    return {
+        candidate.proposal_id: why or "it is written by rule in a moment"
+        for candidate, why in _judged(_NAMED, {"proposals": proposals})
+    }
+
+
+def _judged(sql: str, given: dict[str, object]) -> list[tuple[Candidate, str | None]]:
+    """The candidates that a query finds, each with why it waits for a person, if it does."""
+    # When a price that is written now begins at the earliest.
+    moment = {"next_window": next_window_start(database_now())}
+    found = select(sql, moment | given, Candidate)
     known = as_of_by_partition(ON_HAND_CHANGELOG)
-    sql = _OPEN + " AND p.proposal_id = ANY(%(proposals)s)"
-    found = {}
-    for candidate in select(sql, _moment() | {"proposals": proposals}, Candidate):
+    now_us = time.time_ns() // 1000
+
+    def why(candidate: Candidate) -> str | None:
         as_of_us = known.get(partition_of(candidate.inv_key.encode()))
-        why = why_not(candidate, now_us=now_us, as_of_us=as_of_us)
-        found[candidate.proposal_id] = why or "it is written by rule in a moment"
-    return found
+        return why_not(candidate, now_us=now_us, as_of_us=as_of_us)
 
-
-def _moment() -> dict[str, object]:
-    """When a price that is written now begins at the earliest."""
-    return {"next_window": next_window_start(database_now())}
+    return [(candidate, why(candidate)) for candidate in found]
 
 
 def _write(candidate: Candidate) -> int:
+    named = {"proposals": [candidate.proposal_id]}
+    location, _, sku = candidate.inv_key.partition("|")
     try:
-        approve_price(proposal_id=candidate.proposal_id, shown_revision=candidate.revision)
+        with ledger_transaction():
+            locked_proposal(PRICES, candidate.proposal_id)
+            locked_item(location=location, sku=sku)
+            if [why for _, why in _judged(_NAMED, named)] != [None]:
+                return 0
+            approve_price(proposal_id=candidate.proposal_id, shown_revision=candidate.revision)
     except LedgerError as refusal:
         log.info("price_not_written", proposal=candidate.proposal_id, why=str(refusal))
         return 0

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from webui.ledger.services.pipeline import LIFE, OLDEST_US, is_stale
 from webui.ledger.services.purchasing_terms import days_of
 from webui.ledger.services.transactions import fetch_all
 
 SETTLED_AFTER_US: Final = 60_000_000
-OLDEST_US: Final = 60_000_000
 
 
 class Reason(NamedTuple):
@@ -99,7 +99,7 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
         yield Reason("stock_old", "what is known of its stock is older than 60 s")
     elif case.requested_units != case.quantity_units:
         yield Reason("state_differs", "the newest stock figures ask for another quantity")
-    if case.pipeline_age_us is None or case.pipeline_age_us > OLDEST_US:
+    if is_stale(case.pipeline_age_us):
         yield Reason("pipeline_stale", "the pipeline has shown no sign of life for 60 s")
 
 
@@ -136,19 +136,7 @@ def _money(minor: int) -> str:
 
 
 _CASES: Final = f"""
-WITH moment AS (SELECT clock_timestamp() AS now),
-life AS (
-    SELECT greatest(
-        (SELECT (extract(epoch FROM moment.now) * 1000000)::bigint - min(commit_us)
-         FROM read_model.heartbeat),
-        (SELECT (extract(epoch FROM moment.now - at) * 1000000)::bigint
-         FROM read_model.service_heartbeat WHERE service = 'actuator')
-    ) AS age_us,
-    -- greatest() passes over nulls: an unknown age must not look like a small one.
-    (SELECT count(*) > 0 AND count(*) = count(commit_us) FROM read_model.heartbeat)
-        AND EXISTS (SELECT FROM read_model.service_heartbeat WHERE service = 'actuator') AS known
-    FROM moment
-)
+WITH {LIFE}
 SELECT r.reorder_id, r.revision, r.inv_key, r.location,
        coalesce(r.supplier, il.supplier) AS supplier,
        coalesce(r.quantity_units, 0) AS quantity_units, il.pack_units, il.cost_minor,
@@ -160,7 +148,7 @@ SELECT r.reorder_id, r.revision, r.inv_key, r.location,
        (extract(epoch FROM moment.now - r.updated_at) * 1000000)::bigint AS unchanged_us,
        (extract(epoch FROM moment.now) * 1000000)::bigint - greatest(s.as_of_us, at.as_of_us)
            AS stock_age_us,
-       CASE WHEN life.known THEN life.age_us END AS pipeline_age_us,
+       life.age_us AS pipeline_age_us,
        CASE WHEN s.reorder_id = r.reorder_id THEN s.requested_units END AS requested_units
 FROM moment CROSS JOIN life CROSS JOIN app.reorder_proposal r
 JOIN retail.item_location il ON il.inv_key = r.inv_key
@@ -172,7 +160,7 @@ WHERE r.status = 'open' AND coalesce(r.decided_action, '') NOT IN ('approve', 'r
     -- Said, but not yet back by capture; a snooze that has ended is older than the need's update.
     AND NOT (coalesce(r.decided_action, '') = 'snooze'
              AND coalesce(r.decided_at > r.updated_at, false))
-"""  # noqa: S608 -- the topic is a constant of this project
+"""  # noqa: S608 -- constants of this project
 _OF_GROUPS: Final = """
   AND (coalesce(r.supplier, il.supplier), r.location) IN (
     SELECT coalesce(p.supplier, i.supplier), p.location FROM app.reorder_proposal p
