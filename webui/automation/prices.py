@@ -6,6 +6,7 @@ judged twice, the second time under the locks of the approval: people change pol
 """
 
 import time
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import structlog
@@ -96,7 +97,7 @@ def write_due(*, limit: int = 200) -> int:
 
     Whoever is faster, a person or another process, wins: the rest is left as it stands.
     """
-    due = [candidate for candidate, why in _judged(_CANDIDATES, {}) if why is None]
+    due = [candidate for candidate, why in _judged(_CANDIDATES) if why is None]
     written = 0
     for candidate in due:
         written += _write(candidate)
@@ -109,15 +110,15 @@ def objections_to(proposals: list[str]) -> dict[str, str]:
     """For each of these open proposals why it waits for a person."""
     return {
         candidate.proposal_id: why or "it is written by rule in a moment"
-        for candidate, why in _judged(_NAMED, {"proposals": proposals})
+        for candidate, why in _judged(_NAMED, proposals)
     }
 
 
-def _judged(sql: str, given: dict[str, object]) -> list[tuple[Candidate, str | None]]:
+def _judged(sql: str, proposals: Sequence[str] = ()) -> list[tuple[Candidate, str | None]]:
     """The candidates that a query finds, each with why it waits for a person, if it does."""
     # When a price that is written now begins at the earliest.
-    moment = {"next_window": next_window_start(database_now())}
-    found = select(sql, moment | given, Candidate)
+    begins = next_window_start(database_now())
+    found = select(sql, {"next_window": begins, "proposals": list(proposals)}, Candidate)
     known = as_of_by_partition(ON_HAND_CHANGELOG)
     now_us = time.time_ns() // 1000
 
@@ -129,13 +130,12 @@ def _judged(sql: str, given: dict[str, object]) -> list[tuple[Candidate, str | N
 
 
 def _write(candidate: Candidate) -> int:
-    named = {"proposals": [candidate.proposal_id]}
     location, _, sku = candidate.inv_key.partition("|")
     try:
         with ledger_transaction():
             locked_proposal(PRICES, candidate.proposal_id)
             locked_item(location=location, sku=sku)
-            if [why for _, why in _judged(_NAMED, named)] != [None]:
+            if [why for _, why in _judged(_NAMED, [candidate.proposal_id])] != [None]:
                 return 0
             approve_price(proposal_id=candidate.proposal_id, shown_revision=candidate.revision)
     except LedgerError as refusal:
