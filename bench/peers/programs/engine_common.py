@@ -17,6 +17,7 @@ import uvloop
 from bench.peers.fold import PartitionSums
 from bench.peers.programs.options import Options, read_options
 from cdc.contracts.topics import PARTITIONS
+from streams.engine.garbage import collect_rarely
 from streams.engine.kafka_log import KafkaLog
 from streams.engine.records import Send, SourceRecord
 from streams.engine.transactions import PartitionProducers
@@ -156,6 +157,7 @@ def _attach(app: faust.App, partitions: Partitions, topic: str) -> None:
 def main() -> None:
     """Run until SIGTERM."""
     uvloop.install()
+    collect_rarely()  # as a worker does
     worker = faust.Worker(build(read_options()), loglevel="WARNING", redirect_stdouts=False)
     worker.spinner = None
     worker.execute_from_commandline()
