@@ -49,7 +49,8 @@ async def handle_chunk(
     """Fold `chunk` into the partition and return once the broker has everything it produced.
 
     Records below `owned.next_offset` change nothing; what an earlier process had written for them
-    is written again. An empty result is not sent.
+    is written again. An empty result is not sent. Whatever the chunk skips in its middle counts as
+    a hole in the log: what a consumer hands over is divided by `records.unbroken` first.
 
     Raises:
         Gap: the chunk begins after `owned.next_offset`; nothing was done.

@@ -4,7 +4,7 @@ The broker is a protocol, so that the engine runs in tests against `streams.engi
 worker against transactional producers, with the same code in between.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from inventory.model.value import value
@@ -17,6 +17,20 @@ class SourceRecord:
     offset: int
     key: bytes | None
     value: bytes | None
+
+
+def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
+    """The chunk in parts that skip no offset; one part, unless records of two fetches met in it.
+
+    A consumer that was sent to another offset hands on what it finds there, and what it missed
+    would else be in the middle of a chunk, where nothing looks for it.
+    """
+    begin = 0
+    for index in range(1, len(chunk)):
+        if chunk[index].offset > chunk[index - 1].offset + 1:
+            yield chunk[begin:index]
+            begin = index
+    yield chunk[begin:]
 
 
 @value

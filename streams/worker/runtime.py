@@ -27,7 +27,7 @@ from streams.endings import Ending
 from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
 from streams.engine.ownership import Ownership
-from streams.engine.records import Fenced, Positions, SourceRecord
+from streams.engine.records import Fenced, Positions, SourceRecord, unbroken
 from streams.engine.restore import LogMismatch
 from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
@@ -139,11 +139,12 @@ class Runtime:
             if self.ownership.ready.get(partition) is not owned:
                 self.metrics.skipped(len(chunk))
                 return False
-            try:
-                await self._fold(chunk, owned)
-            except Gap:
-                await self._catch_up(owned, chunk[0].offset)
-                await self._fold(chunk, owned)
+            for part in unbroken(chunk):
+                try:
+                    await self._fold(part, owned)
+                except Gap:
+                    await self._catch_up(owned, part[0].offset)
+                    await self._fold(part, owned)
         return True
 
     async def _fold(self, chunk: Sequence[SourceRecord], owned: OwnedPartition) -> None:

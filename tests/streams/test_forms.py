@@ -172,6 +172,25 @@ def _live_twice(
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_records_that_are_missing_in_the_middle_of_a_chunk_are_read_from_the_topic(
+    form: str, tmp_path: Path
+) -> None:
+    """The consumer was sent ahead, or back and ahead, while records waited for their chunk."""
+    broker = sold_history(19)
+    source = source_of(broker)
+    handed = [*source[:4], *source[7:9], *source[2:6], *source[12:]]
+
+    async def skipping() -> Any:
+        runtime = runtime_on(broker, tmp_path)
+        return await worked(form, runtime, handed, [len(handed)], 50)
+
+    owned = asyncio.run(asyncio.wait_for(skipping(), DEADLINE_S))
+
+    published = {key: encode_state(state) for key, state in owned.published.items()}
+    check(broker, published, expected(source))
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_a_fenced_worker_dies_before_anything_is_acknowledged(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
