@@ -148,11 +148,28 @@ def test_stock_below_zero_sends_nothing(ledger: psycopg.Connection) -> None:
         plan(1)
 
 
-def test_two_plans_at_once_do_not_promise_the_same_units(ledger: psycopg.Connection) -> None:
-    outcomes = at_the_same_time(lambda: plan(20), lambda: plan(20))
+@pytest.mark.parametrize("second", [plan, ship])
+@pytest.mark.parametrize("first", [plan, ship])
+def test_two_people_at_once_do_not_take_the_same_units(
+    ledger: psycopg.Connection, first: Callable[..., Transfer], second: Callable[..., Transfer]
+) -> None:
+    outcomes = at_the_same_time(lambda: first(20), lambda: second(20))
 
     assert sum(isinstance(outcome, ServiceError) for outcome in outcomes) == 1
     assert written(ledger) == 2
+
+
+def test_two_plans_are_not_shipped_at_once_with_the_same_units(ledger: psycopg.Connection) -> None:
+    planned = [plan(10), plan(10)]
+
+    outcomes = at_the_same_time(
+        *(
+            lambda one=one: services.ship_planned_transfer(shipment_line_id=one.in_id, units=20)
+            for one in planned
+        )
+    )
+
+    assert sum(isinstance(outcome, ServiceError) for outcome in outcomes) == 1
 
 
 def test_a_plan_is_shipped_from_its_own_promise(ledger: psycopg.Connection) -> None:

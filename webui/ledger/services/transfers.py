@@ -22,7 +22,6 @@ from webui.ledger.services.transfers_pair import Transfer, locked_pair, write_pa
 from webui.ledger.services.transfers_route import (
     BEYOND_STOCK,
     Route,
-    lock_source,
     refuse_beyond_stock,
     refuse_unranged,
 )
@@ -52,7 +51,6 @@ def plan_transfer(
             answer_need(Answer(reorder_id, keys[1], route.units, actor, shown_revision))
         refuse_unranged(route)
         checks.not_past("due_on", route.due_on, database_now())
-        lock_source(keys[0])
         refuse_beyond_stock(keys[0], route.units)
         transfer = write_pair(route, keys, moved, transfer_ref, reorder_id)
         _log("plan_transfer", keys[0], transfer, route, actor)
@@ -85,18 +83,11 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
     keys = route.keys()
 
     def work() -> Row:
-        leaves_at = happened_or_now("shipped_at", shipped_at)
-        moved: Row = {
-            "status": "shipped",
-            "planned_units": units,
-            "shipped_units": units,
-            "shipped_at": leaves_at,
-            "recorded_by": actor,
-        }
+        moved = _leaving(units, happened_or_now("shipped_at", shipped_at), actor)
         if reorder_id is not None:
-            answer_need(Answer(reorder_id, keys[1], route.units, actor))
+            answer_need(Answer(reorder_id, keys[1], units, actor))
         refuse_unranged(route)
-        checks.not_past("due_on", due_on, leaves_at)
+        checks.not_past("due_on", due_on, moved["shipped_at"])
         if not beyond_stock_allowed:
             refuse_beyond_stock(keys[0], units, or_else=BEYOND_STOCK)
         transfer = write_pair(route, keys, moved, transfer_ref, reorder_id)
@@ -105,6 +96,17 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
 
     with ledger_transaction():
         return Transfer(**once(command_id, f"ship_transfer {keys[0]} {keys[1]}", actor, work))
+
+
+def _leaving(units: int, leaves_at: datetime, actor: str | None) -> Row:
+    """What both rows say of units that nobody planned and that leave."""
+    return {
+        "status": "shipped",
+        "planned_units": units,
+        "shipped_units": units,
+        "shipped_at": leaves_at,
+        "recorded_by": actor,
+    }
 
 
 def ship_planned_transfer(

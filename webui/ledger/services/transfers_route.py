@@ -69,11 +69,6 @@ def _refuse_end(field: str, inv_key: str) -> None:
     refuse(field, location, f"a location that has {sku}: have it ranged there first")
 
 
-def lock_source(inv_key: str) -> None:
-    """Let nobody else promise units of this key until the transaction ends."""
-    fetch_one("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
-
-
 def refuse_beyond_stock(
     inv_key: str, units: int, *, besides: int | None = None, or_else: str = ""
 ) -> None:
@@ -81,8 +76,10 @@ def refuse_beyond_stock(
 
     Promised is what customers were allocated and what other transfers plan; the row `besides` is
     no other one. `or_else` says what a person can do about it. A key that is not ranged any more
-    is not judged.
+    is not judged. Nobody else takes units of the key until the transaction ends.
     """
+    # A statement of its own: the next one sees what has committed while the lock was waited for.
+    fetch_one("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
     stock = fetch_one(_STOCK, besides, inv_key)
     if stock is None:
         return
