@@ -116,9 +116,6 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
         context: dict[str, Any] = {"ref": ref, "refusal": refusal}
         return render_page(request, "orders/none.html", context, status=404)
     lines = order_lines(ref)
-    drafts = [line for line in lines if line.status == "draft"]
-    value = sum(line.value_minor or 0 for line in drafts)
-    shown = [{"recorded_at": line.recorded_at} for line in drafts]
     refused_line = refusal.proposal if refusal else ""
     here = any(str(line.id) == refused_line for line in lines)
     first = _first_line(request, lines, refused_line)
@@ -134,18 +131,8 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
             }
             for line in part
         ],
-        "line_count": len(lines),
-        "first_line": first + 1,
-        "last_line": first + len(part),
-        "before": urlencode({"ref": ref, "from": max(0, first - PAGE_LINES)}) if first else "",
-        "behind": urlencode({"ref": ref, "from": first + PAGE_LINES})
-        if lines[first + PAGE_LINES :]
-        else "",
-        "drafts": len(drafts),
-        "draft_minor": value,
-        "below_minimum": value < head.minimum_order_minor,
-        "drafts_version": version_of_drafts(shown),
-        "send_id": uuid4(),
+        **_places(ref, len(lines), first),
+        **_sending(head, [line for line in lines if line.status == "draft"]),
         "total_minor": total_minor(lines),
         "history": history(ref),
         "refusal": None if here else refusal,
@@ -154,6 +141,30 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
     status = 200 if refusal is None else refusal.status
     keys = sorted({line.inv_key for line in part})
     return render_page(request, "orders/order.html", context, live_keys=keys, status=status)
+
+
+def _places(ref: str, line_count: int, first: int) -> dict[str, Any]:
+    """Which lines the page shows, and where the others are."""
+    behind = first + PAGE_LINES
+    return {
+        "line_count": line_count,
+        "first_line": first + 1,
+        "last_line": min(behind, line_count),
+        "before": urlencode({"ref": ref, "from": max(0, first - PAGE_LINES)}) if first else "",
+        "behind": urlencode({"ref": ref, "from": behind}) if behind < line_count else "",
+    }
+
+
+def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
+    """What would be sent, as it is shown now."""
+    value = sum(line.value_minor or 0 for line in drafts)
+    return {
+        "drafts": len(drafts),
+        "draft_minor": value,
+        "below_minimum": value < head.minimum_order_minor,
+        "drafts_version": version_of_drafts([{"recorded_at": d.recorded_at} for d in drafts]),
+        "send_id": uuid4(),
+    }
 
 
 def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> int:

@@ -79,26 +79,18 @@ def send_order(
     """
 
     def work() -> Row:
-        _lock_order(order_ref)
-        lines = _drafts(order_ref)
-        _refuse_moved(order_ref, lines, shown_version)
+        lines = _locked_drafts(order_ref, shown_version)
         _refuse_terms(order_ref, lines, allowed=below_minimum_allowed)
         now = database_now()
         _refuse_past_days(lines, now)
-        for line in lines:
-            _send_line(line, now, actor)
-        execute(
-            "UPDATE app.purchase_order SET sent_at = %s, sent_by = %s WHERE order_ref = %s",
-            now,
-            actor,
-            order_ref,
-        )
+        _send(order_ref, lines, now, actor)
         done = {"order_ref": order_ref, "lines": len(lines), **_totals(lines)}
+        detail = {"order": order_ref, **done}
         log_action(
             actor=actor,
             action="send_order",
             subject=order_ref,
-            detail={"order": order_ref, **done},
+            detail=detail,
             command_id=command_id,
         )
         return done
@@ -107,8 +99,12 @@ def send_order(
         return once(command_id, f"send_order {order_ref}", actor, work)
 
 
-def _lock_order(order_ref: str) -> None:
+def _locked_drafts(order_ref: str, shown_version: str | None) -> list[Row]:
+    """The draft lines of an order, locked with it, if they are as they were shown."""
     fetch_one("SELECT number FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref)
+    lines = _drafts(order_ref)
+    _refuse_moved(order_ref, lines, shown_version)
+    return lines
 
 
 def _drafts(order_ref: str) -> list[Row]:
@@ -203,6 +199,17 @@ def _totals(lines: Sequence[Row]) -> dict[str, int]:
             int(line["ordered_units"]) * int(line["cost_minor"] or 0) for line in lines
         ),
     }
+
+
+def _send(order_ref: str, lines: Sequence[Row], now: datetime, actor: str | None) -> None:
+    for line in lines:
+        _send_line(line, now, actor)
+    execute(
+        "UPDATE app.purchase_order SET sent_at = %s, sent_by = %s WHERE order_ref = %s",
+        now,
+        actor,
+        order_ref,
+    )
 
 
 def _send_line(line: Row, now: datetime, actor: str | None) -> None:

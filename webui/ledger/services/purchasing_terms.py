@@ -90,23 +90,32 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
     _check(changes)
 
     def work() -> Row:
-        before = fetch_one("SELECT * FROM retail.supplier WHERE code = %s FOR UPDATE", code)
-        if before is None:
-            refuse("supplier", code, "no such supplier")
+        before = _locked_supplier(code)
         _refuse_moved(before, shown or {})
         moved = moved_columns(before, changes)
         if moved:
-            assignments = ", ".join(f"{name} = %s" for name in moved)
-            execute(
-                f"UPDATE retail.supplier SET {assignments} WHERE code = %s",  # noqa: S608 -- names are the keywords above
-                *(changes[name] for name in moved),
-                code,
-            )
+            _write(code, {name: changes[name] for name in moved})
             log_action(actor=actor, action=ACTION, subject=code, detail=moved)
         return moved
 
     with ledger_transaction():
         return once(command_id, f"{ACTION} {code}", actor, work)
+
+
+def _locked_supplier(code: str) -> Row:
+    supplier = fetch_one("SELECT * FROM retail.supplier WHERE code = %s FOR UPDATE", code)
+    if supplier is None:
+        refuse("supplier", code, "no such supplier")
+    return supplier
+
+
+def _write(code: str, values: Mapping[str, object]) -> None:
+    assignments = ", ".join(f"{name} = %s" for name in values)
+    execute(
+        f"UPDATE retail.supplier SET {assignments} WHERE code = %s",  # noqa: S608 -- names of COLUMNS
+        *values.values(),
+        code,
+    )
 
 
 def _refuse_moved(row: Row, shown: Mapping[str, object]) -> None:
