@@ -16,6 +16,7 @@ class Ending(IntEnum):
     LOG_MISMATCH = 66
     BROKER = 69
     BROKEN_INVARIANT = 70
+    DISK = 74
     FENCED = 75
     SCHEMA_BREAK = 76
     STUCK = 124
@@ -27,6 +28,7 @@ MEANINGS: Final = {
     Ending.LOG_MISMATCH: "a topic was deleted, made anew or cut off",
     Ending.BROKER: "the broker could not be reached or refused",
     Ending.BROKEN_INVARIANT: "state and log contradict each other",
+    Ending.DISK: "the disk was full, or took no file",
     Ending.FENCED: "another worker owned a partition",
     Ending.SCHEMA_BREAK: "more than 1 % of a chunk could not be decoded",
     Ending.STUCK: "records waited and none was handled",

@@ -46,8 +46,11 @@ class WorkerSettings(StreamSettings):
 
     @property
     def topics_file(self) -> Path:
-        """The ids of the topics that this worker's state came from."""
-        return self.worker_dir / self.worker_id / "topics.json"
+        """The ids of the topics that all state of this revision came from.
+
+        Shared, so that a worker that never ran here before knows them too.
+        """
+        return self.worker_dir / "topics.json"
 
 
 class SinkSettings(StreamSettings):

@@ -19,14 +19,15 @@ def main() -> None:
     """Run the worker; exits 0 after SIGTERM and with a code of `streams.endings` otherwise."""
     settings = WorkerSettings()
     configure_logging(level=settings.log_level, service=settings.worker_id)
-    settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust makes only the last part
     try:
-        refuse_other_topics(settings.kafka_bootstrap, settings.topics_file, settings.partitions)
-    except (LogMismatch, KafkaException) as error:
+        settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust makes only the last part
+        asked = settings.kafka_bootstrap, settings.topics_file, settings.partitions
+        origins = refuse_other_topics(*asked)
+    except (LogMismatch, KafkaException, OSError) as error:
         die("worker can't start", error)
     collect_rarely()
     uvloop.install()
-    app = build_worker(settings)
+    app = build_worker(settings, origins)
     sys.argv = sys.argv[:1]  # everything comes from the environment; Faust would read arguments
     worker = faust.Worker(app, loglevel="WARNING", redirect_stdouts=False, quiet=True)
     worker.spinner = None  # it would draw into the log

@@ -9,6 +9,7 @@ import structlog
 
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.app import create_app
+from streams.engine.records import TopicIds
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
 from streams.worker.chunks import consume_chunks
@@ -22,10 +23,13 @@ SNAPSHOT_SHARE = 10  # snapshots take a tenth of the time at most
 log = structlog.get_logger(__name__)
 
 
-def build_worker(settings: WorkerSettings) -> faust.App:
-    """The app with its agent, timers and rebalance handlers attached."""
+def build_worker(settings: WorkerSettings, origins: TopicIds) -> faust.App:
+    """The app with its agent, timers and rebalance handlers attached.
+
+    `origins` are the topics that it was found to be right to start from.
+    """
     app = create_app(settings)
-    runtime = Runtime(settings)
+    runtime = Runtime(settings, origins)
     log.info("worker starts", consumer=settings.consumer)
     if settings.consumer == "chunks":
         _attach_chunks(app, runtime)
@@ -114,7 +118,7 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
             try:
                 await runtime.inspect()
             except Exception as error:  # noqa: BLE001 -- a task's edge: a silent watchdog is worse
-                die("the watchdog can't see the broker", error)
+                die("a look at the broker has failed", error)
 
     @app.task
     async def pulse() -> None:

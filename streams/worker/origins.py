@@ -1,14 +1,14 @@
-"""Whether the topics are still those that this worker's state came from, asked before it joins.
+"""Whether the topics are still those that the state came from, asked before a worker joins.
 
 A topic that was deleted and made anew has the name, the settings and, after a while, the offsets of
 the one before. What a worker restores from it would be a part of the state that looks like all of
-it. So each worker keeps the ids that the broker gave the topics, and ends where one has changed.
-The file may be deleted: then only a group that has committed offsets tells of changelogs that are
-empty.
+it. So the ids that the broker gave the topics are kept beside the directories of the workers, and a
+worker ends where one has changed. The file may be deleted: then only a group that has committed
+offsets tells of changelogs that are empty.
 """
 
 import json
-from collections.abc import Mapping
+import os
 from pathlib import Path
 from typing import Final
 
@@ -28,35 +28,57 @@ from cdc.contracts.topics import (
     SALES_WINDOWS_CHANGELOG,
     STOCK_EVENTS,
 )
+from streams.engine.records import TopicIds
 from streams.engine.restore import LogMismatch
 
-_TOPICS: Final = (STOCK_EVENTS, ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
+ORIGINS: Final = (STOCK_EVENTS, ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
 _REPAIR: Final = "`inventory workers rebuild --yes` makes the changelogs from it again"
 _TIMEOUT_S: Final = 30.0
 
 
-def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> None:
-    """Compare the topics with those of the last start, and remember them in the file `known`.
+def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicIds:
+    """Compare the topics with those in the file `known`, and keep them there; gives their ids.
 
     Raises:
         LogMismatch: one is missing, was made anew, or the level changelog has lost records.
         KafkaException: the broker does not answer.
+        OSError: the disk doesn't take the file; what it said before stays.
     """
     client = admin_client(bootstrap)
     ids = _ids(client)
     former = _read(known)
-    for topic in _TOPICS:
-        if former.get(topic, ids[topic]) != ids[topic]:
-            problem = f"{topic} was deleted and made anew since this worker ran last; {_way(topic)}"
-            raise LogMismatch(problem)
+    refuse_made_anew(former, ids)
     _refuse_lost_levels(client, partitions)
+    if former != ids:
+        _keep(known, ids)
+    return ids
+
+
+def refuse_made_anew(former: TopicIds, ids: TopicIds) -> None:
+    """Raise `LogMismatch` if a topic is not the one that had its name before."""
+    for topic, found in ids.items():
+        if former.get(topic, found) != found:
+            problem = (
+                f"{topic} was deleted and made anew, it is not what the state came from; "
+                f"{_way(topic)}"
+            )
+            raise LogMismatch(problem)
+
+
+def _keep(known: Path, ids: TopicIds) -> None:
+    """Replace the file in one step: a torn one would say that nothing was known."""
     known.parent.mkdir(parents=True, exist_ok=True)
-    known.write_text(json.dumps(ids, indent=1), encoding="utf-8")
+    unfinished = known.with_suffix(f".{os.getpid()}")  # workers share the directory
+    try:
+        unfinished.write_text(json.dumps(dict(ids), indent=1), encoding="utf-8")
+        unfinished.replace(known)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _ids(client: AdminClient) -> dict[str, str]:
     found: dict[str, str] = {}
-    asked = client.describe_topics(TopicCollection(list(_TOPICS)), request_timeout=_TIMEOUT_S)
+    asked = client.describe_topics(TopicCollection(list(ORIGINS)), request_timeout=_TIMEOUT_S)
     for topic, answer in asked.items():
         try:
             found[topic] = str(answer.result(_TIMEOUT_S).topic_id)
@@ -68,7 +90,7 @@ def _ids(client: AdminClient) -> dict[str, str]:
     return found
 
 
-def _read(known: Path) -> Mapping[str, str]:
+def _read(known: Path) -> TopicIds:
     """What the file says; nothing if it is not there or says nothing of that kind."""
     try:
         return dict(json.loads(known.read_text(encoding="utf-8")))

@@ -9,7 +9,8 @@ import asyncio
 import os
 import time
 from collections.abc import Iterable, Sequence
-from typing import Never, Protocol
+from types import MappingProxyType
+from typing import Final, Never, Protocol
 
 import structlog
 from aiokafka.errors import (
@@ -27,7 +28,7 @@ from streams.endings import Ending
 from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
 from streams.engine.ownership import Ownership
-from streams.engine.records import Fenced, Positions, SourceRecord, unbroken
+from streams.engine.records import Fenced, Positions, SourceRecord, TopicIds, unbroken
 from streams.engine.restore import LogMismatch
 from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
@@ -35,8 +36,10 @@ from streams.engine.watchdog import Watchdog
 from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings
 from streams.worker.keeper import Keeper
+from streams.worker.origins import ORIGINS, refuse_made_anew
 
 RESTORE_STALL_S = 120.0
+NOTHING_KNOWN: Final[TopicIds] = MappingProxyType({})
 
 log = structlog.get_logger(__name__)
 
@@ -67,6 +70,9 @@ _ENDINGS: Sequence[tuple[type[BaseException], Ending]] = (
     (KafkaError, Ending.BROKER),
     (KafkaException, Ending.BROKER),
     (ReadStalled, Ending.BROKER),
+    (TimeoutError, Ending.BROKER),  # of a client that waits for no answer of its own
+    (ConnectionError, Ending.BROKER),
+    (OSError, Ending.DISK),  # behind the two above, which are kinds of it
 )
 
 
@@ -76,17 +82,23 @@ def ending_of(error: BaseException | None) -> Ending:
 
 
 def die(event: str, error: BaseException | None = None, **fields: object) -> Never:
-    """Say why and end the process at once, before anything can be acknowledged."""
+    """Say why and end the process at once, before anything can be acknowledged.
+
+    It ends too where nothing can be said, because the disk of the log is full.
+    """
     code = ending_of(error)
-    log.critical(event, exc_info=error, problem=str(error or ""), exit_code=int(code), **fields)
-    os._exit(code)
+    try:
+        log.critical(event, exc_info=error, problem=str(error or ""), exit_code=int(code), **fields)
+    finally:
+        os._exit(code)
 
 
 class Runtime:
     """Everything one worker owns."""
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, origins: TopicIds = NOTHING_KNOWN) -> None:
         self.settings = settings
+        self._origins = origins
         self.metrics = Metrics()
         self.producers = PartitionProducers(settings.kafka_bootstrap, APP_ID, self._known_ends)
         self.keeper = Keeper(
@@ -187,12 +199,17 @@ class Runtime:
             die("open decisions could not be sent again", error)
 
     async def inspect(self) -> None:
-        """Refresh gauges, and end the process when work is there and nothing moves."""
+        """Refresh gauges, and end the process when work is there and nothing moves.
+
+        Raises:
+            LogMismatch: a topic is not the one that this worker began with.
+        """
         self.loop_seen_s = time.monotonic()
         ownership = self.ownership
         ready = dict(ownership.ready)
         places = {partition: owned.next_offset for partition, owned in ready.items()}
         async with self.open_log() as reader:
+            refuse_made_anew(self._origins, await reader.topic_ids(ORIGINS))
             bounds = await reader.all_bounds(STOCK_EVENTS, ready)
         for partition, (first, end) in bounds.items():
             self.ends[partition] = end

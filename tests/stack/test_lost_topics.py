@@ -110,7 +110,7 @@ def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
     before = desk(own, shop), proposals(shop)
 
     made_anew(own, *CHANGELOGS)
-    wait_for_halt(own, Ending.LOG_MISMATCH, "was deleted and made anew since this worker ran last")
+    wait_for_halt(own, Ending.LOG_MISMATCH, "was deleted and made anew")
     told = own.cli("doctor").stdout
     rebuild(own)
 

@@ -1,20 +1,46 @@
 """Each reason for which a worker ends has an exit code of its own, and words."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from aiokafka.errors import KafkaConnectionError, OffsetOutOfRangeError
 from confluent_kafka import KafkaException
 
+from cdc.contracts.topics import SALES_WINDOWS_CHANGELOG
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
 from streams.endings import MEANINGS, Ending, meaning_of
 from streams.engine.kafka_log import ReadStalled
 from streams.engine.loop import SchemaBreak
+from streams.engine.memory import MemoryBroker
 from streams.engine.records import Fenced
 from streams.engine.restore import LogMismatch
 from streams.engine.transactions import _refuse_begun_again
+from streams.settings import WorkerSettings
 from streams.worker import origins, runtime
+from streams.worker.__main__ import main
+
+
+class Topics(MemoryBroker):
+    """What the watchdog of a worker asks of its broker."""
+
+    async def all_bounds(
+        self, topic: str, partitions: Iterable[int]
+    ) -> Mapping[int, tuple[int, int]]:
+        return {number: await self.bounds(topic, number) for number in partitions}
+
+
+def opened(broker: Topics) -> Callable[[], AbstractAsyncContextManager[Topics]]:
+    @asynccontextmanager
+    async def open_log() -> AsyncIterator[Topics]:
+        yield broker
+
+    return open_log
 
 
 @pytest.mark.parametrize(
@@ -26,6 +52,9 @@ from streams.worker import origins, runtime
         (KafkaConnectionError(), 69),
         (KafkaException("gone"), 69),
         (ReadStalled("nothing"), 69),
+        (TimeoutError(), 69),
+        (ConnectionResetError(), 69),
+        (OSError(28, "No space left on device"), 74),
         (BrokenInvariant("ring"), 70),
         (Fenced("another owner"), 75),
         (SchemaBreak("garbage"), 76),
@@ -53,6 +82,24 @@ def test_an_error_ends_a_worker_with_the_code_of_its_kind(
     assert codes == [code]
 
 
+def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing may be acknowledged after it, whether or not the disk takes another line."""
+    codes: list[int] = []
+
+    class Full:
+        def critical(self, *_: object, **_fields: object) -> None:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os._exit", codes.append)
+    monkeypatch.setattr(runtime, "log", Full())
+    with pytest.raises(OSError, match="No space"):
+        runtime.die("the end", Fenced("another owner"))
+
+    assert codes == [75]
+
+
 def test_every_code_has_words_and_signals_have_theirs() -> None:
     assert set(MEANINGS) == set(Ending)
     assert meaning_of(66) == "a topic was deleted, made anew or cut off"
@@ -78,6 +125,64 @@ def test_a_file_of_topic_ids_that_says_nothing_is_like_none(content: str | None,
     assert origins._read(known) == {}
     known.write_text(json.dumps({"stock.events": "abc"}), encoding="utf-8")
     assert origins._read(known) == {"stock.events": "abc"}
+
+
+def test_a_full_disk_leaves_the_known_topics_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = tmp_path / "workers" / "topics.json"
+    origins._keep(known, {"stock.events": "abc"})
+    written = Path.write_text
+
+    def full(path: Path, content: str, encoding: str) -> int:
+        written(path, content[:3], encoding)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        origins._keep(known, {"stock.events": "def"})
+
+    assert origins._read(known) == {"stock.events": "abc"}
+    assert list(known.parent.iterdir()) == [known]
+
+
+def test_a_worker_that_may_not_write_below_its_home_ends_with_the_code_of_a_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[BaseException | None] = []
+
+    class Ended(BaseException):
+        pass
+
+    def end(_event: str, error: BaseException) -> None:
+        ended.append(error)
+        raise Ended
+
+    home = tmp_path / "home"
+    home.write_text("a file", encoding="utf-8")
+    monkeypatch.setenv("INVENTORY_HOME", str(home))
+    monkeypatch.setattr("streams.worker.__main__.configure_logging", lambda **_: None)
+    monkeypatch.setattr("streams.worker.__main__.die", end)
+    with pytest.raises(Ended):
+        main()
+
+    assert [runtime.ending_of(error) for error in ended] == [Ending.DISK]
+
+
+def test_a_running_worker_ends_when_a_topic_is_another_of_the_same_name(tmp_path: Path) -> None:
+    """Offsets alone would not tell it: the new topic may have reached the same place."""
+    broker = Topics()
+
+    async def look_twice() -> None:
+        began = await broker.topic_ids(origins.ORIGINS)
+        worker: Any = runtime.Runtime(WorkerSettings(home=tmp_path), began)
+        worker.open_log = opened(broker)
+        await worker.inspect()
+        broker.delete(SALES_WINDOWS_CHANGELOG, 0)
+        await worker.inspect()
+
+    with pytest.raises(LogMismatch, match="sales_windows-changelog was deleted and made anew"):
+        asyncio.run(look_twice())
 
 
 @pytest.mark.parametrize("bounds", [(5, 9), (0, 3)])
