@@ -13,7 +13,6 @@ from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_peers import bench_peers
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
-from deploy.stack.proof import PERSON, logins
 from deploy.stack.runtime import load_environment, read_runtime
 
 if TYPE_CHECKING:
@@ -111,6 +110,7 @@ def bench_pipeline(
 def _screen() -> "Screen | None":
     """The demo's stock page in a browser; None, with the reason told, where that is not there."""
     from bench.screen import Screen  # noqa: PLC0415 -- late on purpose
+    from deploy.stack.proof import PERSON, logins  # noqa: PLC0415 -- loads a web client
 
     home = Home(default_home())
     chromium = find(CHROMIUM)

@@ -6,28 +6,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bench.faults.plan import KINDS
-from cdc.settings import Connections
 from deploy import output
 from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.processes import ProcessId, alive
 from deploy.stack.runtime import load_environment, read_runtime
-from deploy.stack.workforce import PREFIX
 
 if TYPE_CHECKING:
     from bench.faults.run import Stack
+    from cdc.settings import Connections
 
 
 class RunningHome:
     """The running stack of one home."""
 
-    def __init__(self, home: Home, settings: Connections) -> None:
+    def __init__(self, home: Home, settings: "Connections") -> None:
         self._home = home
         self.settings = settings
 
     def workers(self) -> Sequence[str]:
         """Names of the stream workers."""
+        from deploy.stack.workforce import PREFIX  # noqa: PLC0415 -- loads the supervisor
+
         return sorted(name for name in read_runtime(self._home).services if name.startswith(PREFIX))
 
     def pid_of(self, service: str) -> int | None:
@@ -65,6 +66,7 @@ def bench_faults(
         message = f"processes of {home.path} would be killed"
         raise StackError(message, repair="inventory bench faults --yes")
     from bench.faults import run  # noqa: PLC0415 -- reads the environment
+    from cdc.settings import Connections  # noqa: PLC0415 -- as above
 
     stack: Stack = RunningHome(home, Connections())
     wish = run.Plan(seed, rounds, chosen, freeze, every)

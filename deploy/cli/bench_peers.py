@@ -1,16 +1,15 @@
 """`inventory bench peers`: the same job in other engines, on services of its own."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bench.peers.catalogue import BY_NAME, PEERS
-from bench.peers.peer import Peer
-from bench.peers.run import Plan, run
 from deploy import output
 from deploy.cli import given
 from deploy.errors import StackError
-from deploy.peers import environments, services
+
+if TYPE_CHECKING:
+    from bench.peers.peer import Peer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -29,6 +28,9 @@ def bench_peers(
     for name, number in (("records", records), ("keys", keys), ("rounds", rounds)):
         given.whole(f"--{name}", number)
     given.seconds("--timeout", timeout, least=1)
+    from bench.peers.run import Plan, run  # noqa: PLC0415 -- loads clients, numpy and trading code
+    from deploy.peers import environments, services  # noqa: PLC0415 -- late like their user
+
     tell = output.errors.print
     made = environments.make((peer.environment for peer in chosen), tell)
     needs_postgres = any(peer.name == "sql" for peer in chosen)
@@ -41,7 +43,9 @@ def bench_peers(
     output.plain(report.as_text())
 
 
-def _chosen(text: str) -> list[Peer]:
+def _chosen(text: str) -> "list[Peer]":
+    from bench.peers.catalogue import BY_NAME, PEERS  # noqa: PLC0415 -- late like the bench
+
     if text == "all":
         return list(PEERS)
     names = text.split(",")

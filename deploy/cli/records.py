@@ -6,9 +6,7 @@ from dataclasses import asdict
 from getpass import getuser
 from typing import Annotated, Any, Final
 
-import psycopg
 import typer
-from psycopg.rows import dict_row
 
 from deploy import output
 from deploy.cli import given
@@ -124,6 +122,13 @@ def _one(environment: Mapping[str, str], identity: str) -> dict[str, Any]:
 def _rows(
     environment: Mapping[str, str], statement: str, values: Mapping[str, object]
 ) -> list[dict[str, Any]]:
+    import psycopg  # noqa: PLC0415 -- only verbs that ask Postgres need the driver
+    from psycopg.rows import dict_row  # noqa: PLC0415 -- late like the driver
+
     url = environment["INVENTORY_READ_DATABASE_URL"]
-    with psycopg.connect(url, connect_timeout=5, row_factory=dict_row) as connection:
-        return connection.execute(statement, values).fetchall()
+    try:
+        with psycopg.connect(url, connect_timeout=5, row_factory=dict_row) as connection:
+            return connection.execute(statement, values).fetchall()
+    except psycopg.errors.UndefinedTable as error:
+        message = "the read model has no tables yet: the stack has not finished its first start"
+        raise StackError(message, repair="inventory status") from error

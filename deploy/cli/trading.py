@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-import structlog
 import typer
 
 from deploy import output
@@ -66,6 +65,8 @@ def simulate(
         "patience_s": _finite("--patience", patience, least="of 0 or more"),
     }
     connect_django()
+    import structlog  # noqa: PLC0415 -- Django has loaded it by now
+
     # Standard output is for the summary, also where a program reads it.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
     from webui.trading import simulate as trading  # noqa: PLC0415 -- needs Django set up

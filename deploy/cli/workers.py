@@ -1,19 +1,15 @@
 """Verbs of the stream workers: list, scale, restart, and one key right now."""
 
 import time
-from http import HTTPStatus
 from typing import Annotated, Any, Final
 from urllib.parse import quote, urlencode
 
 import typer
 
 from cdc.contracts.times import time_text
-from cdc.settings import Connections
-from cdc.worker_addresses import worker_urls
 from deploy import output
 from deploy.cli import given
 from deploy.errors import StackError
-from deploy.stack import fleet
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
 from deploy.stack.wanted import REPAIR
@@ -33,7 +29,6 @@ _COLUMNS: Final = (
     "age",
     "address",
 )
-_POLL_S: Final = 0.2
 _SECOND_US: Final = 1_000_000
 
 workers = typer.Typer(
@@ -56,6 +51,8 @@ def workers_list(context: typer.Context, *, json: Json = False) -> None:
     """List the workers: process, partitions, keys, lag and age."""
     if context.invoked_subcommand is not None:
         return
+    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+
     found = fleet.workers(_home())
     if json:
         output.as_json(found)
@@ -83,6 +80,8 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
 @workers.command()
 def scale(count: Annotated[int, typer.Argument(metavar="N", help="1 to 12.")]) -> None:
     """Have N workers: start or stop some while the others go on."""
+    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+
     seconds = fleet.scale(_home(), count)
     output.console.print(f"{count} workers serve all partitions after {seconds:.1f} s")
 
@@ -97,6 +96,8 @@ def restart(
     if rolling == (name is not None):
         message = "name a worker, or give --rolling for all of them"
         raise StackError(message)
+    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+
     if name is None:
         fleet.restart_rolling(_home(), output.console.print)
     else:
@@ -117,7 +118,8 @@ def rebuild(
     if not yes:
         message = "changelogs, snapshots and group offsets of all workers would be deleted"
         raise StackError(message, repair=REPAIR)
-    from deploy.rebuild import rebuild as run  # noqa: PLC0415 -- reads the environment
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+    from deploy.rebuild import rebuild as run  # noqa: PLC0415 -- as above
 
     found = run(home, Connections(), timeout_s=timeout, say=output.errors.print)
     if json:
@@ -145,42 +147,19 @@ def query(
             f"KEY {key!r}: expected LOCATION|SKU, in quotes for the shell, such as 'UCI|85123A'"
         )
         raise StackError(message)
+    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+
     settings = fleet.connections(_home())
     place = quote(key, safe="")
-    found = ask(settings, f"/iq/v1/store/on-hand/{place}", wait)
+    found = fleet.ask(settings, f"/iq/v1/store/on-hand/{place}", wait)
     if windows:
         span = {"from": since, "to": until}
         asked = urlencode({name: at for name, at in span.items() if at is not None})
-        found |= ask(settings, f"/iq/v1/store/sales-windows/{place}?{asked}", wait)
+        found |= fleet.ask(settings, f"/iq/v1/store/sales-windows/{place}?{asked}", wait)
     if json:
         output.as_json(found)
         return
     _show(found)
-
-
-def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
-    """What the workers say, asked in turn until one answers or `wait_s` seconds are over.
-
-    Raises:
-        StackError: nobody answered in time, or the question was refused.
-    """
-    deadline = time.monotonic() + wait_s
-    while True:
-        said = "no worker answers"
-        for url in worker_urls(settings).values():
-            answer = fleet.get(settings, url, path)
-            if answer is None:
-                continue
-            status, body = answer
-            if status == HTTPStatus.OK:
-                return body
-            said = body.get("error") or f"partition {body['partition']} is {body['state']}"
-            if status != HTTPStatus.SERVICE_UNAVAILABLE:
-                raise StackError(said)
-        if time.monotonic() > deadline:
-            message = f"{said}; asked for {wait_s:g} s"
-            raise StackError(message, repair="inventory workers")
-        time.sleep(_POLL_S)
 
 
 def _show(found: dict[str, Any]) -> None:

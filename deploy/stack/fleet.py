@@ -24,6 +24,7 @@ PAUSED: Final = "paused"
 _READY_S: Final = 120.0
 _POLL_S: Final = 0.1
 _ASK_S: Final = 2.0
+_PAUSE_S: Final = 0.2  # between two rounds of questions
 
 
 def connections(home: Home) -> Connections:
@@ -48,6 +49,31 @@ def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]
         return answer.status_code, answer.json()
     except (httpx.HTTPError, ValueError):
         return None
+
+
+def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
+    """What the workers say, asked in turn until one answers or `wait_s` seconds are over.
+
+    Raises:
+        StackError: nobody answered in time, or the question was refused.
+    """
+    deadline = time.monotonic() + wait_s
+    while True:
+        said = "no worker answers"
+        for url in worker_urls(settings).values():
+            answer = get(settings, url, path)
+            if answer is None:
+                continue
+            status, body = answer
+            if status == HTTPStatus.OK:
+                return body
+            said = body.get("error") or f"partition {body['partition']} is {body['state']}"
+            if status != HTTPStatus.SERVICE_UNAVAILABLE:
+                raise StackError(said)
+        if time.monotonic() > deadline:
+            message = f"{said}; asked for {wait_s:g} s"
+            raise StackError(message, repair="inventory workers")
+        time.sleep(_PAUSE_S)
 
 
 def partitions(settings: Connections) -> list[dict[str, Any]]:

@@ -36,6 +36,21 @@ VERBS = (
 )
 
 
+# What a command that asks for none of it must not wait for.
+HEAVY = {
+    "aiokafka",
+    "confluent_kafka",
+    "django",
+    "faust",
+    "httpx",
+    "numpy",
+    "psycopg",
+    "pyarrow",
+    "pydantic_settings",
+    "pyspark",
+}
+
+
 def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 -- fixed commands
         command, cwd=PROJECT, capture_output=True, text=True, check=False
@@ -141,3 +156,9 @@ def test_what_the_parser_refuses_is_named_too(arguments, told) -> None:
 
     assert result.exit_code == 2
     assert told in " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())
+
+
+def test_the_command_line_starts_without_the_parts_that_commands_call() -> None:
+    loaded = run(sys.executable, "-c", "import deploy.cli.main, sys; print(*sys.modules)").stdout
+
+    assert HEAVY.isdisjoint(loaded.split())

@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 from deploy import output
 from deploy.cli.main import app
+from deploy.errors import StackError
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
-from deploy.stack.runtime import Runtime, write_environment, write_runtime
+from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
 from tests.ledger import inbox
 from tests.ledger.postgres import Server
 
@@ -95,3 +96,14 @@ def test_what_is_not_there_or_has_no_reason_is_refused(arguments, told) -> None:
 
     assert result.exit_code == 1
     assert told in str(result.exception)
+
+
+def test_a_stack_without_tables_is_told_as_such(
+    records: Home, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = server.url("app_ro", "postgres")
+    write_environment(records, read_runtime(records), {"INVENTORY_READ_DATABASE_URL": empty})
+    monkeypatch.setenv("INVENTORY_READ_DATABASE_URL", empty)
+
+    with pytest.raises(StackError, match="no tables yet"):
+        CliRunner().invoke(app, ["rejected", "list"], catch_exceptions=False)
