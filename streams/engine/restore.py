@@ -24,6 +24,7 @@ from streams.engine.store import OwnedPartition
 
 CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
 TAIL = 64  # offsets; every chunk ends its levels with the progress, then comes a marker
+REPAIR = f"`inventory workers rebuild --yes` makes the changelogs from {STOCK_EVENTS} again"
 START = Progress(0, None, None, streamed=False)
 
 Bounds = Mapping[str, tuple[int, int]]
@@ -44,7 +45,8 @@ async def restore(
     add nothing to what is read here. A snapshot that the log contradicts is left aside.
 
     Raises:
-        LogMismatch: the source topic doesn't reach from before to after the restored offset.
+        LogMismatch: the source topic doesn't reach from before to after the restored offset, or the
+            levels are cut off.
         UnreadableRecord: a changelog holds a record of an unknown version; nothing is guessed.
         BrokenInvariant: the changelogs contradict each other.
         Fenced: another worker has written to them since.
@@ -52,6 +54,7 @@ async def restore(
     # First of all, so that a topic made anew from now on has another id than the state.
     topic_ids = await log.topic_ids(CHANGELOGS)
     bounds = {topic: await log.bounds(topic, number) for topic in (*CHANGELOGS, STOCK_EVENTS)}
+    refuse_cut_levels(number, bounds[ON_HAND_CHANGELOG][0])
     owned = None
     if snapshot is not None:
         problem = await _contradiction(snapshot, topic_ids, bounds, log)
@@ -66,6 +69,13 @@ async def restore(
         owned = await _restored_whole(number, generation, log, bounds)
     owned.topic_ids = dict(topic_ids)
     return owned
+
+
+def refuse_cut_levels(number: int, first: int) -> None:
+    """Raise `LogMismatch` unless the levels are whole: compaction never takes their beginning."""
+    if first > 0:
+        problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was cut off; {REPAIR}"
+        raise LogMismatch(problem)
 
 
 async def _restored_whole(number: int, generation: int, log: Log, bounds: Bounds) -> OwnedPartition:

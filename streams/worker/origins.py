@@ -29,10 +29,9 @@ from cdc.contracts.topics import (
     STOCK_EVENTS,
 )
 from streams.engine.records import TopicIds
-from streams.engine.restore import LogMismatch
+from streams.engine.restore import REPAIR, LogMismatch, refuse_cut_levels
 
 ORIGINS: Final = (STOCK_EVENTS, ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-_REPAIR: Final = "`inventory workers rebuild --yes` makes the changelogs from it again"
 _TIMEOUT_S: Final = 30.0
 
 
@@ -99,19 +98,17 @@ def _read(known: Path) -> TopicIds:
 
 
 def _refuse_lost_levels(client: AdminClient, partitions: int) -> None:
-    """A compacted topic never loses its beginning, and no chunk is committed before its levels."""
+    """No chunk is committed to the group before its levels are written."""
     levels = [TopicPartition(ON_HAND_CHANGELOG, number) for number in range(partitions)]
     for place, first in _offsets(client, levels, OffsetSpec.earliest()).items():
-        if first > 0:
-            problem = f"{ON_HAND_CHANGELOG}[{place}] begins at {first}, it was cut off; {_REPAIR}"
-            raise LogMismatch(problem)
+        refuse_cut_levels(place, first)
     if any(_offsets(client, levels, OffsetSpec.latest()).values()):
         return
     committed = max(_committed(client, partitions), default=0)
     if committed > 0:
         problem = (
             f"{ON_HAND_CHANGELOG} is empty, but {STOCK_EVENTS} was folded up to offset "
-            f"{committed}; {_REPAIR}"
+            f"{committed}; {REPAIR}"
         )
         raise LogMismatch(problem)
 
@@ -134,4 +131,4 @@ def _way(topic: str) -> str:
     """What a person can do about it."""
     if topic == STOCK_EVENTS:
         return "history is missing: restore it, or start a new generation"
-    return _REPAIR
+    return REPAIR

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 import pytest
 from typing_extensions import override
 
-from cdc.contracts.topics import SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, MemoryWriter
 from streams.engine.ownership import Ownership
 from streams.engine.records import Fenced, Positions, Stage
-from streams.engine.restore import restore
+from streams.engine.restore import LogMismatch, restore
 from streams.engine.store import OwnedPartition
 from tests.streams import lives
 from tests.streams.test_engine import sold_history
@@ -137,6 +137,32 @@ def test_whoever_was_overtaken_during_a_restore_says_so() -> None:
         await handle_chunk(source, await first(), broker.writer(0))
 
     asyncio.run(overtaken())
+
+
+class Cut(MemoryBroker):
+    """Somebody has deleted the first records of the level changelog."""
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        super().__init__()
+        self.topics, self.times_ms, self._ends = broker.topics, broker.times_ms, broker._ends
+
+    @override
+    async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        first, end = await super().bounds(topic, partition)
+        return first + (topic == ON_HAND_CHANGELOG), end
+
+
+def test_nobody_takes_over_from_levels_that_were_cut_off_meanwhile() -> None:
+    """A worker that runs already has looked at them before, when it started."""
+    broker = sold_history(3)
+
+    async def take_over() -> None:
+        owned = await restore(0, lives.GENERATION, broker)
+        await handle_chunk(lives.source_of(broker), owned, broker.writer(0))
+        with pytest.raises(LogMismatch, match="begins at 1, it was cut off"):
+            await restore(0, lives.GENERATION, Cut(broker))
+
+    asyncio.run(take_over())
 
 
 def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
