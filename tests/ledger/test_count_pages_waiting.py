@@ -1,0 +1,185 @@
+"""The manager's side of counting: what waits, what was counted, and adjustments with a limit."""
+
+import re
+
+import psycopg
+import pytest
+
+from tests.ledger.pages import person
+from tests.ledger.rows import write
+from tests.ledger.test_count_pages import ago, post, shelf, text, waiting
+from webui.ledger import services
+from webui.ledger.services import Wanted
+
+__all__ = ["shelf"]
+
+
+def test_the_manager_sees_both_numbers_and_approves(shelf: psycopg.Connection) -> None:
+    count_id = waiting(19, at=ago(shelf, minutes=10))
+    write(shelf, "sale_line", quantity_units=3, occurred_at=ago(shelf, minutes=5))
+    max_ = person("manager", "max")
+
+    said = text(max_.get("/counts/waiting/?location=L"))
+    answer = post(
+        max_,
+        "/counts/waiting/decide?location=L",
+        subject=f"count-{count_id}",
+        action="approve",
+        shown_expected=20,
+    )
+
+    assert "Variance −1 Worth at cost −4.00 Moved since the count −3" in said
+    assert "On hand now, and after approval 17 → 16" in said
+    assert answer.headers["Location"] == "/counts/waiting/?location=L"
+    history = text(max_.get("/counts/history/?location=L&sku=S"))
+    assert "ann, approved by max" in history
+
+
+def test_an_approval_of_an_old_number_is_refused_beside_its_count(
+    shelf: psycopg.Connection,
+) -> None:
+    count_id = waiting(19)
+    write(shelf, "sale_line", quantity_units=1, occurred_at=ago(shelf, hours=1))
+
+    answer = post(
+        person("manager", "max"),
+        "/counts/waiting/decide",
+        subject=f"count-{count_id}",
+        action="approve",
+        shown_expected=20,
+    )
+
+    assert answer.status_code == 409
+    assert "20 units were expected when this was shown, 19 are now" in text(answer)
+    assert "Expected at" in text(answer)
+
+
+def test_a_count_over_the_tolerance_has_no_approve_button(shelf: psycopg.Connection) -> None:
+    waiting(9)
+    max_ = person("manager", "max")
+
+    said = text(max_.get("/counts/waiting/"))
+
+    assert "second blind count first" in said
+    assert "Approve" not in said
+    waiting(9, actor="bob")
+    assert "Approve" in text(max_.get("/counts/waiting/"))
+
+
+def test_a_count_is_refused_with_its_reason_and_a_recount_can_be_asked_for(
+    shelf: psycopg.Connection,
+) -> None:
+    first, max_ = waiting(20), person("manager", "max")
+    post(max_, "/counts/waiting/decide", subject=f"count-{first}", action="recount")
+    assert "second blind count first" in text(max_.get("/counts/waiting/"))
+
+    post(max_, "/counts/waiting/decide", subject=f"count-{first}", action="refuse", reason="wet")
+
+    assert "No count waits" in text(max_.get("/counts/waiting/"))
+    logged = shelf.execute(
+        "SELECT detail->>'reason' FROM app.action_log WHERE action = 'void_count'"
+    ).fetchall()
+    assert logged == [("wet",)]
+
+
+def test_the_history_restates_a_variance_and_voids_a_young_count(
+    shelf: psycopg.Connection,
+) -> None:
+    count_id, max_ = waiting(19), person("manager", "max")
+    services.approve_waiting_count(count_id=count_id, actor="max")
+    late = write(shelf, "sale_line", quantity_units=1, occurred_at=ago(shelf, hours=1))
+    restated = text(max_.get("/counts/history/?sku=S"))
+    shelf.execute("DELETE FROM retail.sale_line WHERE id = %s", [late])
+    restored = text(max_.get("/counts/history/?sku=S"))
+
+    voided = post(max_, "/counts/history/void?sku=S", count_id=count_id, reason="wrong shelf")
+
+    assert re.search(r"cycle 19 19 −1 0 restated by late facts 0.00", restated)
+    assert re.search(r"cycle 19 20 −1 −1 −4.00", restored)
+    assert voided.headers["Location"] == "/counts/history/?sku=S"
+    shown = text(max_.get("/counts/history/?sku=S"))
+    assert "cycle void" in shown
+    assert re.search(r"made void by max, 20[\d: -]+: “wrong shelf”", shown)
+
+
+@pytest.mark.parametrize(
+    ("reason", "rule"), [("", "must not be empty"), ("x" * 201, "at most 200 characters")]
+)
+def test_a_count_is_voided_for_a_reason(shelf: psycopg.Connection, reason: str, rule: str) -> None:
+    max_ = person("manager", "max")
+    counted = services.approve_count(location="L", sku="S", units=19)
+    drafted = waiting(19)
+
+    voided = post(max_, "/counts/history/void?sku=S", count_id=counted, reason=reason)
+    refused = post(
+        max_,
+        "/counts/waiting/decide",
+        subject=f"count-{drafted}",
+        action="refuse",
+        reason=reason,
+    )
+
+    for answer in (voided, refused):
+        assert answer.status_code == 422
+        assert f"Reason: {rule}" in text(answer)
+        assert f'maxlength="200" value="{reason}"' in answer.content.decode()
+    assert shelf.execute("SELECT FROM retail.stock_count WHERE status = 'void'").fetchall() == []
+    post(max_, "/counts/history/void?sku=S", count_id=counted, reason="y" * 200)
+    assert "“" + "y" * 200 + "”" in text(max_.get("/counts/history/?sku=S"))
+
+
+def test_an_adjustment_says_what_it_means_before_it_is_booked(shelf: psycopg.Connection) -> None:
+    ann = person("associate", "ann")
+    form = {"location": "L", "sku": "S", "reason": "damage", "quantity_units": "26"}
+
+    shown = post(ann, "/counts/adjust/", **form, action="preview")
+    booked = post(ann, "/counts/adjust/", **form, action="book")
+
+    assert "on hand −26 , unavailable +26 , worth 104.00" in text(shown)
+    assert "Somebody else has to approve it" in text(shown)
+    assert booked.status_code == 302
+    assert "Waiting for somebody else" in text(ann.get("/counts/adjust/"))
+    assert shelf.execute("SELECT count(*) FROM retail.stock_adjustment").fetchone() == (0,)
+
+
+def test_a_wrong_adjustment_keeps_its_input(shelf: psycopg.Connection) -> None:
+    form = {"location": "L", "sku": "S", "reason": "damage", "quantity_units": "0"}
+
+    answer = post(person("associate", "ann"), "/counts/adjust/", **form, action="book")
+
+    assert answer.status_code == 422
+    assert "Units: a whole number from 1 to 1,000,000; got “0”." in text(answer)
+    assert 'value="damage" selected' in answer.content.decode()
+
+
+def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connection) -> None:
+    wanted = Wanted("L", "S", "theft", 100)
+    request = services.request_adjustment(wanted=wanted, actor="max").request_id
+    form = {"subject": f"request-{request}", "action": "approve"}
+
+    own = post(person("manager", "max"), "/counts/waiting/decide", **form)
+    other = post(person("manager", "moe"), "/counts/waiting/decide", **form)
+
+    assert (own.status_code, "Another person than who asked approves." in text(own)) == (422, True)
+    assert other.status_code == 302
+    assert shelf.execute("SELECT quantity_units FROM retail.stock_adjustment").fetchall() == [
+        (100,)
+    ]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"subject": "", "action": "approve"},
+        {"subject": "count-1", "action": "think"},
+        {"subject": "count-1", "action": "approve", "shown_expected": "many"},
+        {"subject": "count-999999", "action": "approve", "shown_expected": "1"},
+        {"subject": "request-999999", "action": "approve"},
+    ],
+)
+def test_a_form_that_is_not_ours_is_refused(
+    shelf: psycopg.Connection, form: dict[str, str]
+) -> None:
+    answer = post(person("manager", "max"), "/counts/waiting/decide", **form)
+
+    assert answer.status_code == 422

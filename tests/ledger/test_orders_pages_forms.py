@@ -1,0 +1,173 @@
+"""The forms of an order: what each does, for whom, and how a refused one keeps its input."""
+
+import re
+from datetime import date
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.ledger.pages import person
+from tests.ledger.test_orders_pages import order, post, text, version
+from webui.ledger import services
+
+
+@pytest.mark.parametrize(
+    ("status", "action", "fields", "column"),
+    [
+        ("draft", "change", {"units": 18}, "ordered_units = 18"),
+        ("sent", "confirm", {"units": 9, "due_on": "2030-01-02"}, "confirmed_units = 9"),
+        ("sent", "confirm", {"units": 0}, "status = 'closed'"),
+        ("sent", "re_date", {"due_on": "2030-01-02"}, "due_on = '2030-01-02'"),
+        ("sent", "cancel", {}, "cancelled_units = 12"),
+    ],
+)
+def test_each_form_does_what_it_says(
+    ledger: psycopg.Connection, status: str, action: str, fields: dict[str, Any], column: str
+) -> None:
+    line_id = order(status=status)
+
+    answer = post(person("buyer"), line_id, action, **fields)
+
+    assert answer.status_code == 302
+    found = ledger.execute(
+        f"SELECT {column}, recorded_by FROM retail.purchase_order_line"  # noqa: S608 -- conditions from above
+    ).fetchone()
+    assert found == (True, "buyer")
+
+
+def test_a_draft_is_deleted_and_a_delivery_announced(ledger: psycopg.Connection) -> None:
+    draft, sent, client = order(status="draft"), order(sku="T"), person("buyer")
+
+    assert post(client, draft, "delete").status_code == 302
+    assert post(client, sent, "ship", units=7).status_code == 302
+
+    assert ledger.execute("SELECT shipped_units FROM retail.shipment_line").fetchall() == [(7,)]
+    page = text(client.get("/orders/order?ref=X-1"))
+    assert "on the road 7" in page
+    assert "delete order" in page
+
+
+def test_the_loser_of_a_race_sees_what_changed_and_keeps_his_input(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id = order()
+    shown = version(line_id)
+    services.confirm_order_line(line_id=line_id, confirmed_units=10, actor="ann")
+
+    answer = post(person("buyer"), line_id, "confirm", units=9, shown_version=shown)
+
+    page = text(answer)
+    assert answer.status_code == 409
+    assert "has changed since it was shown: ann left it confirmed" in page
+    assert 'required value="9"' in page
+    assert 'role="alert"' in page
+
+
+def test_a_confirmation_of_more_takes_a_tick_that_only_the_refused_see(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id, client = order(24), person("buyer")
+    assert "beyond_order" not in text(client.get("/orders/order?ref=X-1"))
+
+    refused = post(client, line_id, "confirm", units=512)
+
+    page = text(refused)
+    assert refused.status_code == 422
+    assert "at most the 24 ordered" in page
+    assert "The supplier sends more than the 24 ordered" in page
+    assert 'required value="512"' in page
+    assert post(client, line_id, "confirm", units=512, beyond_order="1").status_code == 302
+    found = ledger.execute("SELECT confirmed_units FROM retail.purchase_order_line").fetchone()
+    assert found == (512,)
+
+
+def test_a_refused_number_stays_in_its_field(ledger: psycopg.Connection) -> None:
+    line_id = order(status="draft")
+    ledger.execute("UPDATE retail.purchase_order_line SET pack_units = 6")
+
+    answer = post(person("buyer"), line_id, "change", units=13)
+
+    assert answer.status_code == 422
+    assert 'required value="13"' in text(answer)
+    assert post(person("lead"), line_id, "change", units=13).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [
+        ("fly", {}),
+        ("change", {"units": "many"}),
+        ("change", {"units": "1" * 20}),
+        ("re_date", {"due_on": "tomorrow"}),
+        ("re_date", {"due_on": ""}),
+        ("change", {"units": 6, "command_id": "none"}),
+        ("change", {"units": 6, "line": ""}),
+    ],
+)
+def test_forms_that_no_page_made_are_refused_with_a_sentence(
+    ledger: psycopg.Connection, action: str, fields: dict[str, Any]
+) -> None:
+    answer = post(person("buyer"), order(status="draft"), action, **fields)
+
+    assert answer.status_code == 422
+    assert 'role="alert"' in text(answer)
+
+
+def test_only_the_lead_orders_cancelled_units_again(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    services.cancel_order_units(line_id=line_id)
+    assert "Order cancelled units again" not in text(person("buyer").get("/orders/order?ref=X-1"))
+    assert post(person("buyer"), line_id, "restore", units=4).status_code == 422
+
+    lead = person("lead")
+    assert "Order cancelled units again" in text(lead.get("/orders/order?ref=X-1"))
+    assert post(lead, line_id, "restore", units=4).status_code == 302
+
+
+def test_a_store_sees_orders_and_changes_none(ledger: psycopg.Connection) -> None:
+    line_id, client = order(), person("associate")
+
+    assert "Supplier confirms" not in text(client.get("/orders/order?ref=X-1"))
+    assert post(client, line_id, "cancel").status_code == 403
+    assert person("pricing").get("/orders/").status_code == 403
+
+
+def test_an_order_is_sent_from_its_page_and_below_the_minimum_knowingly(
+    ledger: psycopg.Connection,
+) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    services.set_supplier_terms(code="ACME", minimum_order_minor=1000)
+    order(status="draft")
+    client = person("buyer")
+    found = re.search(r'shown_version" value="([^"]+)"', text(client.get("/orders/order?ref=X-1")))
+    assert found is not None
+    form = {"action": "send", "command_id": str(uuid4()), "shown_version": found.group(1)}
+
+    refused = client.post("/orders/act?ref=X-1", form)
+    assert refused.status_code == 422
+    assert "supplier&#x27;s minimum" in text(refused)
+    sent = client.post("/orders/act?ref=X-1", form | {"below_minimum": "1"})
+
+    assert sent.status_code == 302
+    assert ledger.execute("SELECT status FROM retail.purchase_order_line").fetchone() == ("sent",)
+
+
+def test_a_draft_whose_day_is_over_is_marked_and_its_order_refused_by_name(
+    ledger: psycopg.Connection,
+) -> None:
+    late = order(status="draft", due_on=date(2026, 3, 2))
+    client = person("buyer")
+    page = text(client.get("/orders/order?ref=X-1"))
+    found = re.search(r'shown_version" value="([^"]+)"', page)
+    assert found is not None
+    form = {"action": "send", "command_id": str(uuid4()), "shown_version": found.group(1)}
+
+    refused = client.post("/orders/act?ref=X-1", form)
+
+    assert "due day is over: move it before you send" in page
+    assert refused.status_code == 422
+    assert f"move the day of line {late} (S, 2026-03-02)" in text(refused)
+    assert post(client, late, "re_date", due_on="2099-03-02").status_code == 302
+    assert "due day is over" not in text(client.get("/orders/order?ref=X-1"))
