@@ -31,7 +31,7 @@ MEANINGS: Final = {
     Ending.DISK: "the disk was full, or took no file",
     Ending.FENCED: "another worker owned a partition",
     Ending.SCHEMA_BREAK: "more than 1 % of a chunk could not be decoded",
-    Ending.STUCK: "records waited and none was handled",
+    Ending.STUCK: "records or partitions waited and nothing moved",
 }
 
 

@@ -82,6 +82,7 @@ class Ownership:
         self._lost: dict[int, OwnedPartition] = {}
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
+        self._is_given = False  # the group has said what is ours
         self.assigned: frozenset[int] = frozenset()
         self.ready: dict[int, OwnedPartition] = {}
         self.rebalances = 0
@@ -91,19 +92,22 @@ class Ownership:
 
     @property
     def settled(self) -> bool:
-        """Whether every assigned partition is ready."""
-        return self.assigned == self.ready.keys()
+        """Whether the group has said which partitions are ours, be it none, and all are ready."""
+        return self._is_given and self.assigned == self.ready.keys()
 
     async def revoked(self) -> None:
         """Every partition is taken away; call it when no chunk is in work."""
         self._lost.update(self.ready)
         self.ready = {}
         self.assigned = frozenset()
+        self._is_given = False
+        self.restored_at = time.monotonic()
         await self._wake()
 
     async def assign(self, partitions: Iterable[int]) -> None:
         """Begin to take `partitions` over; returns before that is done."""
         self.assigned = frozenset(partitions)
+        self._is_given = True
         self.rebalances += 1
         self.restored_at = time.monotonic()
         self._attempt = asyncio.create_task(self._take_over(self.rebalances, self._attempt))

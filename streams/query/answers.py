@@ -33,14 +33,13 @@ class Queryable(Protocol):
     settings: WorkerSettings
     ownership: Ownership
     metrics: Metrics
-    joined: bool
     loop_seen_s: float
     ends: dict[int, int]
 
 
 def is_ready(worker: Queryable) -> bool:
     """Whether the group gave partitions out and all of ours are restored."""
-    return worker.joined and worker.ownership.settled
+    return worker.ownership.settled
 
 
 def reach(worker: Queryable, owned: OwnedPartition) -> Document:

@@ -102,7 +102,6 @@ def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
     async def assigned(_app: faust.App, assigned: Any, **_: object) -> None:  # noqa: ANN401 -- as above
         partitions = sorted(tp.partition for tp in assigned if tp.topic == STOCK_EVENTS)
         log.info("partitions assigned", partitions=partitions)
-        runtime.joined = True
         await runtime.ownership.assign(partitions)
 
 

@@ -113,7 +113,6 @@ class Runtime:
         )
         self.watchdog = Watchdog(settings.stall_s, RESTORE_STALL_S)
         self.ends: dict[int, int] = {}
-        self.joined = False
         self.loop_seen_s = time.monotonic()
 
     def _known_ends(self, partition: int) -> Positions:

@@ -78,7 +78,6 @@ class Worker:
         self.failures: list[BaseException] = []
         self.ownership = Ownership(GENERATION, self.producers, self.open_log, self.failures.append)
         self.ends: dict[int, int] = {}
-        self.joined = False
         self.loop_seen_s = time.monotonic()
 
     @asynccontextmanager
@@ -89,7 +88,6 @@ class Worker:
         """Get exactly these partitions from the group, and restore them."""
         await self.ownership.revoked()
         await self.ownership.assign(partitions)
-        self.joined = True
         for number in sorted(self.ownership.assigned):
             assert await self.ownership.owned(number) is not None, self.failures
 

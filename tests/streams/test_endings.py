@@ -169,6 +169,29 @@ def test_a_worker_that_may_not_write_below_its_home_ends_with_the_code_of_a_disk
     assert [runtime.ending_of(error) for error in ended] == [Ending.DISK]
 
 
+def test_a_worker_that_its_group_has_forgotten_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[BaseException | None] = []
+    monkeypatch.setattr(runtime, "die", lambda _event, error: ended.append(error))
+
+    async def wait() -> None:
+        worker: Any = runtime.Runtime(WorkerSettings(home=tmp_path))
+        worker.open_log = opened(Topics())
+        await worker.ownership.assign([])
+        worker.ownership.restored_at -= 1_000
+        await worker.inspect()
+        assert ended == []
+        await worker.ownership.revoked()
+        worker.ownership.restored_at -= 1_000
+        await worker.inspect()
+
+    asyncio.run(wait())
+
+    assert ["no partition was given to us" in str(error) for error in ended] == [True]
+    assert runtime.ending_of(ended[0]) == Ending.STUCK
+
+
 def test_a_running_worker_ends_when_a_topic_is_another_of_the_same_name(tmp_path: Path) -> None:
     """Offsets alone would not tell it: the new topic may have reached the same place."""
     broker = Topics()
