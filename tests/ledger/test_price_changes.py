@@ -32,6 +32,10 @@ def past(ledger: psycopg.Connection) -> datetime:
     return began
 
 
+def page_of_prices() -> str:
+    return person("pricing").get("/prices/items/L/S").content.decode()
+
+
 def newest_id() -> int:
     return price_rows("L|S")[0].id
 
@@ -199,6 +203,38 @@ def test_the_first_price_has_nothing_to_go_back_to(ledger: psycopg.Connection) -
 
     with pytest.raises(Conflict, match="no earlier price"):
         services.roll_back_price(location="L", sku="S")
+
+
+def test_the_first_change_of_an_item_without_a_price_goes_back_to_its_regular_one(
+    ledger: psycopg.Connection,
+) -> None:
+    services.set_price(location="L", sku="S", price_minor=899, step=1)
+    offered = page_of_prices()
+
+    services.roll_back_price(location="L", sku="S")
+
+    assert "Back to 9.99</button>" in offered
+    assert prices(ledger)[-1] == (999, 750, "rollback", 0, None)
+
+
+def test_an_item_without_a_regular_price_has_nothing_to_go_back_to_at_first(
+    ledger: psycopg.Connection,
+) -> None:
+    services.set_policy(location="L", sku="S", changes={"regular_minor": None})
+    services.set_price(location="L", sku="S", price_minor=899)
+
+    with pytest.raises(Conflict, match="no earlier price"):
+        services.roll_back_price(location="L", sku="S")
+    assert "<summary>Roll back</summary>" not in page_of_prices()
+
+
+def test_the_page_offers_the_price_that_rolling_back_would_write(past: datetime) -> None:
+    services.set_policy(location="L", sku="S", changes={"cost_minor": 700})
+
+    assert "Back to 10.50</button>" in page_of_prices()
+
+    services.roll_back_price(location="L", sku="S")
+    assert price_rows("L|S")[0].price_minor == 1050
 
 
 def test_a_price_holds_from_exactly_its_own_time_on(past: datetime) -> None:

@@ -13,7 +13,7 @@ from webui.desk import Command, Refusal, answer
 from webui.ledger.services import ServiceError, roll_back_price, set_price
 from webui.ledger.services.prices import MOST_PRICE
 from webui.page import render_page
-from webui.prices.timeline import PriceRow, price_rows, priced_item
+from webui.prices.timeline import PricedItem, PriceRow, price_rows, priced_item
 
 
 @require_GET
@@ -46,7 +46,7 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
         "item": item,
         "rows": rows,
         "newest": rows[0] if rows else None,
-        "undone_to": _predecessor(rows),
+        "undone_to_minor": _undone_to_minor(item, rows),
         "refusal": refusal,
         "form": refusal.form if refusal else {},
         "command_id": uuid4(),
@@ -55,9 +55,15 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
     return render_page(request, "prices/item.html", context, live_keys=[key], status=status)
 
 
-def _predecessor(rows: list[PriceRow]) -> PriceRow | None:
-    """The price before the last change; None where that was undone already, or is the first."""
-    return rows[1] if len(rows) > 1 and rows[0].kind != "rollback" else None
+def _undone_to_minor(item: PricedItem, rows: list[PriceRow]) -> int | None:
+    """What rolling the last change back would write; None where there is nothing to undo."""
+    if not rows or rows[0].kind == "rollback":
+        return None
+    if rows[1:]:
+        return max(rows[1].price_minor, item.floor_minor)
+    if rows[0].kind == "initial" or item.regular_minor is None:
+        return None
+    return max(item.regular_minor, item.floor_minor)
 
 
 def _say(command: Command, location: str, sku: str) -> str:

@@ -213,7 +213,8 @@ def roll_back_price(
 ) -> int:
     """Undo the last change: its predecessor's price and step, not below the floor; the row's id.
 
-    A change is undone once: what a roll-back has restored is no change of its own, and undoing it
+    The first change of an item that began without a price goes back to its regular one, step 0. A
+    change is undone once: what a roll-back has restored is no change of its own, and undoing it
     would write the undone price again.
 
     From the next window on. A change that is still scheduled is undone at its own time, so that
@@ -225,7 +226,7 @@ def roll_back_price(
         newest = newest_price(item["inv_key"])
         _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
         _refuse_if_undone(newest)
-        before = _predecessor(item["inv_key"], newest)
+        before = _predecessor(item, newest)
         price = max(int(before["price_minor"]), item_floor_minor(item))
         begins = next_window_start(database_now())
         if newest is not None:
@@ -246,19 +247,23 @@ def _refuse_if_undone(newest: Row | None) -> None:
         raise Conflict(message)
 
 
-def _predecessor(inv_key: str, newest: Row | None) -> Row:
-    before = newest and fetch_one(
-        "SELECT price_minor, step FROM retail.price_change"
-        " WHERE inv_key = %s AND (effective_from, id) < (%s, %s)"
-        " ORDER BY effective_from DESC, id DESC LIMIT 1",
-        inv_key,
-        newest["effective_from"],
-        newest["id"],
-    )
-    if before is None:
-        message = f"{inv_key} has no earlier price to go back to"
-        raise Conflict(message)
-    return before
+def _predecessor(item: Row, newest: Row | None) -> Row:
+    """Price and step that were in force before the newest row."""
+    if newest is not None:
+        before = fetch_one(
+            "SELECT price_minor, step FROM retail.price_change"
+            " WHERE inv_key = %s AND (effective_from, id) < (%s, %s)"
+            " ORDER BY effective_from DESC, id DESC LIMIT 1",
+            item["inv_key"],
+            newest["effective_from"],
+            newest["id"],
+        )
+        if before is not None:
+            return before
+        if newest["kind"] != "initial" and item["regular_minor"] is not None:
+            return {"price_minor": item["regular_minor"], "step": 0}
+    message = f"{item['inv_key']} has no earlier price to go back to"
+    raise Conflict(message)
 
 
 def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
