@@ -54,7 +54,7 @@ def create_app(settings: WorkerSettings) -> faust.App:
         stream_processing_timeout=60,
         broker_commit_interval=1.0,
         broker_session_timeout=settings.session_timeout_s,
-        broker_heartbeat_interval=settings.session_timeout_s / 3,
+        broker_heartbeat_interval=settings.heartbeat_s,
         # Unbounded by default. A poll is worked off before the next, so it also bounds how long
         # one partition waits for the others.
         broker_max_poll_records=5_000,

@@ -40,6 +40,11 @@ class WorkerSettings(StreamSettings):
     stall_s: float = Field(default=30.0, ge=5, le=600)
 
     @property
+    def heartbeat_s(self) -> float:
+        """How often the group hears of this worker: two of three signs of life may be lost."""
+        return self.session_timeout_s / 3
+
+    @property
     def snapshot_dir(self) -> Path:
         """Where this worker keeps its snapshots; deleting it costs time only."""
         return self.worker_dir / self.worker_id / "snapshots"

@@ -11,18 +11,18 @@ from streams.engine.store import OwnedPartition
 
 
 class Pauses:
-    """Notices that the process has slept; call `look` more often than `session_s`."""
+    """Notices that the process has slept for longer than `longest_s`; call `look` more often."""
 
-    def __init__(self, ownership: Ownership, session_s: float, now_s: float) -> None:
+    def __init__(self, ownership: Ownership, longest_s: float, now_s: float) -> None:
         self._ownership = ownership
-        self._session_s = session_s
+        self._longest_s = longest_s
         self._seen_s = now_s
         self._doubted: dict[int, int] = {}
         self._doubted_in = 0
 
     def look(self, now_s: float) -> None:
-        """Doubt every partition when the last look was longer ago than a session lasts."""
-        if now_s - self._seen_s > self._session_s:
+        """Doubt every partition when the last look was so long ago that the session may be over."""
+        if now_s - self._seen_s > self._longest_s:
             self._doubted_in = self._ownership.rebalances
             ready = self._ownership.ready
             self._doubted = {number: owned.published_offset for number, owned in ready.items()}

@@ -47,8 +47,10 @@ class QueryServer:
         self._worker = worker
         gauges.register(worker)
         self._peers = Peers(worker.settings)
-        session_s = worker.settings.session_timeout_s
-        self._pauses = Pauses(worker.ownership, session_s, time.monotonic())
+        settings = worker.settings
+        # The group may have heard of us for the last time one interval before a pause begins.
+        longest_s = settings.session_timeout_s - settings.heartbeat_s
+        self._pauses = Pauses(worker.ownership, longest_s, time.monotonic())
         self._looking: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
 

@@ -8,6 +8,7 @@ import pytest
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.query.pauses import Pauses
 from streams.query.server import QueryServer
+from streams.settings import WorkerSettings
 from tests.streams import facts
 from tests.streams.served import KEYS, Worker, fleet, partition, stocked
 
@@ -39,6 +40,25 @@ def test_a_short_pause_changes_nothing() -> None:
         return all(map(pauses.trusts, worker.ownership.ready.values()))
 
     assert asyncio.run(run())
+
+
+def test_a_pause_after_which_the_session_may_be_over_is_a_long_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last sign of life may have been sent a whole interval before it."""
+
+    async def run(paused_s: float) -> int:
+        worker = await restored()
+        server = QueryServer(worker)
+        monkeypatch.setattr("tests.streams.served.QueryServer", lambda _worker: server)
+        async with fleet(monkeypatch, worker) as found:
+            server._pauses._seen_s -= paused_s
+            return (await found.ask(0, f"/iq/v1/store/on-hand/{quote(KEYS[0])}")).status
+
+    session_s = WorkerSettings().session_timeout_s
+
+    assert asyncio.run(run(session_s * 2 / 3 - 1)) == 200
+    assert asyncio.run(run(session_s * 2 / 3)) == 503
 
 
 def test_after_a_long_pause_an_acknowledged_chunk_proves_its_partition() -> None:
