@@ -173,8 +173,15 @@ class Supervisor:
                 elif child.process is None and now >= child.due:
                     self._start(child, now)
             if self._dirty:
-                write_runtime(self.home, self.runtime)
-                self._dirty = False
+                self._dirty = not self._written()
+
+    def _written(self) -> bool:
+        """Say how things are, if the disk takes it: a full one must not end what runs."""
+        try:
+            write_runtime(self.home, self.runtime)
+        except OSError:
+            return False
+        return True
 
     def _start(self, child: Child, now: float) -> None:
         service = child.service
@@ -236,7 +243,7 @@ class Supervisor:
 
     def _end_all(self) -> None:
         self.runtime.phase = "failed" if self.runtime.error else "stopping"
-        write_runtime(self.home, self.runtime)
+        self._written()
         for rank in sorted({child.service.stop_rank for child in self._children.values()}):
             end_together(
                 child for child in self._children.values() if child.service.stop_rank == rank
@@ -244,7 +251,7 @@ class Supervisor:
         for entry in self.runtime.services.values():
             entry.state, entry.pid = "stopped", None
         self.runtime.phase = "failed" if self.runtime.error else "down"
-        write_runtime(self.home, self.runtime)
+        self._written()
 
 
 def end_together(children: Iterable[Child]) -> None:

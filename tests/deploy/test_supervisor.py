@@ -66,6 +66,31 @@ def test_a_killed_child_is_started_again_and_counted(home: Home, supervisor: Sup
     assert read_runtime(home).services["sleeper"].last_exit == -signal.SIGKILL
 
 
+def test_a_full_disk_ends_nothing_that_runs(
+    home: Home, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = threading.Event()
+
+    def full(*_: object) -> None:
+        tried.set()
+        raise OSError(28, "No space left on device")
+
+    supervisor.want(service(home, "sleeper", SLEEP))
+    assert wait_until(lambda: supervisor.pid_of("sleeper") is not None, timeout_s=10)
+    with monkeypatch.context() as disk:
+        disk.setattr("deploy.stack.supervisor.write_runtime", full)
+        supervisor.note(error="something new")
+        assert tried.wait(10)
+        first = supervisor.pid_of("sleeper")
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        assert wait_until(lambda: supervisor.pid_of("sleeper") not in (None, first), timeout_s=10)
+
+    assert wait_until(lambda: read_runtime(home).services["sleeper"].restarts == 1, timeout_s=10)
+    assert read_runtime(home).error == "something new"
+    supervisor.note(error="")
+
+
 def test_stopping_ends_every_child_and_says_so(home: Home) -> None:
     supervisor = Supervisor(home, Runtime())
     loop = threading.Thread(target=supervisor.run)
