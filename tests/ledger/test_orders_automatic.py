@@ -189,6 +189,10 @@ def test_a_need_within_all_conditions_is_ordered_and_sent_by_nobody(
         "UPDATE read_model.heartbeat SET commit_us = commit_us - 61000000",
         "UPDATE read_model.heartbeat SET commit_us = NULL",
         "DELETE FROM read_model.heartbeat",
+        (
+            "INSERT INTO retail.pipeline_heartbeat (inv_key, location, sku, beat, occurred_at)"
+            " SELECT '~heartbeat|' || n, '~heartbeat', n, 1, now() FROM generate_series(1, 2) n"
+        ),
         "UPDATE read_model.service_heartbeat SET at = at - interval '61 seconds'",
         "DELETE FROM read_model.service_heartbeat",
         "INSERT INTO retail.supplier (code, name, is_active) VALUES ('ACME', 'A', false)",

@@ -19,7 +19,7 @@ from webui.ledger.services.tasks import acknowledge_variance, dismiss_rejected, 
 
 # One task of every kind, with the numbers that its query gives.
 NUMBERS: dict[str, dict[str, object]] = {
-    "pipeline_stale": {"as_of": "2026-03-02T12:00:00+00:00"},
+    "pipeline_stale": {"as_of": "2026-03-02T12:00:00+00:00", "never_heard": 0},
     "rejected_record": {"records": 1, "reasons": ["limit"], "first": "1-0-7", "since": "2026"},
     "source_clock": {"source": "till-1", "facts": 3, "most_s": 400},
     "stale_source": {"silent_since": "2026-03-02T09:00:00+00:00", "lines_of_seven_days": 49},

@@ -154,3 +154,24 @@ def test_a_pipeline_that_never_let_a_beat_through_is_stale(inbox: psycopg.Connec
     assert not is_open(inbox, "pipeline_stale")
     inbox.execute("UPDATE retail.pipeline_heartbeat SET beat = 61")
     assert is_open(inbox, "pipeline_stale")
+
+
+def test_a_partition_that_never_let_a_beat_through_is_stale_too(inbox: psycopg.Connection) -> None:
+    beat = {"location": "~heartbeat", "beat": 61, "recorded_at": NOON}
+    for number in ("1", "2"):
+        write(inbox, "pipeline_heartbeat", sku=number, occurred_at=NOON, **beat)
+    write(
+        inbox,
+        "pipeline_heartbeat",
+        sku="3",
+        # Of a generation with more partitions: nobody beats it any more.
+        occurred_at=NOON - timedelta(seconds=60),
+        **beat,
+    )
+    heard = {"beat": 60, "commit_us": NOON_US, "applied_at": NOON}
+    put(inbox, "read_model.heartbeat", partition=0, **heard)
+    assert is_open(inbox, "pipeline_stale")
+    assert open_tasks(inbox)[0]["detail"] == {"as_of": None, "never_heard": 1}
+
+    put(inbox, "read_model.heartbeat", partition=1, **heard)
+    assert not is_open(inbox, "pipeline_stale")

@@ -299,12 +299,18 @@ WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
 GROUP BY r.subject
 """
 
+# The oldest heartbeat that came through, or one of a partition that never did: after its first
+# minute, as long as it is beating.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
-    jsonb_build_object('as_of', age.as_of) AS detail
-FROM (SELECT to_timestamp(min(commit_us) / 1000000.0) AS as_of FROM read_model.heartbeat) age
-WHERE age.as_of < %(now)s - interval '60 s'
-   OR age.as_of IS NULL AND EXISTS (SELECT FROM retail.pipeline_heartbeat WHERE beat > 60)
+    jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN heard.as_of END,
+        'never_heard', never.partitions) AS detail
+FROM (SELECT to_timestamp(min(commit_us) / 1000000.0) AS as_of, count(commit_us) AS partitions
+      FROM read_model.heartbeat) heard
+CROSS JOIN LATERAL (
+    SELECT greatest(0, count(*) - heard.partitions) AS partitions FROM retail.pipeline_heartbeat
+    WHERE beat > 60 AND (heard.partitions = 0 OR occurred_at > %(now)s - interval '60 s')) never
+WHERE heard.as_of < %(now)s - interval '60 s' OR never.partitions > 0
 """
 
 KINDS: Final = (

@@ -179,10 +179,12 @@ def _rejected(numbers: Numbers) -> str:
 
 
 def _stale(numbers: Numbers) -> str:
-    as_of = numbers["as_of"]
-    if not as_of:
-        return "No heartbeat has come through at all. Nothing is approved by rule."
-    since = str(as_of)[:19].replace("T", " ")
+    partitions = numbers.get("never_heard")
+    if partitions:
+        return (
+            f"No heartbeat has ever come from {partitions} partitions. Nothing is approved by rule."
+        )
+    since = str(numbers["as_of"])[:19].replace("T", " ")
     return f"No heartbeat has come through since {since}. Nothing is approved by rule."
 
 

@@ -5,7 +5,7 @@ from typing import Final
 OLDEST_US: Final = 60_000_000
 
 # Common table expressions for a query: `moment.now`, and `life.age_us`, the age of the oldest
-# partition's heartbeat or of the actuator's, null where one of them has never been seen.
+# partition's heartbeat or of the actuator's, null where one of them has never been heard.
 LIFE: Final = """
 moment AS (SELECT clock_timestamp() AS now),
 life AS (
@@ -17,7 +17,9 @@ life AS (
     FROM moment
     CROSS JOIN (
         SELECT min(commit_us) AS oldest_us,
-               count(*) > 0 AND count(*) = count(commit_us) AS are_known
+               count(*) > 0 AND count(*) = count(commit_us) AND count(*) >= (
+                   SELECT count(*) FROM retail.pipeline_heartbeat
+                   WHERE occurred_at > clock_timestamp() - interval '60 s') AS are_known
         FROM read_model.heartbeat
     ) beats
     LEFT JOIN read_model.service_heartbeat actuator ON actuator.service = 'actuator'
