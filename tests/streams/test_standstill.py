@@ -1,0 +1,44 @@
+"""An event loop that stands still ends its process, from outside of the loop."""
+
+import subprocess
+import sys
+import threading
+
+from streams.endings import Ending
+from streams.worker.standstill import LOOKS, watch
+
+BLOCKED = """
+import asyncio, threading, time
+from streams.worker.runtime import Stuck, die
+from streams.worker.standstill import watch
+
+async def block():
+    watch(lambda: 1.0, 0.2, lambda: die("the event loop stands still", Stuck("for a test")))
+    threading.Event().wait(60)
+
+asyncio.run(block())
+"""
+
+
+def test_a_loop_that_stands_still_ends_the_process_with_the_code_of_what_is_stuck() -> None:
+    ended = subprocess.run(  # noqa: S603 -- our own program
+        [sys.executable, "-c", BLOCKED], capture_output=True, text=True, timeout=55, check=False
+    )
+
+    assert ended.returncode == Ending.STUCK, ended.stderr
+    assert "the event loop stands still" in ended.stdout + ended.stderr
+
+
+def test_a_loop_that_goes_on_is_left_alone_and_its_rests_are_not_added_up() -> None:
+    seen = iter([*[1.0] * LOOKS, *[2.0] * LOOKS, *[3.0] * (LOOKS + 5)])
+    looked: list[float] = []
+    ended = threading.Event()
+
+    def look() -> float:
+        looked.append(next(seen))
+        return looked[-1]
+
+    watch(look, 0.001, ended.set)
+
+    assert ended.wait(30)
+    assert looked == [*[1.0] * LOOKS, *[2.0] * LOOKS, *[3.0] * (LOOKS + 1)]
