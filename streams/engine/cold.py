@@ -64,6 +64,11 @@ class ColdStates:
     def __contains__(self, key: object) -> bool:
         return key in self._places
 
+    @property
+    def payload_bytes(self) -> int:
+        """Of all blocks, as they lie in memory and in a snapshot; superseded documents included."""
+        return sum(len(block.payload) for block in self.blocks.values())
+
     def __iter__(self) -> Iterator[InvKey]:
         return iter(self._places)
 

@@ -38,6 +38,7 @@ def register(worker: Measurable) -> None:
     _of_ownership(readings, worker)
     gauge = readings.gauge
     gauge("logic_revision", "Revision of the rules", lambda: one(LOGIC_REVISION))
+    gauge("generation", "Incarnation of the log", lambda: one(worker.settings.generation))
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(
         "watchdog_silent_seconds",
@@ -63,6 +64,21 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
     of_each = partial(_each, worker)
     gauge = readings.gauge
     gauge("keys", "Keys of a partition", of_each(lambda owned: len(owned.published)))
+    gauge(
+        "keys_in_use",
+        "Keys whose state is decoded, because it has changed since the last snapshot",
+        of_each(lambda owned: len(owned.states.in_use())),
+    )
+    gauge(
+        "rest_bytes",
+        "Compressed states at rest, all keys",
+        of_each(lambda owned: owned.cold.payload_bytes),
+    )
+    gauge(
+        "open_keys",
+        "Keys with an open need or price proposal",
+        of_each(lambda owned: len(owned.open_keys)),
+    )
     gauge(
         "dedupe_ring_records",
         "Records by which a re-sent change is recognised",

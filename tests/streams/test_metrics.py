@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from streams.engine.snapshot import freeze
 from streams.query.metrics import Metrics
 from tests.streams.served import KEYS, Fleet, Worker, fleet, halves, partition, stocked
 from tests.streams.test_query_pauses import beat
@@ -60,6 +61,9 @@ def test_the_state_of_each_partition_is_shown(monkeypatch: pytest.MonkeyPatch) -
                 (("partition", str(number)),) for number in range(0, 12, 2)
             }
             assert of_partition(seen, "inventory_keys", 4) == len(owned.published)
+            assert of_partition(seen, "inventory_keys_in_use", 4) == len(owned.published)
+            assert of_partition(seen, "inventory_rest_bytes", 4) == 0
+            assert of_partition(seen, "inventory_open_keys", 4) == len(owned.open_keys)
             ring = of_partition(seen, "inventory_dedupe_ring_records", 4)
             assert ring == len(owned.partition.ring) > 0
             assert of_partition(seen, "inventory_lag_records", 4) == 3
@@ -68,6 +72,21 @@ def test_the_state_of_each_partition_is_shown(monkeypatch: pytest.MonkeyPatch) -
             assert 0 < age <= time.time() - owned.as_of_us / 1e6
             for name in ("inventory_lag_seconds", "inventory_heartbeat_age_seconds"):
                 assert of_partition(seen, name, 4) == pytest.approx(age, abs=60)
+
+    asyncio.run(run())
+
+
+def test_states_at_rest_are_shown_with_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with fleet(monkeypatch, *await halves(stocked())) as found:
+            owned = found.workers[0].ownership.ready[4]
+            for _keys in freeze(owned):
+                pass
+
+            seen = await scrape(found, 0)
+
+            payloads = [len(block.payload) for block in owned.cold.blocks.values()]
+            assert of_partition(seen, "inventory_rest_bytes", 4) == sum(payloads) > 0
 
     asyncio.run(run())
 
@@ -91,6 +110,7 @@ def test_the_state_of_the_worker_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
         "inventory_transactions": 7,
         "inventory_transaction_seconds": 0.5,
         "inventory_logic_revision": 1,
+        "inventory_generation": 1,
         "inventory_watchdog_silent_seconds": 0,
         "inventory_watchdog_limit_seconds": 30,
     }
