@@ -207,6 +207,21 @@ def test_a_page_behind_an_approved_need_leaves_nothing_out(ledger: psycopg.Conne
     assert re.findall(r'data-proposal="([^"]+)"', second) == found[50:]
 
 
+def test_needs_of_one_supplier_for_one_location_stand_together(ledger: psycopg.Connection) -> None:
+    needs(ledger, 3)
+    elsewhere = {"reorder_id": "R:M|S000:1-2", "inv_key": "M|S000", "location": "M"}
+    reorder_proposal(ledger, **elsewhere, sku="S000")
+
+    page = person("buyer").get("/reorders/").content.decode()
+
+    assert re.findall(
+        r'<section aria-label="([^"]+)">\s+<h2>[^<]+<span class="badge">(\d+)', page
+    ) == [
+        ("ACME for L", "3"),
+        ("ACME for M", "1"),
+    ]
+
+
 def test_a_card_says_why_it_waits_for_a_person(ledger: psycopg.Connection) -> None:
     needs(ledger, 1, flags=["cover_over_guard"])
 

@@ -31,7 +31,7 @@ MOST_COUNTED = 1000
 @require_GET
 @requires(SEE)
 def reorders(request: HttpRequest) -> HttpResponse:
-    """Open, held or closed needs, grouped by supplier."""
+    """Open, held or closed needs, grouped by supplier and location."""
     return _show(request, None)
 
 
@@ -99,11 +99,16 @@ def _transfer(
 
 
 def _groups(view: str, cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Needs that one order would take stand together: those of a supplier for a location."""
     if view == "closed":
         return [("Closed, newest first", cards)] if cards else []
+
+    def order(card: dict[str, Any]) -> tuple[str, str]:
+        return card["proposal"].supplier_name, card["proposal"].location
+
     return [
-        (name, list(members))
-        for name, members in groupby(cards, key=lambda card: card["proposal"].supplier_name)
+        (f"{supplier} for {location}", list(members))
+        for (supplier, location), members in groupby(cards, key=order)
     ]
 
 
