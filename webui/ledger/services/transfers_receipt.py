@@ -65,7 +65,8 @@ def correct_transfer_receipt(
             message = f"transfer line {shipment_line_id} is {arriving['status']}, not received"
             raise Conflict(message)
         if arriving["recorded_by"] != actor:
-            refuse("actor", actor, f"{arriving['recorded_by']} received it; adjust stock instead")
+            who = person(arriving["recorded_by"])
+            refuse("actor", actor, f"{who} received it; adjust stock instead")
         if not checks.is_correctable(arriving["received_at"], database_now()):
             refuse("received_at", arriving["received_at"], "older than 48 h: adjust stock instead")
         kept = Delivered(
