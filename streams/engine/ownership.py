@@ -15,6 +15,7 @@ from typing import Protocol
 import structlog
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from streams.engine.heard import HeardLog
 from streams.engine.records import Broker, Log
 from streams.engine.restore import TAIL, newest_progress, restore
 from streams.engine.snapshot import Snapshot
@@ -88,7 +89,7 @@ class Ownership:
         self.rebalances = 0
         self.restores = Restores()
         self.turn = asyncio.Lock()  # queries come between two slices of one fold, not of twelve
-        self.restored_at = time.monotonic()
+        self.restored_at = time.monotonic()  # when something last came nearer to being ready
 
     @property
     def settled(self) -> bool:
@@ -152,8 +153,9 @@ class Ownership:
         former: OwnedPartition | None,
         places: asyncio.Semaphore,
     ) -> None:
-        async with places, self._open_log() as reader:
+        async with places, self._open_log() as opened:
             began = time.monotonic()
+            reader = HeardLog(opened, self._heard)
             kept = former is not None and await _is_current(former, reader)
             if former is not None and kept:
                 owned = former
@@ -177,6 +179,9 @@ class Ownership:
             seconds=round(seconds, 3),
         )
         await self._wake()
+
+    def _heard(self) -> None:
+        self.restored_at = time.monotonic()
 
     async def _wake(self) -> None:
         async with self._moved:

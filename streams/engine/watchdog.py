@@ -36,11 +36,11 @@ class Watchdog:
         """What is stuck, or None.
 
         `handled` counts the records of each ready partition, `lags` those that wait for it.
-        `restoring_since_s` is when the last partition became ready, or all were taken away, while
-        more are awaited from a restore or from the group.
+        `restoring_since_s` is when a restore last read something, or when all partitions were taken
+        away, while more are awaited from a restore or from the group.
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
-            return f"no partition was given to us or restored for {self.restore_stall_s:g} s"
+            return f"nothing was given to us or restored for {self.restore_stall_s:g} s"
         for partition in [p for p in self._seen if p not in handled]:
             del self._seen[partition]
         for partition, records in handled.items():

@@ -188,7 +188,7 @@ def test_a_worker_that_its_group_has_forgotten_ends(
 
     asyncio.run(wait())
 
-    assert ["no partition was given to us" in str(error) for error in ended] == [True]
+    assert ["nothing was given to us" in str(error) for error in ended] == [True]
     assert runtime.ending_of(ended[0]) == Ending.STUCK
 
 
