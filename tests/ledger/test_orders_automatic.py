@@ -35,6 +35,13 @@ FREE = Case(
     requested_units=42,
 )
 
+ALL_THAT_A_LINE_TAKES = {
+    "quantity_units": 1_000_000,
+    "requested_units": 1_000_000,
+    "pack_units": 2,
+    "cost_minor": 0,
+}
+
 
 @pytest.mark.parametrize(
     ("change", "code"),
@@ -46,6 +53,11 @@ FREE = Case(
         ({"cost_minor": 101}, "above_limit"),
         ({"flags": ("cover_over_guard",)}, "flagged"),
         ({"pack_units": 5}, "odd_units"),
+        (ALL_THAT_A_LINE_TAKES, None),
+        (
+            ALL_THAT_A_LINE_TAKES | {"quantity_units": 1_000_002, "requested_units": 1_000_002},
+            "too_many",
+        ),
         ({"supplier": None}, "no_supplier"),
         ({"supplier_active": False}, "supplier_inactive"),
         ({"order_days_mask": 0b0001000}, None),
