@@ -94,7 +94,9 @@ class ChunkConsumer(Consumer):
             await self._seek_back()
         elif generation == self.app.consumer_generation_id:
             await self._hand_over(records)
-        # Else they were fetched for an assignment that has ended; the new one has sought anew.
+        else:
+            # Fetched for an assignment that has ended, perhaps after the new one had sought.
+            await self._seek_back()
 
     def _leave_full_lanes(self) -> None:
         for tp, lane in self._lanes.items():
@@ -110,8 +112,21 @@ class ChunkConsumer(Consumer):
         except TimeoutError:
             return
 
+    @override
+    async def seek_to_committed(self) -> Mapping[TP, int | None]:
+        """Seek each partition to what the group has committed, without a commit to the beginning.
+
+        aiokafka seeks nowhere for a partition without a commit: what had been fetched of it and
+        was left to the next assignment would wait for a record behind it, or for the watchdog.
+        """
+        committed: Mapping[TP, int | None] = await super().seek_to_committed()
+        uncommitted = [tp for tp, offset in committed.items() if not offset]
+        if uncommitted:
+            await self.seek_wait(await self.earliest_offsets(*uncommitted))
+        return committed
+
     async def _seek_back(self) -> None:
-        """What was fetched while the flow was stopped is fetched again when it goes on."""
+        """What was fetched and not taken is fetched again."""
         try:
             await self.perform_seek()
         except Exception as error:  # noqa: BLE001 -- as Faust does: the next assignment seeks again

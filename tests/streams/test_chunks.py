@@ -7,6 +7,7 @@ import pytest
 from faust.sensors.monitor import Monitor
 from faust.transport.consumer import Fetcher
 from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
 
 from streams.worker.chunks import FETCH_WAIT_MS, QuickFetches
 from tests.streams.rigged import ONE, OTHER, TWO, Rig, rigged, run, until
@@ -170,7 +171,7 @@ def test_a_hole_in_the_offsets_reaches_the_engine_which_sees_it() -> None:
     assert run(test).engine.chunks == [(1, [1, 2]), (1, [9])]
 
 
-def test_what_was_fetched_for_an_assignment_that_has_ended_is_dropped() -> None:
+def test_what_was_fetched_for_an_assignment_that_has_ended_is_dropped_and_sought_again() -> None:
     async def test(rig: Rig) -> None:
         fetch = rig.getmany
 
@@ -182,9 +183,7 @@ def test_what_was_fetched_for_an_assignment_that_has_ended_is_dropped() -> None:
 
         rig.consumer._getmany = late
         rig.fetch((ONE, [1]))
-        await until(lambda: not rig.fetched)
-        rig.empty.clear()
-        await rig.empty.wait()
+        await until(lambda: rig.sought)
 
     assert run(test).engine.chunks == []
 
@@ -217,6 +216,29 @@ def test_other_topics_take_faust_s_own_way_and_their_holes_are_known() -> None:
     assert rig.passed_on == [3, 4, 9, 10]
     assert [(i.begin, i.end) for i in rig.consumer._gap[OTHER]] == [(5, 10)]
     assert rig.consumer._read_offset[OTHER] == 10
+
+
+def test_a_partition_without_a_commit_is_sought_from_its_beginning() -> None:
+    async def test(rig: Rig) -> None:
+        async def committed() -> dict[TP, int | None]:
+            return {ONE: 5, TWO: None, OTHER: 0}
+
+        async def earliest(*places: TP) -> dict[TP, int]:
+            return dict.fromkeys(places, 3)
+
+        async def seek(places: dict[TP, int]) -> None:
+            sought.update(places)
+
+        thread = rig.consumer._thread
+        thread.seek_to_committed, thread.earliest_offsets = committed, earliest
+        thread.seek_wait = seek
+        found = await type(rig.consumer).seek_to_committed(rig.consumer)
+        assert found == {ONE: 5, TWO: None, OTHER: 0}
+
+    sought: dict[TP, int] = {}
+    run(test)
+
+    assert sought == {TWO: 3, OTHER: 3}
 
 
 def test_a_seek_that_fails_is_told_and_tried_again_by_the_next_assignment() -> None:
