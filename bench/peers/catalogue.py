@@ -65,7 +65,7 @@ _EVERYTHING: Final = 1 << 62
 _WORKER_PORT: Final = "INVENTORY_WORKER_PORT"
 
 
-def _fresh_worker(place: Place) -> None:
+def fresh_worker(place: Place) -> None:
     """Topics and group of the worker as before its first start."""
     bootstrap = place.services.bootstrap
     forget_group(bootstrap, place.name)
@@ -119,7 +119,7 @@ PEERS: Final = (
         outputs=lambda place: outputs.of_worker(
             place.services.bootstrap, opening_units(place.keys)
         ),
-        prepare=_fresh_worker,
+        prepare=fresh_worker,
         begun=_worker_begun,
         variables=_worker_variables,
         restored=_worker_ready,

@@ -11,6 +11,7 @@ from deploy.artifacts.prerequisites import CHROMIUM, find
 from deploy.cli import given
 from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_peers import bench_peers
+from deploy.cli.bench_workers import bench_workers
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment, read_runtime
@@ -28,6 +29,7 @@ def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
     bench.command("faults")(bench_faults)
     bench.command("peers")(bench_peers)
+    bench.command("workers")(bench_workers)
     app.add_typer(bench, name="bench")
 
 

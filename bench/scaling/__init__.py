@@ -1,0 +1,1 @@
+"""What a second worker brings, and how long a question waits while workers catch up."""

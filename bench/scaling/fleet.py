@@ -1,0 +1,101 @@
+"""Some workers as processes of the bench, each with a port and a directory of its own."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from subprocess import Popen
+from typing import Final
+
+import httpx
+
+from bench.peers.peer import Services
+from bench.peers.usage import usage
+from bench.watch import BenchFailed
+
+_POLL_S: Final = 0.1
+_STOP_S: Final = 40.0
+_LOG_CHARS: Final = 600
+
+
+class Fleet:
+    """Started workers: where they answer, what they have used, and whether they still run."""
+
+    def __init__(self, urls: Sequence[str], token: str, logs: Sequence[Path]) -> None:
+        self.urls = urls
+        self.token = token
+        self._logs = logs
+        self._processes: list[Popen[bytes]] = []
+
+    def add(self, process: Popen[bytes]) -> None:
+        """One more of them runs."""
+        self._processes.append(process)
+
+    def cpu_s(self) -> float:
+        """CPU seconds of all of them so far."""
+        return sum(usage(process.pid).cpu_s for process in self._processes)
+
+    def owners(self) -> set[str]:
+        """Names of the workers that hold partitions and have their state."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        try:
+            answer = httpx.get(f"{self.urls[0]}/iq/v1/partitions", headers=headers, timeout=5)
+        except httpx.HTTPError:
+            return set()
+        if answer.status_code != HTTPStatus.OK:
+            return set()
+        rows = answer.json()["partitions"]
+        if any(row["state"] != "RUNNING" for row in rows):
+            return set()
+        return {row["worker"] for row in rows}
+
+    def until(self, condition: Callable[[], bool], what: str, timeout_s: float) -> None:
+        """Wait for `condition`.
+
+        Raises:
+            BenchFailed: a worker has ended, or the time is over.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            for process, log in zip(self._processes, self._logs, strict=True):
+                if process.poll() is not None:
+                    text = log.read_text("utf-8", errors="replace").strip()[-_LOG_CHARS:]
+                    problem = f"a worker ended with {process.returncode} before {what}: {text}"
+                    raise BenchFailed(problem)
+            if time.monotonic() > deadline:
+                problem = f"after {timeout_s:.0f} s still no {what}"
+                raise BenchFailed(problem)
+            time.sleep(_POLL_S)
+
+    def stop(self) -> None:
+        """SIGTERM for all, then wait."""
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            process.wait(_STOP_S)
+
+
+@contextmanager
+def started(services: Services, ports: Sequence[int], directory: Path) -> Iterator[Fleet]:
+    """A worker on each port; they end with the block."""
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    homes = [directory / f"worker-{number}" for number, _ in enumerate(ports, 1)]
+    token = services.worker_environment["INVENTORY_QUERY_TOKEN"]
+    fleet = Fleet(urls, token, [home / "worker.log" for home in homes])
+    try:
+        for home, port in zip(homes, ports, strict=True):
+            home.mkdir(parents=True)
+            variables = {
+                **services.worker_environment,
+                "INVENTORY_HOME": str(home),
+                "INVENTORY_WORKER_ID": home.name,
+                "INVENTORY_WORKER_PORT": str(port),
+                "INVENTORY_WORKER_URLS": ",".join(urls),
+            }
+            launcher = services.launchers["ours"]
+            command = [*launcher, "-m", "streams.worker"]
+            fleet.add(services.start(command, variables, home / "worker.log"))
+        yield fleet
+    finally:
+        fleet.stop()

@@ -1,0 +1,165 @@
+"""One worker and two, in turn, on the same log: A B B A.
+
+The log stands before the workers start. A run is timed from the moment in which each worker holds
+its partitions to the commit of the last record, and gets figures only if every key and window is
+right.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, islice
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from bench.peers.catalogue import fresh_worker
+from bench.peers.opening import opening, opening_units
+from bench.peers.outputs import of_worker
+from bench.peers.peer import Place, Services
+from bench.peers.sales import Sums, draw
+from bench.peers.topics import committed, ends, produce, wake_groups
+from bench.scaling.fleet import Fleet, started
+from bench.scaling.questions import Questions
+from bench.watch import BenchFailed
+from cdc.contracts.topics import APP_ID, STOCK_EVENTS
+
+COUNTS: Final = (1, 2)
+_ASKED: Final = 50  # keys that somebody looks at meanwhile
+
+Tell = Callable[[str], None]
+Ports = Callable[[int], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How many sale lines of how many keys, and how many blocks of one worker and two."""
+
+    records: int
+    keys: int
+    rounds: int
+    timeout_s: float
+
+    def order(self) -> Iterator[int]:
+        """Numbers of workers, every other block backwards."""
+        for block in range(self.rounds):
+            yield from COUNTS if block % 2 == 0 else reversed(COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run: records of the timed part, its seconds and CPU, and how long questions waited."""
+
+    workers: int
+    records: int
+    wall_s: float
+    cpu_s: float
+    answers: int
+    unanswered: int
+    wait_p99_s: float
+    wait_longest_s: float
+    load: float
+
+    @property
+    def rate(self) -> float:
+        """Records a second."""
+        return self.records / self.wall_s
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All runs in their order."""
+
+    runs: Sequence[Figures]
+    keys: int
+    windows: int
+
+    @property
+    def gain(self) -> float:
+        """Rate of two workers over that of one, of the medians."""
+        one, two = (median(run.rate for run in self.of(count)) for count in COUNTS)
+        return two / one
+
+    def of(self, workers: int) -> list[Figures]:
+        """The runs with so many workers."""
+        return [run for run in self.runs if run.workers == workers]
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        runs = [{**asdict(run), "records_per_s": run.rate} for run in self.runs]
+        return {"keys": self.keys, "windows": self.windows, "gain": self.gain, "runs": runs}
+
+    def as_text(self) -> str:
+        """A row for each run, every one compared and right."""
+        lines = ["workers   records records/s  CPU-s/M  answers  p99 ms longest ms  load"]
+        lines += [
+            f"{run.workers:>7} {run.records:>9,} {run.rate:>9,.0f} "
+            f"{run.cpu_s * 1e6 / run.records:>8.1f} {run.answers:>8,} "
+            f"{run.wait_p99_s * 1e3:>7.0f} {run.wait_longest_s * 1e3:>10.0f} {run.load:>5.1f}"
+            for run in self.runs
+        ]
+        gain = f"two workers fold {self.gain:.2f} times as fast as one"
+        return "\n".join([*lines, "", gain])
+
+
+def run(plan: Plan, services: Services, ports: Ports, scratch: Path, tell: Tell) -> Report:
+    """Write the log once, then have one worker and two fold it in turn.
+
+    Raises:
+        BenchFailed: a worker ended, the time was over, or a key or window was wrong.
+    """
+    sales = draw(plan.records, plan.keys)
+    expected = sales.sums()
+    wake_groups(services.bootstrap)
+    produce(services.bootstrap, STOCK_EVENTS, chain(opening(plan.keys), sales.records()))
+    length = sum(ends(services.bootstrap, STOCK_EVENTS).values())
+    tell(f"{length:,} records, {len(expected.on_hand):,} keys, {len(expected.windows):,} windows")
+    asked = [key.decode() for key in islice(expected.on_hand, _ASKED)]
+    runs = []
+    for number, workers in enumerate(plan.order(), 1):
+        place = Place(services, STOCK_EVENTS, APP_ID, scratch / f"{number}", plan.keys)
+        fresh_worker(place)
+        with started(services, ports(workers), place.directory) as fleet:
+            runs.append(_measured(place, fleet, asked, length, plan.timeout_s))
+        _refuse_wrong(place, expected)
+        tell(f"{workers} workers: {runs[-1].rate:,.0f} records/s, every key and window right")
+    return Report(runs, len(expected.on_hand), len(expected.windows))
+
+
+def _measured(
+    place: Place, fleet: Fleet, asked: Sequence[str], length: int, timeout_s: float
+) -> Figures:
+    workers = len(fleet.urls)
+    fleet.until(lambda: len(fleet.owners()) == workers, "owner of each partition", timeout_s)
+    with Questions(fleet.urls[0], fleet.token, asked) as questions:
+        before, cpu_before, began = _position(place), fleet.cpu_s(), time.monotonic()
+        fleet.until(lambda: _position(place) >= length, "commit of the last record", timeout_s)
+        wall_s, cpu_s = time.monotonic() - began, fleet.cpu_s() - cpu_before
+    waited = sorted(questions.waited_s)
+    if not waited:
+        problem = f"no question was answered in {wall_s:.1f} s: too few records for a figure"
+        raise BenchFailed(problem)
+    return Figures(
+        workers=workers,
+        records=length - before,
+        wall_s=wall_s,
+        cpu_s=cpu_s,
+        answers=len(waited),
+        unanswered=questions.unanswered,
+        wait_p99_s=waited[len(waited) * 99 // 100],
+        wait_longest_s=waited[-1],
+        load=os.getloadavg()[0],
+    )
+
+
+def _position(place: Place) -> int:
+    return sum(committed(place.services.bootstrap, place.name, place.topic).values())
+
+
+def _refuse_wrong(place: Place, expected: Sums) -> None:
+    found = of_worker(place.services.bootstrap, opening_units(place.keys))
+    differing = expected.differing(found)
+    if differing:
+        problem = f"{differing:,} keys and windows differ"
+        raise BenchFailed(problem)

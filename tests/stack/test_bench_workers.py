@@ -1,0 +1,23 @@
+"""`inventory bench workers` on a broker and workers of its own; the shared stack is not used."""
+
+import json
+
+from tests.stack.running import run_inventory
+
+
+def test_one_worker_and_two_fold_the_same_log_right_while_somebody_asks(tmp_path) -> None:
+    result = run_inventory(
+        *("bench", "workers", "--records", "20000", "--keys", "2000", "--rounds", "1"),
+        *("--timeout", "120", "--json"),
+        home=tmp_path,
+    )
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    report = json.loads(result.stdout)
+    assert [run["workers"] for run in report["runs"]] == [1, 2]
+    one, two = report["runs"]
+    assert 0 < one["records"] <= 26_000
+    assert 0 < two["records"] <= 26_000
+    assert one["answers"] > 0
+    assert 0 < two["wait_p99_s"] <= two["wait_longest_s"]
+    assert report["gain"] == two["records_per_s"] / one["records_per_s"]
