@@ -4,8 +4,10 @@ import ast
 import re
 
 from deploy.stack.home import PROJECT
+from streams.endings import Ending
 
 _ROW = re.compile(r"^\| (\d+) \|.*$", re.MULTILINE)
+_CODE = re.compile(r"^\| `(\d+)` \| \S", re.MULTILINE)
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
@@ -34,3 +36,9 @@ def test_every_crash_point_names_a_test_that_exists() -> None:
     }
 
     assert missing == {}
+
+
+def test_the_page_says_what_every_exit_code_of_a_worker_means() -> None:
+    page = (PROJECT / "docs/delivery.md").read_text(encoding="utf-8")
+
+    assert sorted(map(int, _CODE.findall(page))) == sorted(Ending)
