@@ -95,6 +95,19 @@ def test_approving_writes_the_price_and_the_decision(
     assert decision == [("approve", 1, "pricing")]
 
 
+def test_the_price_reaches_the_log_before_the_word_on_it(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
+    # Its 48 hours are long over, and nothing has happened to the key since: whatever comes first
+    # ends it, as expired unless it is the price itself.
+    services.approve_price(proposal_id=proposal, shown_revision=1, actor="pricing")
+
+    assert ledger.execute(
+        "SELECT price.recorded_at < word.recorded_at FROM retail.price_change AS price,"
+        " retail.price_decision AS word"
+    ).fetchone() == (True,)
+
+
 def test_an_approved_price_waits_for_its_own_time(
     ledger: psycopg.Connection, proposal: str
 ) -> None:

@@ -53,8 +53,10 @@ def approve_price(
         item = locked_item(location=row["location"], sku=row["sku"])
         begins = max(moment_of(int(row["effective_at_us"])), next_window_start(database_now()))
         price = Price(int(row["new_minor"]), int(row["step"]), "rule", begins, proposal_id)
-        write_word(row, word)
+        # The price first: it answers the proposal in the log, even one whose 48 hours end with the
+        # next record, and a word that came before it would be that record.
         write_price(item, price, actor=actor)
+        write_word(row, word)
         return _written(proposal_id, is_repeated=False)
 
     with ledger_transaction():
