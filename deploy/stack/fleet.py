@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ RUNNING: Final = "RUNNING"
 PAUSED: Final = "paused"
 _READY_S: Final = 120.0
 _POLL_S: Final = 0.1
-_ASK_S: Final = 2.0
+_ASK_S: Final = 5.0  # a worker that catches up beside other work may take its time
 _PAUSE_S: Final = 0.2  # between two rounds of questions
 
 
@@ -77,12 +78,15 @@ def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
 
 
 def partitions(settings: Connections) -> list[dict[str, Any]]:
-    """One row for each partition, as the first worker that answers sees them; none without any."""
-    for url in worker_urls(settings).values():
-        answer = get(settings, url, "/iq/v1/partitions")
-        if answer is not None and answer[0] == HTTPStatus.OK:
-            return list(answer[1]["partitions"])
-    return []
+    """The rows of all workers that answer, each for its own partitions and with patience.
+
+    Workers ask each other too, but so shortly that a busy one would seem to hold nothing.
+    """
+    urls = list(worker_urls(settings).values())
+    with ThreadPoolExecutor(max_workers=max(1, len(urls))) as pool:
+        answers = pool.map(lambda url: get(settings, url, "/iq/v1/partitions?scope=worker"), urls)
+    heard = [answer[1] for answer in answers if answer is not None and answer[0] == HTTPStatus.OK]
+    return [row for body in heard for row in body["partitions"]]
 
 
 def workers(home: Home) -> list[dict[str, Any]]:
@@ -221,7 +225,9 @@ def _order(name: str) -> tuple[int, str]:
 
 def _is_served(home: Home, names: set[str]) -> bool:
     rows = partitions(connections(home))
-    served = [row for row in rows if row["state"] == RUNNING and row["worker"] in names]
+    served = {
+        row["partition"] for row in rows if row["state"] == RUNNING and row["worker"] in names
+    }
     return len(served) == PARTITIONS
 
 

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestServer
+from aiohttp.typedefs import Handler, Middleware
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -21,14 +23,22 @@ from deploy.stack.home import Home, write_json
 from deploy.stack.processes import identify, wait_until
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
 from deploy.stack.wanted import Wanted, read_wanted, write_wanted
+from streams.query.peers import ASK_S
 from streams.query.server import QueryServer
 from tests.streams.served import KEYS, STOCKED, TOKEN, halves, partition, stocked
 
 EVEN, ODD = (next(key for key in KEYS if partition(key) % 2 == rest) for rest in (0, 1))
 
 
+@web.middleware
+async def busy(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """A worker in the middle of a chunk: it answers later than its peers wait for it."""
+    await asyncio.sleep(2 * ASK_S)
+    return await handler(request)
+
+
 @contextmanager
-def served(home: Home) -> Iterator[Runtime]:
+def served(home: Home, *middlewares: Middleware) -> Iterator[Runtime]:
     """Two workers that share the partitions, and a home that says where they are."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -37,6 +47,7 @@ def served(home: Home) -> Iterator[Runtime]:
     async def begin() -> list[TestServer]:
         servers = [TestServer(QueryServer(w).application()) for w in await halves(stocked())]
         for server in servers:
+            server.app.middlewares.extend(middlewares)
             await server.start_server()
         return servers
 
@@ -89,6 +100,16 @@ def test_the_list_says_who_holds_what() -> None:
     assert first["running"] == second["running"] == 6
     assert first["keys"] + second["keys"] == len(KEYS)
     assert "0, 2, 4, 6, 8, 10" in run("workers")[1]
+
+
+def test_a_busy_worker_is_not_shown_as_one_that_holds_nothing(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
+    with served(Home(tmp_path), busy):
+        code, text = run("workers", "--json")
+
+    assert code == 0, text
+    assert [len(row["partitions"]) for row in json.loads(text)] == [6, 6]
 
 
 @pytest.mark.usefixtures("runtime")
