@@ -233,6 +233,8 @@ SERVICES: list[tuple[Call, str, Any, Any]] = [
     (transfer, "units", 1, 0),
     (transfer, "units", MILLION, MILLION + 1),
     (price, "price_minor", BILLION, BILLION + 1),
+    (price, "step", 2**31 - 1, 2**31),
+    (price, "step", -(2**31), -(2**31) - 1),
 ]
 POLICY = [
     (limit.column, good, bad, limit.also)

@@ -33,6 +33,7 @@ from webui.ledger.services.transactions import (
 from webui.ledger.services.wording import moment_text, person
 
 MOST_PRICE: Final = 1_000_000_000
+MOST_STEP: Final = 2**31 - 1  # of the column, an `int`
 NO_PRICE: Final = 0  # what a page says that showed no price yet
 KINDS: Final = ("initial", "manual", "emergency")  # a roll-back is `roll_back_price`
 
@@ -68,6 +69,7 @@ def set_price(  # noqa: PLR0913 -- one keyword per column
     """
     checks.whole("price_minor", price_minor, 1, MOST_PRICE)
     checks.one_of("kind", kind, KINDS)
+    checks.whole("step", step, -MOST_STEP - 1, MOST_STEP)
     checks.happened("effective_from", effective_from)
     if kind == "emergency":
         checks.text("reason", reason)
