@@ -81,6 +81,7 @@ class Ownership:
         self._on_failure = on_failure
         self._load_snapshot = load_snapshot
         self._lost: dict[int, OwnedPartition] = {}
+        self._fenced: frozenset[int] = frozenset()  # we became the only writer of these
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
         self._is_given = False  # the group has said what is ours
@@ -139,8 +140,9 @@ class Ownership:
             for owned in former.values():
                 # The timer that sends open decisions again does not hear of rebalances.
                 await stack.enter_async_context(owned.lock)
-            await self._broker.disown([p for p in former if p not in wanted])
+            await self._broker.disown(sorted(self._fenced - wanted))
             await self._broker.own(wanted)
+            self._fenced = wanted
         places = asyncio.Semaphore(RESTORES_AT_ONCE)
         await asyncio.gather(
             *(self._obtain_one(number, p, former.get(p), places) for p in sorted(wanted))
@@ -153,21 +155,20 @@ class Ownership:
         former: OwnedPartition | None,
         places: asyncio.Semaphore,
     ) -> None:
-        async with places, self._open_log() as opened:
+        async with places:
+            if number != self.rebalances:
+                self._leave(partition, former)
+                return
             began = time.monotonic()
-            reader = HeardLog(opened, self._heard)
-            kept = former is not None and await _is_current(former, reader)
-            if former is not None and kept:
-                owned = former
-            else:
-                snapshot = await self._load_snapshot(partition)
-                owned = await restore(partition, self._generation, reader, snapshot)
+            owned = await self._newest(partition, former)
         if number != self.rebalances or partition not in self.assigned:
+            self._leave(partition, owned)
             return
         owned.turn = self.turn
         self.ready[partition] = owned
         self.restored_at = time.monotonic()
         seconds = self.restored_at - began
+        kept = owned is former
         self.restores.add(owned, kept=kept, seconds=seconds)
         log.info(
             "partition ready",
@@ -179,6 +180,19 @@ class Ownership:
             seconds=round(seconds, 3),
         )
         await self._wake()
+
+    async def _newest(self, partition: int, former: OwnedPartition | None) -> OwnedPartition:
+        async with self._open_log() as opened:
+            reader = HeardLog(opened, self._heard)
+            if former is not None and await _is_current(former, reader):
+                return former
+            snapshot = await self._load_snapshot(partition)
+            return await restore(partition, self._generation, reader, snapshot)
+
+    def _leave(self, partition: int, owned: OwnedPartition | None) -> None:
+        """Leave a state to the next attempt, which looks whether it still is the newest."""
+        if owned is not None:
+            self._lost.setdefault(partition, owned)
 
     def _heard(self) -> None:
         self.restored_at = time.monotonic()

@@ -12,7 +12,7 @@ from typing_extensions import override
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, MemoryWriter
-from streams.engine.ownership import Ownership
+from streams.engine.ownership import RESTORES_AT_ONCE, Ownership
 from streams.engine.records import Fenced, LogRecord, Positions, Stage
 from streams.engine.restore import LogMismatch, restore
 from streams.engine.store import OwnedPartition
@@ -199,6 +199,42 @@ def test_a_long_restore_shows_that_it_moves() -> None:
 
     assert len(seen) > 3
     assert min(seen) > 0
+
+
+def test_what_a_rebalance_overtook_is_not_restored_twice() -> None:
+    """Rebalances come in pairs: a member that starts again moves the group twice."""
+    broker = sold_history(12)
+    worker = Worker(broker)
+    opened: list[int] = []
+    began, turned = asyncio.Event(), asyncio.Event()
+
+    async def take_over() -> tuple[int, int]:
+        owned = await restore(0, lives.GENERATION, broker)
+        await handle_chunk(lives.source_of(broker), owned, broker.writer(0))
+        ownership = worker.ownership
+
+        @asynccontextmanager
+        async def open_log() -> AsyncIterator[MemoryBroker]:
+            opened.append(ownership.rebalances)
+            began.set()
+            await turned.wait()
+            yield broker
+
+        ownership._open_log = open_log
+        await ownership.assign(range(12))
+        await began.wait()
+        await ownership.revoked()
+        await ownership.assign([0, 11])
+        turned.set()
+        assert await ownership.owned(0) is not None
+        assert await ownership.owned(11) is not None
+        assert sorted(worker.producers.writers) == [0, 11]
+        return ownership.restores.kept, ownership.restores.records
+
+    kept, records = asyncio.run(take_over())
+
+    assert opened == [1] * RESTORES_AT_ONCE + [2, 2]
+    assert (kept, records) == (1, 0)
 
 
 def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
