@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from webui.ledger.services import ServiceError
-from webui.trading.importer import Stores, import_sales
+from webui.trading import importer
+from webui.trading.importer import Imported, Stores, import_sales
 from webui.trading.retail_file import BadRow, Line, open_retail_file
 
 HEADER = "InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID,Country"
@@ -250,6 +251,20 @@ def test_a_second_import_writes_what_the_first_left_out(
     assert (first.inserted, second.inserted, second.already_there) == (3, 4, 3)
     quantities = ledger.execute("SELECT quantity_units FROM retail.sale_line ORDER BY id")
     assert quantities.fetchall() == [(n,) for n in range(1, 8)]
+
+
+def test_ranging_many_items_is_told_too(
+    ledger: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "TELL_EVERY_S", 0)
+    monkeypatch.setattr(importer, "RANGE_ROWS", 2)
+    told: list[Imported] = []
+    rows = [row(sku=f"T{number}") for number in range(5)]
+
+    import_sales(written(tmp_path, *rows), progress=told.append)
+
+    items = [(done.what, done.done, done.of) for done in told if done.what == "items"]
+    assert items == [("items", 2, 5), ("items", 4, 5), ("items", 5, 5)]
 
 
 def test_a_rate_is_kept_and_progress_is_told(ledger: psycopg.Connection, tmp_path: Path) -> None:

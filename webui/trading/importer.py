@@ -39,18 +39,34 @@ POLICY: Final = {"clock_mode": "replayed", "replenish_family": "off", "price_mod
 
 
 class Imported(NamedTuple):
-    """How far an import is; prints as one line."""
+    """How far an import is, first with the items and then with the lines; prints as one line."""
 
-    lines: int
-    of_lines: int
+    what: str
+    done: int
+    of: int
     seconds: int
 
     @override
     def __str__(self) -> str:
-        return f"{self.seconds} s: {self.lines} of {self.of_lines} lines"
+        return f"{self.seconds} s: {self.done} of {self.of} {self.what}"
 
 
 Progress = Callable[[Imported], None]
+
+
+class _Teller:
+    """Tells how far the import is, once a second."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._told = self._began = time.monotonic()
+
+    def tell(self, what: str, done: int, of: int) -> None:
+        """`done` of `of` are written, if a second has passed since the last word."""
+        now = time.monotonic()
+        if self._progress is not None and now - self._told >= TELL_EVERY_S:
+            self._told = now
+            self._progress(Imported(what, done, of, round(now - self._began)))
 
 
 @dataclass(slots=True)
@@ -113,8 +129,9 @@ def import_sales(
     file = open_retail_file(Path(path))
     report = ImportReport(str(path), stores, f"sha256:{file.digest}")
     began = time.monotonic()
-    _range_keys(file, report, limit)
-    _write_lines(file, report, rate, progress, limit)
+    teller = _Teller(progress)
+    _range_keys(file, report, teller, limit)
+    _write_lines(file, report, rate, teller, limit)
     report.seconds = round(time.monotonic() - began)
     return report
 
@@ -131,7 +148,7 @@ def _check(stores: str, rate: float | None, limit: int | None) -> None:
         raise ServiceError(name, limit, "0 or more")
 
 
-def _range_keys(file: RetailFile, report: ImportReport, limit: int | None) -> None:
+def _range_keys(file: RetailFile, report: ImportReport, teller: _Teller, limit: int | None) -> None:
     """First pass: count rows, list the bad ones, range every key that has a good one."""
     names: dict[str, str] = {}
     keys: dict[tuple[str, str], None] = {}
@@ -146,32 +163,31 @@ def _range_keys(file: RetailFile, report: ImportReport, limit: int | None) -> No
     report.keys = len(keys)
     name_locations(names={location: location for location, _ in keys})
     name_products(names=names)
+    seen = 0
     for chunk in _chunks(iter(keys), RANGE_ROWS):
         items = [RangedItem(location, sku, POLICY, None) for location, sku in chunk]
         report.keys_ranged += range_items(items=items)
+        seen += len(chunk)
+        teller.tell("items", seen, len(keys))
 
 
 def _write_lines(
     file: RetailFile,
     report: ImportReport,
     rate: float | None,
-    progress: Progress | None,
+    teller: _Teller,
     limit: int | None,
 ) -> None:
     """Second pass: the good rows, in file order."""
     size = BATCH_ROWS if rate is None else max(1, min(BATCH_ROWS, int(rate / BATCHES_PER_S)))
     pace = Pace(per_second=rate)
-    told = began = time.monotonic()
     rows = islice(file.rows(report.stores), limit)
     lines = (row for row in rows if isinstance(row, Line))
     for batch in _chunks(lines, size):
         pace.wait_for(len(batch))
         _write(batch, report)
-        now = time.monotonic()
-        if progress is not None and now - told >= TELL_EVERY_S:
-            told = now
-            written = report.inserted + report.already_there
-            progress(Imported(written, report.rows - report.refused, round(now - began)))
+        written = report.inserted + report.already_there
+        teller.tell("lines", written, report.rows - report.refused)
 
 
 def _write(batch: list[Line], report: ImportReport) -> None:
