@@ -173,12 +173,16 @@ class Runtime:
 
     async def _catch_up(self, owned: OwnedPartition, until: int) -> None:
         """Read from the topic what was never handed over: the group's offset ran ahead of us."""
+        most = self.settings.chunk_records
         log.warning("reading a gap", partition=owned.number, start=owned.next_offset, end=until)
         async with self.open_log() as reader:
             async for batch in reader.read(STOCK_EVENTS, owned.number, owned.next_offset, until):
-                # The topic itself begins later: what stands between is a hole, not a record.
-                owned.next_offset = max(owned.next_offset, batch[0].offset)
-                await self._fold([SourceRecord(r.offset, r.key, r.value) for r in batch], owned)
+                records = [SourceRecord(r.offset, r.key, r.value) for r in batch]
+                for begin in range(0, len(records), most):
+                    part = records[begin : begin + most]
+                    # What stands before it was not read, so it is a hole and no record.
+                    owned.next_offset = max(owned.next_offset, part[0].offset)
+                    await self._fold(part, owned)
         owned.next_offset = until  # what is still missing is no record, but a hole in the offsets
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from cdc.contracts.topics import STOCK_EVENTS
-from streams.engine.memory import MemoryBroker
+from streams.engine.memory import READ_BATCH, MemoryBroker, Reach, undisturbed
 from streams.engine.restore import restore
 from streams.settings import WorkerSettings
 from streams.worker.runtime import Runtime
@@ -14,14 +14,14 @@ from tests.streams import lives
 from tests.streams.test_engine import sold_history
 
 
-def runtime_on(broker: MemoryBroker) -> Any:
+def runtime_on(broker: MemoryBroker, reach: Reach = undisturbed) -> Any:
     @asynccontextmanager
     async def open_log() -> AsyncIterator[Any]:
         yield broker
 
-    runtime: Any = Runtime(WorkerSettings())
+    runtime: Any = Runtime(WorkerSettings(chunk_records=2))
     runtime.open_log = open_log
-    runtime.producers = broker.writer(lives.PARTITION)
+    runtime.producers = broker.writer(lives.PARTITION, reach)
     return runtime
 
 
@@ -38,3 +38,20 @@ def test_a_gap_that_begins_with_a_hole_in_the_offsets_is_caught_up() -> None:
         return owned.handled
 
     assert asyncio.run(jump()) == 3
+
+
+def test_a_gap_is_caught_up_in_chunks_of_the_usual_size() -> None:
+    """A transaction has its time: one over all that was read at once might never end in it."""
+    broker = sold_history(8)
+    source = lives.source_of(broker)
+    seen = lives.Crashes()
+
+    async def jump() -> int:
+        owned = await restore(lives.PARTITION, lives.GENERATION, broker)
+        runtime = runtime_on(broker, seen)
+        async with owned.lock:
+            await runtime._catch_up(owned, source[-1].offset + 1)
+        return owned.handled
+
+    assert asyncio.run(jump()) == len(source) == 3 * READ_BATCH
+    assert seen.effects.count("commit") == 3 * len(("two records", "one record"))
