@@ -7,7 +7,7 @@ decoded: column name to integer, text, truth value, list or None.
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
-from inventory.errors import LIMIT, Rejected
+from inventory.errors import LIMIT, Rejected, shown
 from inventory.model.arithmetic import SECOND_US
 
 Row = Mapping[str, object]
@@ -18,7 +18,7 @@ FIRST_BUSINESS_US: Final = 946_684_800_000_000  # 2000-01-01
 
 def refuse(column: str, rule: str, seen: object) -> NoReturn:
     """Reject the record: `column` must follow `rule`, and has `seen`."""
-    detail = f"{column} must be {rule}, got {seen!r:.80}"
+    detail = f"{column} must be {rule}, got {shown(seen)}"
     raise Rejected(LIMIT, detail)
 
 

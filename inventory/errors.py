@@ -52,3 +52,15 @@ class Rejected(InventoryError):
 
 class BrokenInvariant(InventoryError):
     """Something that cannot happen has happened; going on would spread it."""
+
+
+def shown(found: object, most: int = 80) -> str:
+    """What was found instead, in at most `most` characters, for the text of an error.
+
+    Python makes no text of lists within lists by the thousand, nor of numbers with thousands of
+    digits; a record with such a value must cost no more than itself, so its type is shown.
+    """
+    try:
+        return repr(found)[:most]
+    except (RecursionError, ValueError):
+        return f"{type(found).__name__} beyond any text"

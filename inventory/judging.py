@@ -17,6 +17,7 @@ from inventory.errors import (
     UNKNOWN_OP,
     UNKNOWN_TABLE,
     Rejected,
+    shown,
 )
 from inventory.facts import Fact
 from inventory.model.record import Record
@@ -119,7 +120,7 @@ def _check_image_key(image: dict[str, object], wanted: tuple[tuple[str, str], ..
     for column, expected in wanted:
         found = image.get(column)
         if found is not None and found != expected:
-            detail = f"{column} must be {expected!r:.80} as in the key, got {found!r:.80}"
+            detail = f"{column} must be {expected!r:.80} as in the key, got {shown(found)}"
             raise Rejected(KEY_MISMATCH, detail)
 
 

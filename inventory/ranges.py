@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import NoReturn
 
-from inventory.errors import OVERFLOW, Rejected
+from inventory.errors import OVERFLOW, Rejected, shown
 from inventory.model.arithmetic import MAX_STORED
 from inventory.model.outputs import Output, PriceOutput, ReorderOutput
 from inventory.model.policy import ItemLocation
@@ -80,7 +80,7 @@ def _check(name: str, numbers: Collection[int]) -> None:
 
 
 def _refuse(name: str, found: int) -> NoReturn:
-    detail = f"{name}: results must lie within ±(2^53 - 1), got {found}"
+    detail = f"{name}: results must lie within ±(2^53 - 1), got {shown(found)}"
     raise Rejected(OVERFLOW, detail)
 
 

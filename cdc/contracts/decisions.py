@@ -9,6 +9,7 @@ from typing import Any
 
 from cdc.contracts.rejects import Origin, origin_of, position_json
 from cdc.contracts.versions import UnreadableRecord, document_of
+from inventory.errors import shown
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.value import value
 
@@ -189,7 +190,7 @@ def _dumps(row: dict[str, object]) -> bytes:
 def _loads(payload: bytes, kind: str, statuses: tuple[str, ...]) -> dict[str, Any]:
     row = document_of(f"{kind} event", payload)
     if row.get("kind") != kind:
-        problem = f"{kind} event: kind {kind!r} expected, got {row!r:.120}"
+        problem = f"{kind} event: kind {kind!r} expected, got {shown(row, 120)}"
         raise NotADecision(problem)
     if row.get("status") not in statuses:
         problem = f"{kind} event {row.get('id')!r}: status {row.get('status')!r} not in {statuses}"

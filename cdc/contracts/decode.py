@@ -10,6 +10,7 @@ from datetime import datetime
 
 from cdc.contracts.envelope import Malformed, parse_envelope
 from cdc.contracts.times import us_of
+from inventory.errors import shown
 from inventory.model.record import Record
 
 __all__ = ["TIMESTAMP_COLUMNS", "Malformed", "decode", "timestamp_us"]
@@ -73,7 +74,7 @@ def timestamp_us(text: object) -> int | str:
     whether it counts seconds, milliseconds or microseconds would be a guess.
     """
     if type(text) is not str:
-        return f"not a timestamp: {text!r:.80}"
+        return f"not a timestamp: {shown(text)}"
     if not _PLAIN_LENGTH <= len(text) <= _LONGEST or text[10] != "T" or text[-1] != "Z":
         return text
     try:

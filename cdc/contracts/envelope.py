@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from inventory.errors import shown
 from inventory.model.value import value
 
 
@@ -59,17 +60,17 @@ def parse_envelope(payload: bytes | None) -> Envelope:
 def _envelope_of(parsed: dict[str, Any]) -> Envelope:
     source = parsed.get("source")
     if type(source) is not dict:
-        detail = f"source must be an object, got {source!r:.80}"
+        detail = f"source must be an object, got {shown(source)}"
         raise Malformed(detail)
     op, table = parsed.get("op"), source.get("table")
     lsn, commit_us = source.get("lsn"), source.get("ts_us")
     if type(op) is not str or type(table) is not str:
-        detail = f"op and source.table must be text, got {op!r:.80} and {table!r:.80}"
+        detail = f"op and source.table must be text, got {shown(op)} and {shown(table)}"
         raise Malformed(detail)
     if lsn is not None and type(lsn) is not int:
-        detail = f"source.lsn must be an integer or null, got {lsn!r:.80}"
+        detail = f"source.lsn must be an integer or null, got {shown(lsn)}"
         raise Malformed(detail)
     if type(commit_us) is not int:
-        detail = f"source.ts_us must be an integer, got {commit_us!r:.80}"
+        detail = f"source.ts_us must be an integer, got {shown(commit_us)}"
         raise Malformed(detail)
     return Envelope(table, op, parsed.get("before"), parsed.get("after"), lsn, commit_us)

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, assert_never
 
+from inventory.errors import shown
 from inventory.model.arithmetic import half_even
 from inventory.model.outputs import Output, PriceOutput, ReorderOutput
 from inventory.model.price_timeline import in_force
@@ -109,10 +110,10 @@ def _record(line_number: int, line: str) -> Record:
         raise HistoryError(line_number, "missing field " + ", ".join(missing))
     for name, wanted in (("table", str), ("op", str), ("key", str)):
         if type(parsed[name]) is not wanted:
-            raise HistoryError(line_number, f"{name} must be a text, got {parsed[name]!r:.80}")
+            raise HistoryError(line_number, f"{name} must be a text, got {shown(parsed[name])}")
     for name in ("offset", "lsn", "commit_us"):
         if type(parsed[name]) is not int and not (name == "lsn" and parsed[name] is None):
-            raise HistoryError(line_number, f"{name} must be an integer, got {parsed[name]!r:.80}")
+            raise HistoryError(line_number, f"{name} must be an integer, got {shown(parsed[name])}")
     return Record(
         offset=parsed["offset"],
         key=parsed["key"],
@@ -131,7 +132,11 @@ def _parsed(line_number: int, line: str) -> Any:  # noqa: ANN401 -- JSON has no 
 
     try:
         return json.loads(line, parse_constant=refuse)
-    except json.JSONDecodeError as error:
+    except HistoryError:
+        raise
+    # Besides bad JSON: an integer of more digits than Python converts, lists within lists by the
+    # thousand.
+    except (ValueError, RecursionError) as error:
         raise HistoryError(line_number, f"not JSON: {error}") from error
 
 

@@ -41,7 +41,7 @@ def document_of(
     """
     try:
         document = parse(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter for lists within lists
         problem = f"{record} record: not JSON: {error}"
         raise UnreadableRecord(problem) from error
     if type(document) is not dict:

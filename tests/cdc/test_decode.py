@@ -8,6 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdc.contracts.decode import TIMESTAMP_COLUMNS, Malformed, decode, timestamp_us
+from inventory.partition import Partition
+
+SALE = {
+    "id": 7,
+    "inv_key": "S1|A",
+    "source": "till",
+    "source_ref": "1",
+    "quantity_units": 1,
+    "amount_minor": 5,
+    "occurred_at": "2026-11-21T02:48:05.032085Z",
+}
 
 
 def envelope(**changes: object) -> dict[str, object]:
@@ -89,6 +100,35 @@ def test_bytes_without_identity_are_malformed_and_say_why(value: bytes | None, p
         decode(b"S1|A", value, offset=0)
 
     assert part in caught.value.detail
+
+
+# As deep as the parser lets pass; Python makes no text of it.
+DEEP = b"[" * 1_000 + b"]" * 1_000
+
+
+@pytest.mark.parametrize("place", [b'"sale_line"', b"900", b"1795229285100000", b'"c"'])
+def test_lists_within_lists_by_the_thousand_are_malformed_without_their_text(place: bytes) -> None:
+    assert place in payload()
+
+    with pytest.raises(Malformed):
+        decode(b"S1|A", payload().replace(place, DEEP, 1), offset=0)
+
+
+@pytest.mark.parametrize(
+    ("place", "verdict"),
+    [
+        (b'"2026-11-21T02:48:05.032085Z"', "rejected:limit"),
+        (b'"S1|A"', "rejected:key_mismatch"),
+        (b"7", "rejected:malformed"),
+    ],
+)
+def test_lists_within_lists_by_the_thousand_cost_one_record(place: bytes, verdict: str) -> None:
+    after = {**SALE, "recorded_at": "2026-11-21T02:48:06Z"}
+    assert place in payload(after=after)
+
+    record = decode(b"S1|A", payload(after=after).replace(place, DEEP, 1), offset=0)
+
+    assert Partition(1).apply(record).verdict == verdict
 
 
 def test_a_missing_or_undecodable_key_never_looks_like_a_real_one() -> None:

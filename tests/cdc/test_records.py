@@ -121,7 +121,10 @@ Reader = Callable[[bytes], object]
 
 
 @pytest.mark.parametrize(("read", "_written"), READERS.values(), ids=READERS)
-@pytest.mark.parametrize("payload", [b"", b"[]", b"garbage", b"\xff"])
+@pytest.mark.parametrize(
+    "payload",
+    [b"", b"[]", b"garbage", b"\xff", pytest.param(b'{"kind":' + b"[" * 99_999, id="deep")],
+)
 def test_bytes_that_are_no_record_are_refused(
     read: Reader, _written: bytes, payload: bytes
 ) -> None:

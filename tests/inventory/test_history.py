@@ -95,6 +95,8 @@ def test_every_so_many_records_the_keys_are_printed_too() -> None:
         ("{", "not JSON"),
         ("[]", "must be a JSON object"),
         ('{"offset": NaN}', "NaN is not JSON"),
+        pytest.param("[" * 100_000, "not JSON: maximum recursion depth", id="deep"),
+        pytest.param('{"offset": ' + "9" * 5_000 + "}", "not JSON: Exceeds the limit", id="long"),
         (json.dumps({**RECORD, "extra": 1}), "unknown field extra"),
         (json.dumps({"offset": 1}), "missing field commit_us, key, lsn, op, table"),
         (json.dumps({**RECORD, "offset": "3"}), "offset must be an integer"),
@@ -105,6 +107,16 @@ def test_every_so_many_records_the_keys_are_printed_too() -> None:
 def test_a_wrong_line_is_named_by_its_number(line: str, reason: str) -> None:
     with pytest.raises(HistoryError, match=f"line 2: .*{reason}"):
         list(fold_history([json.dumps(RECORD), line]))
+
+
+def test_a_number_of_thousands_of_digits_costs_one_record() -> None:
+    row = policy(initial_rate_micro=10**10, replenish_family="sS", levels="computed")
+    long = {**row, "recorded_at": at("09:00"), "lead_time_centidays": 10**4_299}
+    records = [{**RECORD, "table": "item_location", "after": long}, {**RECORD, "offset": 9}]
+
+    lines = [json.loads(line) for line in fold_history(map(json.dumps, records))]
+
+    assert [line["verdict"] for line in lines[:2]] == ["rejected:overflow", "applied"]
 
 
 def written() -> Log:
