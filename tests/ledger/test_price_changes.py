@@ -1,6 +1,6 @@
 """Prices by hand, their undoing, and the price that held at an instant."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -15,7 +15,7 @@ from webui.ledger import services
 from webui.ledger.services import Conflict, ServiceError
 from webui.ledger.services.prices import NO_PRICE, FirstPrice, next_window_start
 from webui.ledger.services.transactions import database_now
-from webui.prices.timeline import price_in_force, price_rows
+from webui.prices.timeline import price_in_force, price_rows, prior_prices
 
 
 @pytest.fixture(autouse=True)
@@ -235,6 +235,30 @@ def test_the_page_offers_the_price_that_rolling_back_would_write(past: datetime)
 
     services.roll_back_price(location="L", sku="S")
     assert price_rows("L|S")[0].price_minor == 1050
+
+
+def test_each_cut_names_the_lowest_price_of_the_30_days_before_it(
+    ledger: psycopg.Connection,
+) -> None:
+    noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    # From the worked table: 999, a week of 799, 999 again; cuts within and after 30 days of it.
+    for days, price in ((-90, 999), (0, 799), (7, 999), (36, 849), (37, 999), (38, 848), (39, 820)):
+        write(ledger, "price_change", effective_from=noon + timedelta(days=days), price_minor=price)
+    rows = price_rows("L|S")
+    prices_by_id = {row.id: row.price_minor for row in rows}
+
+    def priors(prior_rule: str) -> dict[int, int | None]:
+        found = prior_prices(rows, prior_rule=prior_rule)
+        return {prices_by_id[row_id]: prior for row_id, prior in found.items()}
+
+    # The week of 799 ended on day 7, and 849 held for a day before 848 came.
+    assert priors("plain") == {799: 999, 849: 799, 848: 849, 820: 848}
+    assert priors("progressive") == {799: 999, 849: 799, 848: 849, 820: 849}
+    page = page_of_prices()
+    assert page.count('data-label="30 days before">8.49<') == 1
+    assert "unbroken run" not in page
+    services.set_policy(location="L", sku="S", changes={"prior_rule": "progressive"})
+    assert "unbroken run" in page_of_prices()
 
 
 def test_a_price_holds_from_exactly_its_own_time_on(past: datetime) -> None:

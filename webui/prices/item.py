@@ -13,7 +13,13 @@ from webui.desk import Command, Refusal, answer
 from webui.ledger.services import ServiceError, roll_back_price, set_price
 from webui.ledger.services.prices import MOST_PRICE
 from webui.page import render_page
-from webui.prices.timeline import PricedItem, PriceRow, price_rows, priced_item
+from webui.prices.timeline import (
+    PricedItem,
+    PriceRow,
+    price_rows,
+    priced_item,
+    prior_prices,
+)
 
 
 @require_GET
@@ -42,9 +48,10 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
         message = f"{key} is not ranged: only a ranged item has prices"
         raise Http404(message)
     rows = price_rows(key)
+    priors = prior_prices(rows, prior_rule=item.prior_rule)
     context = {
         "item": item,
-        "rows": rows,
+        "rows": [(row, priors.get(row.id)) for row in rows],
         "newest": rows[0] if rows else None,
         "undone_to_minor": _undone_to_minor(item, rows),
         "refusal": refusal,

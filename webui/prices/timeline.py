@@ -1,9 +1,12 @@
-"""Reads of one item's prices: its timeline, and the price in force at any instant."""
+"""Reads of one item's prices: the timeline, the price in force, what a cut is compared with."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from cdc.contracts.times import us_of
+from inventory.model import price_timeline
 from inventory.policies.price_targets import floor_minor
 from webui.readmodel.rows import select, select_one, select_value
 
@@ -31,7 +34,8 @@ FROM timeline ORDER BY newness LIMIT %(most)s
 """
 _ITEM: Final = """
 SELECT item.location, item.sku, coalesce(product.name, item.sku) AS name, item.cost_minor,
-       item.margin_permille, item.tax_bp, item.regular_minor, item.price_mode
+       item.margin_permille, item.tax_bp, item.regular_minor, item.price_mode,
+       item.prior_rule
 FROM retail.item_location AS item
 LEFT JOIN retail.product AS product ON product.code = item.sku
 WHERE item.inv_key = %(key)s
@@ -69,6 +73,7 @@ class PricedItem:
     tax_bp: int
     regular_minor: int | None
     price_mode: str
+    prior_rule: str
 
     @property
     def floor_minor(self) -> int:
@@ -90,3 +95,25 @@ def price_rows(inv_key: str) -> list[PriceRow]:
 def priced_item(inv_key: str) -> PricedItem | None:
     """What bounds the prices of a ranged item; None for one that is not ranged."""
     return select_one(_ITEM, {"key": inv_key}, PricedItem)
+
+
+def prior_prices(rows: Sequence[PriceRow], *, prior_rule: str) -> dict[int, int | None]:
+    """The lowest price of the 30 days before each row that cuts the price, by the row's id.
+
+    `rows` are the newest first, as `price_rows` has them; None where the rule finds no price.
+    """
+    timeline = tuple(
+        price_timeline.PriceRow(
+            us_of(row.effective_from), row.id, row.price_minor, row.step, row.kind
+        )
+        for row in reversed(rows)
+    )
+    found = {}
+    for place, row in enumerate(timeline):
+        before, from_us = timeline[:place], row.effective_from_us
+        old = price_timeline.in_force(before, from_us)
+        if old is not None and row.price_minor < old.price_minor:
+            found[row.id] = price_timeline.prior_price(
+                before, from_us, progressive=prior_rule == "progressive"
+            )
+    return found
