@@ -14,7 +14,7 @@ from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
 from streams.worker.chunks import consume_chunks
 from streams.worker.inbox import Inbox
-from streams.worker.runtime import Runtime, Stuck, die
+from streams.worker.runtime import RESTORE_STALL_S, Runtime, Stuck, die
 from streams.worker.standstill import watch
 
 INSPECT_S = 5.0
@@ -122,7 +122,7 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
 
     @app.task
     async def pulse() -> None:
-        limit_s = runtime.settings.stall_s
+        limit_s = RESTORE_STALL_S  # a busy machine has a large restore hold the loop for long
         still = Stuck(f"nothing ran in it for {limit_s:g} s")
         watch(lambda: runtime.loop_seen_s, limit_s, lambda: die("the event loop is stuck", still))
         while not app.should_stop:
