@@ -4,8 +4,9 @@ States go to rest as the documents that they are in the changelog: most of them 
 the next hour. Decoding all of them first took three times as long.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -21,6 +22,8 @@ from streams.engine.glance import glance
 
 _Json = dict[str, Any]
 _Rows = dict[int, tuple[_Json, _Json]]  # start -> row and position
+
+BLOCKS_AT_ONCE: Final = 4  # some milliseconds
 
 
 class Assembly:
@@ -77,8 +80,8 @@ class Assembly:
         self._rows.setdefault(key, {})[row.start_us] = content
         self.records += 1
 
-    def states(self) -> ColdStates:
-        """All states; those of the base are changed.
+    async def states(self) -> ColdStates:
+        """All states; those of the base are changed. Others have a turn now and then.
 
         Raises:
             BrokenInvariant: a window row is newer than its level. They are written in one
@@ -90,8 +93,8 @@ class Assembly:
         if self._base is not None:
             touched.update(self._levels)
         if touched:
-            _exhaust(cold.add_documents(self._merged(self._levels.in_order(touched))))
-            _exhaust(cold.add_documents(cold.sparse()))
+            await _paced(cold.add_documents(self._merged(self._levels.in_order(touched))))
+            await _paced(cold.add_documents(cold.sparse()))
         return cold
 
     def _rest(self) -> None:
@@ -138,6 +141,12 @@ class Assembly:
 def _exhaust(blocks: Iterator[object]) -> None:
     for _block in blocks:
         pass
+
+
+async def _paced(blocks: Iterable[object]) -> None:
+    for number, _block in enumerate(blocks, 1):
+        if number % BLOCKS_AT_ONCE == 0:
+            await asyncio.sleep(0)
 
 
 def _parsed(document: bytes | None) -> _Json | None:

@@ -157,7 +157,7 @@ async def _restored(
         )
         raise LogMismatch(problem)
     partition = Partition(generation)
-    cold = assembly.states()
+    cold = await assembly.states()
     await rebuild_ring(partition.ring, number, progress, log, base)
     owned = OwnedPartition(number, partition, progress, cold, assembly.open_keys)
     owned.unsent_rows = assembly.carried

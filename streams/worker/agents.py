@@ -19,7 +19,8 @@ from streams.worker.standstill import watch
 
 INSPECT_S = 5.0
 PULSE_S = 0.5
-SNAPSHOT_SHARE = 10  # snapshots take a tenth of the time at most
+SNAPSHOT_SHARE = 10  # snapshots take a tenth of the time, but
+LONGEST_PAUSE = 10  # come after so many intervals at last: what is behind them is restored slowly
 
 log = structlog.get_logger(__name__)
 
@@ -140,7 +141,8 @@ def _attach_snapshots(app: faust.App, runtime: Runtime) -> None:
                 took_s = await runtime.keeper.round()
             except Exception as error:  # noqa: BLE001 -- a task's edge: state that can't be copied is broken
                 die("a snapshot failed", error)
-            pause_s = max(runtime.settings.snapshot_s, took_s * SNAPSHOT_SHARE)
+            every_s = runtime.settings.snapshot_s
+            pause_s = min(max(every_s, took_s * SNAPSHOT_SHARE), every_s * LONGEST_PAUSE)
 
 
 def _attach_queries(app: faust.App, runtime: Runtime) -> None:
