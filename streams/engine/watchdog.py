@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 # One partition may wait for a long poll of the others; it is stuck after this many times `stall_s`.
 ONE_PARTITION = 4
+# Nobody looked for this share of `stall_s`: the process slept, and nothing waited for it to move.
+ASLEEP = 0.5
 
 
 @dataclass(slots=True)
@@ -19,6 +21,7 @@ class Watchdog:
     stall_s: float
     restore_stall_s: float
     _seen: dict[int, tuple[int, float]] = field(default_factory=dict)
+    _looked_s: float = 0.0
 
     def silent_s(self, now_s: float, lags: Mapping[int, int]) -> float:
         """For how long the most patient partition with waiting records has handled none."""
@@ -41,6 +44,9 @@ class Watchdog:
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
             return f"nothing was given to us or restored for {self.restore_stall_s:g} s"
+        if now_s - self._looked_s > self.stall_s * ASLEEP:
+            self._seen.clear()
+        self._looked_s = now_s
         for partition in [p for p in self._seen if p not in handled]:
             del self._seen[partition]
         for partition, records in handled.items():

@@ -14,8 +14,7 @@ def look(dog: Watchdog, now_s: float, offset: int, end: int) -> str | None:
 def test_work_that_waits_for_longer_than_the_limit_is_a_problem() -> None:
     dog = watchdog()
 
-    assert look(dog, 0, 10, 20) is None
-    assert look(dog, 30, 10, 20) is None
+    assert [look(dog, now_s, 10, 20) for now_s in (0, 15, 30)] == [None] * 3
     problem = look(dog, 31, 10, 20)
 
     assert problem is not None
@@ -45,6 +44,14 @@ def test_one_partition_may_wait_for_the_others_but_not_for_ever() -> None:
     assert answers == [None] * 13
     assert problem is not None
     assert problem.startswith("partition 3: 5 records wait")
+
+
+def test_time_in_which_nobody_looked_counts_for_nothing() -> None:
+    """A process that was stopped and goes on had no chance to handle anything."""
+    dog = watchdog()
+
+    assert [look(dog, now_s, 10, 20) for now_s in (0, 5, 65, 70, 80, 90)] == [None] * 6
+    assert look(dog, 96, 10, 20) is not None
 
 
 def test_a_partition_that_went_away_starts_anew_when_it_comes_back() -> None:
