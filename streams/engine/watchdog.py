@@ -44,16 +44,7 @@ class Watchdog:
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
             return f"nothing was given to us or restored for {self.restore_stall_s:g} s"
-        if now_s - self._looked_s > self.stall_s * ASLEEP:
-            self._seen.clear()
-        self._looked_s = now_s
-        for partition in [p for p in self._seen if p not in handled]:
-            del self._seen[partition]
-        for partition, records in handled.items():
-            lag = lags.get(partition, 0)
-            seen = self._seen.get(partition)
-            if seen is None or seen[0] != records or lag <= 0:
-                self._seen[partition] = (records, now_s)
+        self._look(now_s, handled, lags)
         waiting = [p for p in handled if lags.get(p, 0) > 0]
         if waiting and all(now_s - self._seen[p][1] > self.stall_s for p in waiting):
             return f"records of partitions {waiting} wait, none was handled for {self.stall_s:g} s"
@@ -65,3 +56,16 @@ class Watchdog:
                     f"none was handled for {silent_s:.0f} s"
                 )
         return None
+
+    def _look(self, now_s: float, handled: Mapping[int, int], lags: Mapping[int, int]) -> None:
+        """Remember who has moved, or has nothing to do."""
+        if now_s - self._looked_s > self.stall_s * ASLEEP:
+            self._seen.clear()
+        self._looked_s = now_s
+        for partition in [p for p in self._seen if p not in handled]:
+            del self._seen[partition]
+        for partition, records in handled.items():
+            lag = lags.get(partition, 0)
+            seen = self._seen.get(partition)
+            if seen is None or seen[0] != records or lag <= 0:
+                self._seen[partition] = (records, now_s)
