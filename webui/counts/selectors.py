@@ -242,8 +242,7 @@ SELECT c.id, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.statu
        t.at AS counted_at, c.counted_by, c.approved_by, c.recorded_by,
        c.expected_units AS then_units, e.expected_units AS now_units, e.stock_known,
        nullif(il.cost_minor, 0) AS cost_minor,
-       c.status = 'approved'
-           AND least(c.occurred_at, c.recorded_at) >= now() - %(correctable)s AS is_voidable,
+       c.status = 'approved' AND t.at >= now() - %(correctable)s AS is_voidable,
        voided.actor AS voided_by, voided.at AS voided_at, voided.reason AS void_reason
 FROM (
     SELECT * FROM retail.stock_count

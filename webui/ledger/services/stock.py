@@ -84,7 +84,7 @@ def void_count(
 
     def work() -> Row:
         count = fetch_one(
-            "SELECT inv_key, status, least(occurred_at, recorded_at) AS happened_at,"
+            "SELECT inv_key, status, retail.business_at(occurred_at, recorded_at) AS at,"
             " recorded_by, recorded_at FROM retail.stock_count WHERE id = %s FOR UPDATE",
             count_id,
         )
@@ -94,7 +94,7 @@ def void_count(
             who, at = person(count["recorded_by"]), moment_text(count["recorded_at"])
             message = f"{who} has made count {count_id} void already, {at}"
             raise Conflict(message)
-        is_fresh = checks.is_correctable(count["happened_at"], database_now())
+        is_fresh = checks.is_correctable(count["at"], database_now())
         if count["status"] == "approved" and not is_fresh:
             refuse("count_id", count_id, "a count older than 48 h stays; count again")
         execute(
