@@ -97,6 +97,7 @@ def render_page(
         "may": dict.fromkeys(may, True),
         "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed})}",
         "freshness": freshness(keys),
+        "is_answer": request.method == "POST",
     }
     response = render(request, template, {**frame, **context}, status=status)
     response["Cache-Control"] = "no-store"

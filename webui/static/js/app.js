@@ -1,4 +1,5 @@
 // Entry of every page. Each module finds its own elements and does nothing without them.
+import { startAnswer } from "./answer.js";
 import { startDelivery } from "./delivery.js";
 import { startDesk } from "./desk.js";
 import { startForms } from "./forms.js";
@@ -16,3 +17,4 @@ startForms();
 startKeys();
 startPick();
 startScan();
+startAnswer();
