@@ -28,18 +28,18 @@ function startVersion() {
     if (!answer.ok || answer.redirected) return;
     const { version } = await answer.json();
     if (version === desk.dataset.version) return;
-    if (isBusy(desk)) {
-      button.hidden = false;
-    } else if (await swap(location.href, "#desk")) {
+    if (!isBusy(desk) && (await swap(location.href, "#desk", (here) => !isBusy(here)))) {
       button.hidden = true;
       say(desk.dataset.news || "Proposals have changed");
+    } else if (isBusy(desk)) {
+      button.hidden = false;
     }
   });
 }
 
-/** Whether somebody has opened, focused or changed anything in the list. */
+/** Whether somebody has opened, focused or changed anything in the list, or has paused the page. */
 function isBusy(desk) {
-  if (desk.contains(document.activeElement)) return true;
+  if (isPaused() || desk.contains(document.activeElement)) return true;
   if (desk.querySelector("details[open], [role=alert], [aria-busy=true]")) return true;
   return [...desk.querySelectorAll("input")].some(
     (input) => input.value !== input.defaultValue || input.checked !== input.defaultChecked,
@@ -51,8 +51,13 @@ function startPoll() {
   if (!part) return;
   every(Number(part.dataset.poll), async () => {
     const here = document.getElementById(part.id);
-    if (!here.contains(document.activeElement)) await swap(location.href, `#${part.id}`);
+    const isFree = () => !isPaused() && !here.contains(document.activeElement);
+    if (isFree()) await swap(location.href, `#${part.id}`, isFree);
   });
+}
+
+function isPaused() {
+  return document.getElementById("pause")?.getAttribute("aria-pressed") === "true";
 }
 
 function every(pauseMs, work) {

@@ -14,7 +14,8 @@ export function startSearch(live) {
     const filled = [...new FormData(form)].filter(([, text]) => text !== "");
     const query = new URLSearchParams(filled).toString();
     const url = query ? `${form.action}?${query}` : form.action;
-    if (!(await swap(url, form.dataset.search)) || mine !== newest) return;
+    // Answers overtake each other: only the newest question's may be shown.
+    if (!(await swap(url, form.dataset.search, () => mine === newest))) return;
     history.replaceState(null, "", url);
     live.reconnect();
     say(`${document.querySelectorAll("tr[data-key]").length} rows shown`);

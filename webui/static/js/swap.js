@@ -1,7 +1,10 @@
 // Fetch a page of our own and put one part of it in place of ours.
 
-/** Replace `selector` by the same element of `url`; false when that could not be had. */
-export async function swap(url, selector) {
+/**
+ * Replace `selector` by the same element of `url`; false when that could not be had, or was not
+ * `wanted` any more when it came: a person may have begun to work in it meanwhile.
+ */
+export async function swap(url, selector, wanted = () => true) {
   const here = document.querySelector(selector);
   if (!here) return false;
   try {
@@ -14,7 +17,7 @@ export async function swap(url, selector) {
     if (!answer.ok) return false;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const there = page.querySelector(selector);
-    if (!there || !here.isConnected) return false;
+    if (!there || !here.isConnected || !wanted(here)) return false;
     here.replaceWith(document.adoptNode(there));
     return true;
   } catch {
