@@ -263,6 +263,7 @@ def test_the_desk_lists_cards_and_opens_them(shop: psycopg.Connection) -> None:
         assert "1.78 d" in listed
         assert listed.count("<tr>") == 2
         assert opened.status_code == 200
+        assert 'href="/orders/?view=open&amp;supplier=ACME"' in opened.content.decode()
         assert buyer.get("/suppliers/NOBODY/").status_code == 404
         assert person("pricing").get("/suppliers/").status_code == 403
         assert (
