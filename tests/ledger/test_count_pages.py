@@ -111,6 +111,10 @@ def test_what_a_batch_gets_wrong_is_answered_row_by_row(shelf: psycopg.Connectio
 
     refused = answer.json()["refused"]
     assert [(row["field"], row["value"]) for row in refused] == [("sku", "NOPE"), ("units", "-1")]
+    assert [row["why"] for row in refused] == [
+        "not in the catalogue: ask for the item to be added.",
+        "Units: a whole number from 0 to 1,000,000; got “-1”.",
+    ]
     assert shelf.execute("SELECT sku, units FROM app.count_entry").fetchall() == [("S", 1)]
 
 
@@ -130,11 +134,12 @@ def test_many_lines_are_kept_and_the_wrong_ones_stay_in_the_form(
     ann = person("associate", "ann")
     sheet = services.open_sheet(location="L", actor="ann")
 
-    answer = post(ann, f"/counts/sheets/{sheet}/entries", lines="S 4\nNOPE 3\n\nS\na|b 1")
+    answer = post(ann, f"/counts/sheets/{sheet}/entries", lines="S 4\nNOPE 3\n\nS\na|b 1\nS x")
 
     assert answer.status_code == 422
-    assert "2 rows not kept" in text(answer)
-    assert "NOPE 3\na|b 1</textarea>" in answer.content.decode()
+    assert "3 rows not kept" in text(answer)
+    assert "NOPE : not in the catalogue: ask for the item to be added." in text(answer)
+    assert "NOPE 3\na|b 1\nS x</textarea>" in answer.content.decode()
     assert shelf.execute("SELECT sum(units) FROM app.count_entry").fetchone() == (5,)
 
 

@@ -29,6 +29,9 @@ def item(ledger: psycopg.Connection) -> None:
         "supplier": "ACME",
         "cost_minor": 1250,
         "price_mode": "advise",
+        "regular_minor": 1999,
+        "margin_permille": 205,
+        "tax_bp": 750,
     }
     services.range_item(location="L", sku="S", policy=policy)
 
@@ -65,6 +68,7 @@ def test_the_page_states_the_policy() -> None:
         "Cost of a unit 12.50",
         "Ordered without a person up to never",
         "Price mode the rules propose, a person approves advise",
+        "Regular price, margin, tax 19.99, 20.5 %, 7.50 %",
     ):
         assert part in said
     assert "Change what happens without a person" not in said

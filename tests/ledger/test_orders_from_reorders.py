@@ -51,7 +51,7 @@ def test_picked_needs_are_ordered_with_one_click(ledger: psycopg.Connection) -> 
 
     assert answer.status_code == 302
     assert len(lines(ledger)) == 20
-    assert "Ordered 20 needs in 1 draft orders" in text(client.get("/reorders/"))
+    assert "Ordered 20 needs in 1 draft order: send it" in text(client.get("/reorders/"))
 
 
 def test_what_could_not_be_ordered_is_listed_with_its_reason(ledger: psycopg.Connection) -> None:
@@ -159,7 +159,7 @@ def test_who_approves_what_somebody_has_ordered_is_not_told_that_he_ordered(
 
     assert alone.status_code == 409
     assert "ann has already ordered 42 units as PO-" in text(alone)
-    assert "Ordered 1 needs in 1 draft orders" in together
+    assert "Ordered 1 need in 1 draft order: send it" in together
     assert f"<b>{first}</b>: ann has already ordered 42 units as PO-" in together
     assert len(lines(ledger)) == 2
 
@@ -277,3 +277,20 @@ def test_each_word_on_a_card_does_what_it_says(ledger: psycopg.Connection) -> No
     ]
     assert decide(client, second, "snooze", days=91).status_code == 422
     assert decide(client, second, "fly").status_code == 422
+
+
+def test_nothing_picked_says_what_to_do_and_the_page_takes_back_its_address(
+    ledger: psycopg.Connection,
+) -> None:
+    needs(ledger, 1)
+    client = person("buyer")
+
+    answer = pick(client)
+
+    assert answer.status_code == 422
+    assert "Tick at least one need first." in text(answer)
+    # The script puts the desk's own address back: nobody may ask for this one again.
+    assert "<body" in text(answer)
+    assert " data-answer>" in text(answer)
+    assert " data-answer>" not in text(client.get("/reorders/"))
+    assert lines(ledger) == []

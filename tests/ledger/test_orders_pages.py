@@ -17,6 +17,7 @@ from webui.ledger import services
 from webui.ledger.services import Delivered
 from webui.orders import selectors
 from webui.orders.lines import order_lines
+from webui.orders.order import Done
 from webui.orders.selectors import Filters
 
 
@@ -189,3 +190,28 @@ def test_a_long_order_is_shown_a_hundred_lines_at_a_time(ledger: psycopg.Connect
     assert "Lines 101 to 120 of 120." in second
     assert "S119" in refused
     assert len(set(re.findall(r"(S\d{3}) at L", first + second))) == 120
+
+
+def test_the_history_tells_what_people_did_in_words(ledger: psycopg.Connection) -> None:
+    line_id = order(order_ref="X-1", actor="ann")
+    client = person("buyer")
+    post(client, line_id, "re_date", due_on="2099-01-02")
+    post(client, line_id, "confirm", units="1")
+
+    page = re.sub(r"<[^>]*>", "", text(client.get("/orders/order?ref=X-1")))
+
+    assert "ann ordered" in page
+    assert "buyer moved the day" in page
+    assert "buyer wrote down the confirmation" in page
+    assert Done(datetime.now(UTC), None, "sing_along", "", {}).deed == "sing along"  # noqa: TID251 -- any time will do
+
+
+def test_the_page_of_a_supplier_leads_to_the_orders_of_its_receipts(
+    ledger: psycopg.Connection,
+) -> None:
+    services.receive_shipment(purchase_order_line_id=order(), delivered=Delivered(12))
+
+    page = text(person("buyer").get("/suppliers/ACME/"))
+
+    assert 'href="/orders/order?ref=X-1"' in page
+    assert 'href="/orders/?view=open&amp;supplier=ACME"' in page

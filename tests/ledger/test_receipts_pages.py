@@ -59,7 +59,7 @@ def test_one_shortage_and_the_rest_as_expected(ledger: psycopg.Connection) -> No
     assert receipts(ledger) == [(8, 0, 8, "short", "associate"), (6, 0, 6, None, "associate")]
     report = text(client.get(answer["Location"]))
     assert "Closing report of this delivery" in report
-    assert "<b>2</b> units of the order are still open" in report
+    assert "<b>2 units</b> of the order are still open" in report
 
 
 def test_the_same_delivery_sent_twice_is_received_once(ledger: psycopg.Connection) -> None:

@@ -4,6 +4,7 @@ from cdc.contracts.times import moment_of, us_of
 from webui.readmodel.figures import (
     age_text,
     centidays_text,
+    counted_text,
     micro_text,
     money_text,
     signed_units_text,
@@ -102,3 +103,10 @@ def test_terms_are_printed_with_the_unit_of_their_name() -> None:
         ("Reorder point s", "12", True),
         ("Rule family", "sS", False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0, "0 units"), (1, "1 unit"), (2, "2 units"), (1_200, "1,200 units")]
+)
+def test_one_is_said_in_the_singular(number: int, said: str) -> None:
+    assert counted_text(number, "unit") == said

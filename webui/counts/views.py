@@ -139,7 +139,8 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
         messages.success(request, f"{len(typed)} kept.")
         return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]))
     wrong = {row.entry_id for row in refused}
-    left = [f"{entry.sku} {entry.units}" for entry in typed if entry.entry_id in wrong]
+    lines = _lines(form) or [f"{entry.sku} {entry.units}" for entry in typed]
+    left = [line for line, entry in zip(lines, typed, strict=True) if entry.entry_id in wrong]
     kept = form | {"lines": "\n".join(left), "sku": "", "units": ""}
     return _show_sheet(request, sheet_id, kept, refused=refused, status=422)
 
@@ -147,10 +148,15 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
 def _typed(form: Form) -> list[Entry]:
     """The entries of a form: one item with its units, or one item per line of `lines`."""
     command = command_of(form)
-    if form.get("lines"):
-        lines = [line.strip() for line in form["lines"].splitlines() if line.strip()]
+    lines = _lines(form)
+    if lines:
         return [_line(line, uuid5(command, str(number))) for number, line in enumerate(lines)]
     return [Entry(command, form.get("sku", ""), whole(form, "units"))]
+
+
+def _lines(form: Form) -> list[str]:
+    """The lines of `lines` as they were typed, without empty ones."""
+    return [line.strip() for line in form.get("lines", "").splitlines() if line.strip()]
 
 
 def _line(line: str, entry_id: UUID) -> Entry:
@@ -174,7 +180,7 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
     return JsonResponse(
         {
             "refused": [
-                {"id": str(row.entry_id), "field": row.field, "value": row.value, "rule": row.rule}
+                {"id": str(row.entry_id), "field": row.field, "value": row.value, "why": row.why}
                 for row in refused
             ],
         }

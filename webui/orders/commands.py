@@ -17,6 +17,7 @@ from webui.ledger.services import (
     send_order,
     ship_order_line,
 )
+from webui.readmodel.figures import counted_text
 
 Command = Callable[[Form, dict[str, Any], Collection[str]], str]
 
@@ -24,12 +25,13 @@ Command = Callable[[Form, dict[str, Any], Collection[str]], str]
 def _change(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
     units = whole(form, "units", low=1)
     change_order_line(**line, ordered_units=units, odd_units_allowed=ORDER_ODD_UNITS in may)
-    return f"The line now asks for {units} units."
+    return f"The line now asks for {counted_text(units, 'unit')}."
 
 
 def _delete(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
     done = delete_order_line(**line)
-    return f"The line of {done['units']} units is deleted; the need is weighed again."
+    units = counted_text(done["units"], "unit")
+    return f"The line of {units} is deleted; the need is weighed again."
 
 
 def _confirm(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
@@ -40,11 +42,12 @@ def _confirm(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
         due_on=day(form, "due_on"),
         beyond_order_allowed=bool(form.get("beyond_order")),
     )
-    return f"Confirmed {units} units."
+    return f"Confirmed {counted_text(units, 'unit')}."
 
 
 def _cancel(_form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
-    return f"Cancelled {cancel_order_units(**line)} units; the line is closed."
+    cancelled = counted_text(cancel_order_units(**line), "unit")
+    return f"Cancelled {cancelled}; the line is closed."
 
 
 def _re_date(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
@@ -56,7 +59,7 @@ def _re_date(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
 def _restore(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
     units = whole(form, "units", low=1)
     restore_order_units(**line, units=units, reopening_allowed=REOPEN_ORDERS in may)
-    return f"{units} units are on order again."
+    return f"{counted_text(units, 'unit')} on order again."
 
 
 def _ship(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
@@ -68,7 +71,7 @@ def _ship(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
         actor=line["actor"],
         command_id=line["command_id"],
     )
-    return f"{units} units are on their way."
+    return f"{counted_text(units, 'unit')} on the way."
 
 
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
@@ -95,7 +98,8 @@ def act_on(ref: str, form: Form, actor: str, may: Collection[str]) -> str:
             actor=actor,
             command_id=command_of(form),
         )
-        return f"Sent {ref}: {done['lines']} lines, {done['units']} units."
+        lines, units = counted_text(done["lines"], "line"), counted_text(done["units"], "unit")
+        return f"Sent {ref}: {lines}, {units}."
     command = COMMANDS.get(action)
     if command is None:
         field, rule = "action", f"one of send, {', '.join(COMMANDS)}"

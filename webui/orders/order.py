@@ -1,11 +1,30 @@
 """One purchase order: who it goes to, under which terms, and what people did to it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from webui.readmodel.figures import money_text
 from webui.readmodel.rows import select, select_one
+
+# Actions of the log as a history tells them.
+_DEEDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "order": "ordered",
+        "change_order": "changed the units",
+        "send_order": "sent the order",
+        "confirm_order": "wrote down the confirmation",
+        "ship_order": "announced goods",
+        "re_date_order": "moved the day",
+        "cancel_order": "cancelled the rest",
+        "restore_order": "ordered cancelled units again",
+        "delete_order": "deleted the line",
+        "receive": "received",
+        "correct_receipt": "corrected a receipt",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,11 @@ class Done:
     action: str
     subject: str
     detail: Any
+
+    @property
+    def deed(self) -> str:
+        """What was done, after the name of who did it."""
+        return _DEEDS.get(self.action, self.action.replace("_", " "))
 
     @property
     def words(self) -> str:

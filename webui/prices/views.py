@@ -25,7 +25,7 @@ from webui.ledger.services.proposals import PRICES, last_word
 from webui.ledger.services.wording import moment_text
 from webui.page import render_page
 from webui.readmodel import proposal_selectors as selectors
-from webui.readmodel.figures import money_text
+from webui.readmodel.figures import counted_text, money_text
 from webui.readmodel.rows import select_value
 from webui.readmodel.selectors import locations
 from webui.stock.terms import lines
@@ -123,7 +123,7 @@ def _say(command: Command) -> str:
             return "Rejected. The item is left alone for one cool-down."
         case "snooze":
             snooze_price(**common, until_at=command.until())
-            return f"Snoozed for {command.form['days']} days."
+            return f"Snoozed for {counted_text(int(command.form['days']), 'day')}."
         case unknown:
             field, rule = "action", "approve, reject or snooze"
             raise ServiceError(field, unknown, rule)

@@ -22,6 +22,7 @@ __all__ = [
     "STATUS_SQL",
     "age_text",
     "centidays_text",
+    "counted_text",
     "micro_text",
     "money_text",
     "signed_units_text",
@@ -77,6 +78,11 @@ def signed_units_text(units: int | None) -> str:
     if units is not None and units > 0:
         return f"+{units:,}"
     return units_text(units)
+
+
+def counted_text(number: int, noun: str) -> str:
+    """So many of something: `1 unit`, `1,200 units`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def time_text(at_us: int | None) -> str:

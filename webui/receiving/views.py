@@ -15,6 +15,7 @@ from webui.ledger.services import Delivered, correct_receipt, receive_order
 from webui.orders.lines import order_lines
 from webui.orders.order import header
 from webui.page import render_page
+from webui.readmodel.figures import counted_text
 from webui.readmodel.selectors import locations
 from webui.receiving import selectors
 from webui.receiving.delivery import (
@@ -130,7 +131,8 @@ def receive(request: HttpRequest) -> HttpResponse:
         actor = request.user.get_username()
         ids = receive_order(receipts=receipts, actor=actor, command_id=command_of(form))
         units = sum(r.delivered.received_units + r.delivered.damaged_units for r in receipts)
-        return f"Received {units} units in {len(ids)} lines.", _order_url(ref, ids)
+        came = f"{counted_text(units, 'unit')} in {counted_text(len(ids), 'line')}"
+        return f"Received {came}.", _order_url(ref, ids)
 
     return _answer(request, form, work)
 
@@ -152,7 +154,8 @@ def correct(request: HttpRequest) -> HttpResponse:
             command_id=command_of(form),
         )
         message = (
-            f"Corrected: {done['order_units']} units off the order, {done['open_units']} open."
+            f"Corrected: {done['order_units']:,} of the order have come,"
+            f" {done['open_units']:,} are still open."
         )
         return message, _order_url(ref)
 

@@ -22,6 +22,7 @@ from webui.ledger.services import (
     split_reorder,
 )
 from webui.ledger.services.proposals import REORDERS, last_word
+from webui.readmodel.figures import counted_text
 
 # A need is seldom split over more than three suppliers or days; the service takes up to ten.
 FIRST_PARTS: Final = (1, 2, 3)
@@ -55,7 +56,7 @@ def say(command: Command, *, odd_units_allowed: bool) -> str:
             return "Rejected. The need is held for seven days."
         case "snooze":
             snooze_reorder(**common, until_at=command.until())
-            return f"Snoozed for {command.form['days']} days."
+            return f"Snoozed for {counted_text(int(command.form['days']), 'day')}."
         case "resume":
             resume_reorder(**common)
             return "Resumed: the need is weighed again."
@@ -81,7 +82,8 @@ def _transferred(command: Command) -> str:
         actor=command.actor,
         command_id=command.command_id,
     )
-    return f"Asked {route.source} for {route.units} units: {planned.transfer_ref}."
+    asked = counted_text(route.units, "unit")
+    return f"Asked {route.source} for {asked}: {planned.transfer_ref}."
 
 
 def _ordered(reorder_id: str, done: dict[str, Any]) -> str:
@@ -91,13 +93,15 @@ def _ordered(reorder_id: str, done: dict[str, Any]) -> str:
         raise Conflict(ordered_before(reorder_id, done))
     lines = len(done.get("line_ids", (1,)))
     words = f" in {lines} lines" if lines > 1 else ""
-    return f"Ordered {done['units']} units as {done['order_ref']}{words}: send it on Orders."
+    units = counted_text(done["units"], "unit")
+    return f"Ordered {units} as {done['order_ref']}{words}: send it on Orders."
 
 
 def ordered_before(reorder_id: str, done: dict[str, Any]) -> str:
     """Who was first to order what a need asks for, what, and when."""
     who, at = last_word(REORDERS, reorder_id)
-    return f"{who} has already ordered {done['units']:,} units as {done['order_ref']}, {at}"
+    units = counted_text(done["units"], "unit")
+    return f"{who} has already ordered {units} as {done['order_ref']}, {at}"
 
 
 def _parts(form: Form) -> list[Part]:
@@ -115,8 +119,12 @@ def _parts(form: Form) -> list[Part]:
 
 def approve_picked(request: HttpRequest) -> list[dict[str, Any]]:
     """Approve the needs whose boxes are ticked, each at the revision that was shown."""
+    ticked = request.POST.getlist("pick")
+    if not ticked:
+        field, rule = "pick", "tick at least one need first"
+        raise ServiceError(field, "", rule)
     approvals = []
-    for picked in request.POST.getlist("pick"):
+    for picked in ticked:
         revision, _, reorder_id = picked.partition("@")
         shown = identity({"pick": revision}, "pick")
         approvals.append(Approval(reorder_id, shown))

@@ -18,6 +18,7 @@ from webui.ledger.services.reorders_automatic import Reason, why_not
 from webui.ledger.services.wording import refusal_text
 from webui.page import render_page
 from webui.readmodel import proposal_selectors as selectors
+from webui.readmodel.figures import counted_text
 from webui.reorders.commands import FIRST_PARTS, approve_picked, ordered_before, say
 from webui.reorders.overview import overview
 from webui.reorders.surplus import Source, sources_of
@@ -179,7 +180,8 @@ def approve(request: HttpRequest) -> HttpResponse:
     ordered = [row for row in done if row["refused"] is None and not row["repeated"]]
     if ordered:
         orders = len({row["order_ref"] for row in ordered})
-        text = f"Ordered {len(ordered)} needs in {orders} draft orders: send them on Orders."
+        words = f"{counted_text(len(ordered), 'need')} in {counted_text(orders, 'draft order')}"
+        text = f"Ordered {words}: send {'it' if orders == 1 else 'them'} on Orders."
         messages.success(request, text)
     if not refused:
         return HttpResponseRedirect(_back(request))

@@ -16,7 +16,13 @@ from webui.accounts.roles import (
     SEE_REJECTED_BYTES,
     SEE_TRANSFERS,
 )
-from webui.readmodel.figures import micro_text, money_text, signed_units_text, units_text
+from webui.readmodel.figures import (
+    counted_text,
+    micro_text,
+    money_text,
+    signed_units_text,
+    units_text,
+)
 from webui.tasks.selectors import Task
 
 Numbers = Mapping[str, Any]
@@ -98,7 +104,7 @@ def _on_hand(numbers: Numbers) -> str:
 def _phantom(numbers: Numbers) -> str:
     return (
         f"{units_text(numbers['on_hand_units'])} on hand, but none sold in"
-        f" {units_text(int(numbers['quiet_windows']))} trading windows, in which"
+        f" {units_text(int(numbers['quiet_windows']))} trading windows of ten minutes, in which"
         f" {micro_text(int(numbers['lambda_micro']))} units were to be expected."
     )
 
@@ -115,7 +121,7 @@ def _variance(numbers: Numbers) -> str:
 def _overdue(numbers: Numbers) -> str:
     orders = ", ".join(numbers["orders"][:3])
     return (
-        f"{units_text(numbers['open_units'])} units of {orders} were due on"
+        f"{counted_text(numbers['open_units'], 'unit')} of {orders}, due on"
         f" {numbers['due_on']} from {numbers['supplier']}."
     )
 
@@ -123,15 +129,15 @@ def _overdue(numbers: Numbers) -> str:
 def _transfer(numbers: Numbers) -> str:
     transfers = ", ".join(numbers["transfers"][:3])
     return (
-        f"{units_text(numbers['shipped_units'])} units of {transfers} were due on"
+        f"{counted_text(numbers['shipped_units'], 'unit')} of {transfers}, due on"
         f" {numbers['due_on']}."
     )
 
 
 def _signal(numbers: Numbers) -> str:
     since = str(numbers["since"])[:16].replace("T", " ")
-    units = units_text(numbers["quantity_units"])
-    return f"A need of {units} units has had no word since {since}."
+    units = counted_text(numbers["quantity_units"], "unit")
+    return f"A need of {units} has had no word since {since}."
 
 
 def _missing(numbers: Numbers) -> str:
@@ -162,20 +168,20 @@ def _floor(numbers: Numbers) -> str:
 
 def _clock(numbers: Numbers) -> str:
     return (
-        f"{numbers['source']} has sent {units_text(numbers['facts'])} facts from the future in an"
-        f" hour, up to {units_text(numbers['most_s'])} s ahead."
+        f"{numbers['source']} has sent {counted_text(numbers['facts'], 'fact')} from the future"
+        f" in an hour, up to {units_text(numbers['most_s'])} s ahead."
     )
 
 
 def _silent(numbers: Numbers) -> str:
     since = str(numbers["silent_since"])[:16].replace("T", " ")
-    lines = units_text(int(numbers["lines_of_seven_days"]))
-    return f"No sale since the hour of {since}; the same hours of seven days had {lines} lines."
+    lines = counted_text(int(numbers["lines_of_seven_days"]), "line")
+    return f"No sale since the hour of {since}; the same hours of seven days had {lines}."
 
 
 def _rejected(numbers: Numbers) -> str:
     reasons = ", ".join(numbers["reasons"]).replace("_", " ")
-    return f"{units_text(numbers['records'])} records without effect: {reasons}."
+    return f"{counted_text(numbers['records'], 'record')} without effect: {reasons}."
 
 
 def _stale(numbers: Numbers) -> str:

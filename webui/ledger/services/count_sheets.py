@@ -26,6 +26,7 @@ from webui.ledger.services.transactions import (
     log_action,
     once,
 )
+from webui.ledger.services.wording import refusal_text
 
 MOST_ENTRIES: Final = 500
 
@@ -49,6 +50,13 @@ class Refused:
     value: str
     rule: str
     entry_id: UUID | None = None
+
+    @property
+    def why(self) -> str:
+        """The refusal as a sentence for a list that names the SKU itself."""
+        if self.field == "sku":
+            return f"{self.rule}."
+        return refusal_text(ServiceError(self.field, self.value, self.rule))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
 )
 _ENDS: Final = ("_units", "_minor", "_at", "_on")
 # Fields that nobody fills in: the rule alone says what is wrong.
-_UNSEEN: Final = frozenset({"actor", "form", "command_id", "entries"})
+_UNSEEN: Final = frozenset({"actor", "form", "command_id", "entries", "pick"})
 
 
 def person(name: str | None) -> str:

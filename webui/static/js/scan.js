@@ -157,7 +157,7 @@ class Queue {
     for (const id of answered) localStorage.removeItem(this.prefix + id);
     for (const entry of batch) {
       const row = refused.get(entry.id);
-      if (row) this.refuse(`${entry.sku}: ${row.rule}; got ${row.value}`);
+      if (row) this.refuse(`${entry.sku}: ${row.why}`);
       else this.kept += 1;
       this.show(entry, row ? "not kept" : "kept");
     }
