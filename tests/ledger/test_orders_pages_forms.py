@@ -46,7 +46,7 @@ def test_a_draft_is_deleted_and_a_delivery_announced(ledger: psycopg.Connection)
     assert ledger.execute("SELECT shipped_units FROM retail.shipment_line").fetchall() == [(7,)]
     page = text(client.get("/orders/order?ref=X-1"))
     assert "on the road 7" in page
-    assert "delete order" in page
+    assert "deleted the line" in page
 
 
 def test_the_loser_of_a_race_sees_what_changed_and_keeps_his_input(
