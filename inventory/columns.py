@@ -71,10 +71,10 @@ def optional_integer(row: Row, column: str) -> int | None:
 
 
 def text(row: Row, column: str) -> str:
-    """A required text."""
+    """A required text; Postgres has none with a NUL, and could store none that came of it."""
     found = row.get(column)
-    if type(found) is not str:
-        refuse(column, "a text", found)
+    if type(found) is not str or "\0" in found:
+        refuse(column, "a text without NUL", found)
     return found
 
 

@@ -35,11 +35,14 @@ from inventory.facts import (
     StockAdjustment,
     StockCount,
 )
+from inventory.model.arithmetic import MAX_STORED
 from inventory.policy_parsing import item_location
 
 QUANTITY_MAX: Final = 1_000_000
 AMOUNT_MAX: Final = 10**11
 PRICE_MAX: Final = 10**9
+STEP_MIN: Final = -(2**31)  # the one column of 2.6 that is no bigint
+STEP_MAX: Final = 2**31 - 1
 
 CONDITIONS = ("resaleable", "damaged", "discarded")
 ORDER_STATUSES = ("draft", "sent", "confirmed", "closed")
@@ -174,12 +177,11 @@ def _price_change(_: str, row: Row) -> PriceChange:
     floor = at_least(row, "floor_minor", 0)
     if price < floor:
         refuse("price_minor", f"at least the floor {floor}", price)
-    step = optional_integer(row, "step")
     return PriceChange(
         id=integer(row, "id"),
         effective_from_us=integer(row, "effective_from"),
         price_minor=price,
-        step=0 if step is None else step,
+        step=within(row, "step", STEP_MIN, STEP_MAX, 0),
         kind=choice(row, "kind", PRICE_KINDS),
         proposal_id=optional_text(row, "proposal_id"),
         floor_minor=floor,
@@ -213,7 +215,7 @@ def _price_decision(_: str, row: Row) -> PriceDecision:
 def _heartbeat(_: str, row: Row) -> Heartbeat:
     check_origin(row)
     optional_integer(row, "occurred_at")
-    return Heartbeat(integer(row, "id"), optional_integer(row, "beat") or 0)
+    return Heartbeat(integer(row, "id"), within(row, "beat", -MAX_STORED, MAX_STORED, 0))
 
 
 PARSERS: Final[Mapping[str, Parser]] = {

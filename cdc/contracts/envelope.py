@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from inventory.errors import shown
+from inventory.model.arithmetic import MAX_STORED
 from inventory.model.value import value
 
 
@@ -70,7 +71,7 @@ def _envelope_of(parsed: dict[str, Any]) -> Envelope:
     if lsn is not None and type(lsn) is not int:
         detail = f"source.lsn must be an integer or null, got {shown(lsn)}"
         raise Malformed(detail)
-    if type(commit_us) is not int:
-        detail = f"source.ts_us must be an integer, got {shown(commit_us)}"
+    if type(commit_us) is not int or not -MAX_STORED <= commit_us <= MAX_STORED:
+        detail = f"source.ts_us must be an integer within ±(2^53 - 1), got {shown(commit_us)}"
         raise Malformed(detail)
     return Envelope(table, op, parsed.get("before"), parsed.get("after"), lsn, commit_us)

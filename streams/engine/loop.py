@@ -152,7 +152,7 @@ def _collect(
         effects.resent += 1
     effects.changed(key, folded.windows_changed)
     if record.table == HEARTBEAT and isinstance(record.after, dict):
-        effects.beats[key] = Beat(record.after.get("beat", 0), record.commit_us)
+        effects.beats[key] = Beat(record.after.get("beat") or 0, record.commit_us)
     if folded.outputs:
         effects.decided(folded.outputs, state)
     if folded.late is not None:

@@ -176,7 +176,7 @@ TABLES: dict[str, dict[str, Column]] = {
     "price_change": {
         "effective_from": TIME,
         "price_minor": number(1, 10**9),
-        "step": number(default=0),
+        "step": number(-(2**31), 2**31 - 1, default=0),  # the one `int`
         "kind": text("initial", "rule", "manual", "emergency", "rollback"),
         "proposal_id": NULL_TEXT,
         "floor_minor": at_least_0(),
@@ -195,7 +195,10 @@ TABLES: dict[str, dict[str, Column]] = {
         "reason": NULL_TEXT,
         "price_revision": number(null=True),
     },
-    "pipeline_heartbeat": {"beat": number(null=True), "occurred_at": NULL_TIME},
+    "pipeline_heartbeat": {
+        "beat": number(-(2**53) + 1, 2**53 - 1, null=True),
+        "occurred_at": NULL_TIME,
+    },
     "item_location": POLICY,
 }
 # `recorded_at` is missed only where a business time needs it.
@@ -208,7 +211,7 @@ def _is_int(value: object) -> bool:
 
 def _right_type(column: Column, value: object) -> bool:
     if column.kind == "text":
-        return isinstance(value, str)
+        return isinstance(value, str) and "\0" not in value
     if column.kind == "bool":
         return isinstance(value, bool)
     if column.kind == "list":

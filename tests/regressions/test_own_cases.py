@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cdc.contracts.history import fold_history
-from tests.oracle.builders import History, at, count, policy
+from tests.oracle.builders import History, adjustment, at, count, policy
 from tests.oracle.compare import difference
 
 
@@ -42,4 +42,22 @@ def test_a_count_whose_last_change_was_refused_is_found_by_its_id() -> None:
     state = fold(history)[-1]["state"]
 
     assert (state["on_hand"], state["sum_variances"], state["shrink"]) == (8, 8, -8)
+    assert difference(history.records) is None
+
+
+@pytest.mark.domain("11.2 Refused change")
+def test_a_folded_count_stays_whatever_comes_after_its_refused_change() -> None:
+    history, late = History(), at(9, days=6)
+    first = count(7, 8, at(8), kind="opening")
+    history.put("stock_count", "c", at(8), after=first)
+    moved = {**first, "units": 3, "occurred_at": late, "recorded_at": late}
+    history.put("stock_count", "u", late, before=first, after=moved)
+    history.put("stock_adjustment", "c", late, after=adjustment(1, "found", 1, late))
+    history.put("stock_count", "d", late, before=moved)
+
+    lines = fold(history)
+
+    verdicts = [line["verdict"] for line in lines[:4]]
+    assert verdicts == ["applied", "rejected:count_beyond_horizon", "applied", "applied"]
+    assert lines[-1]["state"]["on_hand"] == 9
     assert difference(history.records) is None
