@@ -149,6 +149,8 @@ class Director(threading.Thread):
             if pid is not None and service.ready(pid):
                 self.supervisor.mark_ready(service.name)
                 return
+            if pid is not None and service.on_its_way(pid):
+                deadline = time.monotonic() + service.ready_within_s
             if time.monotonic() > deadline or self._keeps_crashing(service.name):
                 break
             time.sleep(_POLL_S)

@@ -12,7 +12,8 @@ Probe = Callable[[int], bool]
 class Service:
     """A process of the stack; `stop_rank` 0 is stopped first.
 
-    `ready` gets the pid and asks by the service's own protocol.
+    `ready` gets the pid and asks by the service's own protocol. `on_its_way` says whether it will
+    get ready by itself: while it does, the wait for it does not end.
     """
 
     name: str
@@ -25,4 +26,5 @@ class Service:
     url: str | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     ready_within_s: float = 120.0
+    on_its_way: Probe = lambda _pid: False
     privileges: Sequence[str] = field(default_factory=tuple)

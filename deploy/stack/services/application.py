@@ -33,6 +33,8 @@ def worker(context: Context, name: str) -> Service:
         stop_rank=1,
         port=port,
         url=url,
+        # A million keys take a while to come back, and a restore that stands still ends the worker.
+        on_its_way=lambda _pid: answers(f"{url}/livez"),
     )
 
 

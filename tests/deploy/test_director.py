@@ -1,0 +1,63 @@
+"""How long the start of a stack waits for a part of it."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from deploy.errors import StackError
+from deploy.stack.context import Context, Options
+from deploy.stack.director import Director
+from deploy.stack.home import Home
+from deploy.stack.processes import wait_until
+from deploy.stack.runtime import Runtime, read_runtime
+from deploy.stack.service import Service
+from deploy.stack.supervisor import Supervisor
+
+WITHIN_S = 0.3
+
+
+@pytest.fixture
+def director(tmp_path) -> Iterator[Director]:
+    home = Home(tmp_path / "home")
+    home.create()
+    supervisor = Supervisor(home, Runtime())
+    loop = threading.Thread(target=supervisor.run)
+    loop.start()
+    yield Director(Context(home, Options(), {}, {}), supervisor)
+    supervisor.stop()
+    loop.join(30)
+
+
+def slow(director: Director, *, on_its_way: bool) -> Service:
+    """A process that is ready after three times as long as one waits for it."""
+    ready_at = time.monotonic() + 3 * WITHIN_S
+    command = (sys.executable, "-c", "import time; time.sleep(600)")
+    service = Service(
+        "restoring",
+        command,
+        dict(os.environ),
+        director.context.home.path,
+        ready=lambda _pid: time.monotonic() > ready_at,
+        stop_rank=0,
+        ready_within_s=WITHIN_S,
+    )
+    return replace(service, on_its_way=lambda _pid: True) if on_its_way else service
+
+
+def test_a_part_that_is_on_its_way_is_waited_for_as_long_as_it_takes(director: Director) -> None:
+    director._serve(slow(director, on_its_way=True), time.monotonic())
+
+    home = director.context.home
+    assert wait_until(
+        lambda: read_runtime(home).services["restoring"].state == "running", timeout_s=10
+    )
+
+
+def test_another_part_is_given_up_after_its_time(director: Director) -> None:
+    with pytest.raises(StackError, match="restoring did not become ready"):
+        director._serve(slow(director, on_its_way=False), time.monotonic())
