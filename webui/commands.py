@@ -60,13 +60,36 @@ def money(form: Form, field: str, *, low: int = 0, high: int, label: str | None 
     because many countries write a little less than seven that way.
     """
     text = form.get(field, "")
-    found = _AMOUNT.fullmatch(text.replace(",", ""))
-    if found:
-        minor = int(found[1]) * 100 + int((found[2] or "").ljust(2, "0"))
-        if low <= minor <= high and ("," not in text or text == money_text(minor)):
-            return minor
+    minor = _hundredths(text.replace(",", ""))
+    if (
+        minor is not None
+        and low <= minor <= high
+        and ("," not in text or text == money_text(minor))
+    ):
+        return minor
     rule = f"an amount from {money_text(low)} to {money_text(high)}, like 6.49"
     raise ServiceError(label or field, text, rule)
+
+
+def days(form: Form, field: str, *, low: int = 0, high: int, label: str | None = None) -> int:
+    """A span as people write it, `3`, `2.5` or `0.25` days, in hundredths of a day."""
+    text = form.get(field, "")
+    centidays = _hundredths(text)
+    if centidays is not None and low <= centidays <= high:
+        return centidays
+    rule = f"days from {low // 100:,} to {high // 100:,}, like 2.5"
+    raise ServiceError(label or field, text, rule)
+
+
+def days_text(centidays: int) -> str:
+    """A span as `days` reads it: `2.50`."""
+    return f"{centidays // 100}.{centidays % 100:02}"
+
+
+def _hundredths(text: str) -> int | None:
+    """A number with at most two decimals, times a hundred; None for anything else."""
+    found = _AMOUNT.fullmatch(text)
+    return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else None
 
 
 def whole_or_none(form: Form, field: str, *, label: str | None = None) -> int | None:

@@ -50,7 +50,7 @@ def ranged(ledger: psycopg.Connection, columns: str) -> list[tuple[Any, ...]]:
 
 def test_a_buyer_ranges_an_item_with_its_policy(ledger: psycopg.Connection) -> None:
     fields = {"name": "Mug", "supplier": "ACME", "pack_units": 6, "cost": "2.50"}
-    fields |= {"regular": "9.99", "lead_time_centidays": 500, **MINIMUM}
+    fields |= {"regular": "9.99", "lead_time": "5.25", **MINIMUM}
 
     answer = post(person("buyer"), **fields)
 
@@ -58,7 +58,7 @@ def test_a_buyer_ranges_an_item_with_its_policy(ledger: psycopg.Connection) -> N
     columns = "inv_key, status, replenish_family, levels, reorder_point_units, order_up_to_units"
     assert ranged(ledger, columns) == [("L|S", "active", "sS", "fixed", 5, 20)]
     columns = "supplier, pack_units, cost_minor, regular_minor, lead_time_centidays, moq_units"
-    assert ranged(ledger, columns) == [("ACME", 6, 250, 999, 500, 0)]
+    assert ranged(ledger, columns) == [("ACME", 6, 250, 999, 525, 0)]
     assert ranged(ledger, "recorded_by") == [("buyer",)]
     assert ledger.execute("SELECT name FROM retail.product").fetchall() == [("Mug",)]
     assert ledger.execute("SELECT actor, action, subject FROM app.action_log").fetchall() == [

@@ -64,7 +64,7 @@ def terms(ledger: psycopg.Connection) -> Any:
 
 def test_terms_are_changed_on_the_page_of_the_supplier(ledger: psycopg.Connection) -> None:
     client = person("buyer")
-    fields = filled(client, minimum_order=50, lead_time_centidays=300, email="o@acme.x")
+    fields = filled(client, minimum_order=50, lead_time="3", email="o@acme.x")
     for day in ("day-Tue", "day-Wed", "day-Fri", "day-Sat", "day-Sun", "is_active"):
         del fields[day]
 
@@ -155,7 +155,8 @@ def test_a_double_click_changes_terms_once(ledger: psycopg.Connection) -> None:
     [
         ({"minimum_order": "1000000000.01"}, 422, "an amount from 0.00 to 1,000,000,000.00"),
         ({"minimum_order": ""}, 422, "Minimum order: an amount from 0.00"),
-        ({"lead_time_centidays": "soon"}, 422, "a whole number from 0 to 100,000"),
+        ({"lead_time": "soon"}, 422, "Lead time: days from 0 to 1,000, like 2.5; got “soon”."),
+        ({"lead_time": "1000.01"}, 422, "Lead time: days from 0 to 1,000, like 2.5"),
         ({"supplier": "NOBODY"}, 404, "No such supplier"),
         ({"supplier": ""}, 404, "No such supplier"),
         ({"shown": ""}, 422, "reload it"),

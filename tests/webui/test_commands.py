@@ -2,7 +2,7 @@
 
 import pytest
 
-from webui.commands import money
+from webui.commands import days, days_text, money
 from webui.ledger.services import ServiceError
 from webui.ledger.services.wording import refusal_text
 from webui.readmodel.figures import money_text
@@ -75,3 +75,20 @@ def test_a_refused_amount_is_named_as_the_page_names_it() -> None:
 def test_a_field_that_the_form_has_not_is_refused() -> None:
     with pytest.raises(ServiceError, match="an amount from"):
         money({"price_minor": "649"}, "price", high=MOST)
+
+
+@pytest.mark.parametrize(
+    ("typed", "centidays"), [("0", 0), ("3", 300), ("2.5", 250), ("0.25", 25), ("1000", 100_000)]
+)
+def test_a_span_is_typed_in_days(typed: str, centidays: int) -> None:
+    assert days({"lead_time": typed}, "lead_time", high=100_000) == centidays
+    assert days({"lead_time": days_text(centidays)}, "lead_time", high=100_000) == centidays
+
+
+@pytest.mark.parametrize("typed", ["", "soon", "2,5", "1,000", "2.505", "-1", "1000.01", "3 d"])
+def test_what_is_no_span_is_refused_as_it_was_typed(typed: str) -> None:
+    with pytest.raises(ServiceError) as refused:
+        days({"lead_time": typed}, "lead_time", high=100_000)
+
+    assert refused.value.value == typed
+    assert refused.value.rule == "days from 0 to 1,000, like 2.5"

@@ -6,7 +6,7 @@ has a default; a field that stays empty takes its default too.
 
 from typing import Any, Final, NamedTuple
 
-from webui.commands import Form, money, out_of_date, whole
+from webui.commands import Form, days, money, out_of_date, whole
 from webui.ledger.services.checks import MOST_UNITS
 from webui.ledger.services.prices import MOST_PRICE
 
@@ -16,7 +16,8 @@ LONGEST_CENTIDAYS: Final = 100_000
 class Field(NamedTuple):
     """A column of `item_location` with its words; `options` are (value, label), else a number.
 
-    Numbers are whole. Only money, whose columns end in `_minor`, is typed with decimals.
+    Numbers are whole. Only money and spans, whose columns end in `_minor` and `_centidays`, are
+    typed with decimals.
     """
 
     column: str
@@ -29,24 +30,25 @@ class Field(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the field in the form."""
-        return self.column.removesuffix("_minor")
+        return self.column.removesuffix("_minor").removesuffix("_centidays")
 
     @property
-    def is_money(self) -> bool:
-        """Whether an amount is typed."""
-        return self.column.endswith("_minor")
+    def has_decimals(self) -> bool:
+        """Whether an amount or a span is typed."""
+        return self.name != self.column
 
     def value(self, form: Form) -> object:
         """What the column gets of what was typed; raises `ServiceError` for what is no number."""
         if self.options:
             return form[self.name]
-        read = money if self.is_money else whole
+        hundredths = money if self.column.endswith("_minor") else days
+        read = hundredths if self.has_decimals else whole
         return read(form, self.name, low=self.low, high=self.high, label=self.label)
 
 
 def _days(column: str, label: str) -> Field:
-    """A span, in hundredths of a day as the column has it."""
-    return Field(column, f"{label}, hundredths of a day", high=LONGEST_CENTIDAYS)
+    """A span; the column has hundredths of a day."""
+    return Field(column, f"{label}, days", high=LONGEST_CENTIDAYS)
 
 
 FAMILIES: Final = (
@@ -121,9 +123,9 @@ OPENINGS: Final = (
 def policy_of(form: Form) -> dict[str, object]:
     """The columns that were filled in; raises `ServiceError` for a number that is none.
 
-    A form with money under the name of its column is from a page that asked for cents.
+    A form with an amount under the name of its column is from a page that asked for hundredths.
     """
-    stale = [field.column for field in FIELDS if field.is_money and field.column in form]
+    stale = [field.column for field in FIELDS if field.has_decimals and field.column in form]
     if stale:
         raise out_of_date(stale[0])
     policy: dict[str, object] = {"supplier": form["supplier"]} if form.get("supplier") else {}

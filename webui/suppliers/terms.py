@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
-from webui.commands import Form, changed_text, command_of, money, shown_values, whole
+from webui.commands import Form, changed_text, command_of, days, days_text, money, shown_values
 from webui.desk import Refusal
 from webui.ledger.services import set_supplier_terms
 from webui.ledger.services.checks import MOST_MINOR
@@ -29,8 +29,9 @@ def shown_terms(code: str, refusal: Refusal | None) -> dict[str, Any] | None:
     kept: dict[str, Any] = {} if typed is None else typed | {"is_active": "is_active" in typed}
     plain = {name: kept.get(name, found[name]) for name in COLUMNS}
     minimum = kept.get("minimum_order", money_text(found["minimum_order_minor"]))
-    page = {"minimum_order": minimum, "shown": json.dumps(found), "command_id": uuid4()}
-    return plain | page | {"week": week}
+    lead = kept.get("lead_time", days_text(found["lead_time_centidays"]))
+    page = {"minimum_order": minimum, "lead_time": lead, "week": week}
+    return plain | page | {"shown": json.dumps(found), "command_id": uuid4()}
 
 
 def change_terms(form: Form, actor: str) -> str:
@@ -40,7 +41,7 @@ def change_terms(form: Form, actor: str) -> str:
         is_active="is_active" in form,
         minimum_order_minor=money(form, "minimum_order", high=MOST_MINOR),
         order_days_mask=_mask(form),
-        lead_time_centidays=whole(form, "lead_time_centidays", high=LONGEST_LEAD_CENTIDAYS),
+        lead_time_centidays=days(form, "lead_time", high=LONGEST_LEAD_CENTIDAYS),
         email=form.get("email", ""),
         address=form.get("address", ""),
         shown=shown_values(form, COLUMNS),
