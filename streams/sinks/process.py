@@ -13,6 +13,7 @@ from confluent_kafka import KafkaException
 from psycopg.types.json import Jsonb
 
 from cdc.contracts.versions import UnreadableRecord
+from streams.endings import Ending
 from streams.logs import configure_logging
 from streams.settings import SinkSettings
 from streams.sinks.active import RevisionMoved
@@ -61,20 +62,24 @@ class SecondInstance(Exception):
 def main(create: Callable[[SinkSettings], Sink]) -> None:
     """Run a sink until SIGTERM; the supervisor starts it again after any failure.
 
-    Exits 1 on a failure of the parts around it, and 65 at a record that it can't read, which no
-    restart cures: the log names the place, the version found and the versions known.
+    Exits 1 on a failure of the parts around it. No restart cures the others: 65 at a record that it
+    can't read, the log names the place, the version found and the versions known; 66 where a topic
+    no longer holds what comes next.
     """
     settings = SinkSettings()
     sink = create(settings)
     configure_logging(level=settings.log_level, service=sink.name)
     try:
         _Process(settings, sink).run()
-    except (psycopg.Error, KafkaException, SourceLost, SecondInstance) as error:
+    except (psycopg.Error, KafkaException, SecondInstance) as error:
         log.critical("sink failed", exc_info=error)
-        sys.exit(1)
+        sys.exit(Ending.FAILED)
+    except SourceLost as error:
+        log.critical("sink lost its place", problem=str(error))
+        sys.exit(Ending.LOG_MISMATCH)
     except UnreadableRecord as error:
         log.critical("sink stopped at a record", problem=str(error))
-        sys.exit(os.EX_DATAERR)
+        sys.exit(Ending.UNREADABLE)
 
 
 class _Process:
