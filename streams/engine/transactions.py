@@ -20,8 +20,8 @@ from streams.engine.restore import LogMismatch
 BATCH_BYTES = 262_144
 # The producer weighs a batch before compression, the broker after it.
 REQUEST_BYTES = LARGEST_RECORD_BYTES
-# What a busy machine may need. A former owner's transaction is ended by the next owner, not by time,
-# so this is how long readers wait for one that nobody follows.
+# What a busy machine may need. The next owner ends the transaction of a former one at once; only
+# where nobody follows do readers wait for so long.
 TRANSACTION_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
 
@@ -98,8 +98,8 @@ class PartitionProducers:
             self.committing_s += time.perf_counter() - began
         except ProducerFenced as error:
             problem = (
-                f"partition {partition}: another worker owns {self._app_id}-{partition}, or the broker "
-                f"has ended a transaction that took longer than {TRANSACTION_TIMEOUT_MS // 1000} s"
+                f"partition {partition}: another worker owns {self._app_id}-{partition}, or the "
+                f"broker has ended a transaction after {TRANSACTION_TIMEOUT_MS // 1000} s"
             )
             raise Fenced(problem) from error
         return positions
