@@ -1,5 +1,6 @@
 """The item page over real rows: the same lines as the command, in the same order."""
 
+import re
 from datetime import timedelta
 from html import unescape
 from importlib import import_module
@@ -40,7 +41,8 @@ def page(path: str, *, role: str = "buyer", status: int = 200) -> str:
     client.force_login(person)
     answer = client.get(path, headers={"host": "127.0.0.1"}, secure=True)
     assert answer.status_code == status, answer.content[:2000]
-    return str(answer.content.decode())
+    body = b"".join(answer) if answer.streaming else answer.content
+    return str(body.decode())
 
 
 def text_of(html: str) -> str:
@@ -138,3 +140,20 @@ def test_late_lines_stand_under_the_window_that_they_changed(ledger: psycopg.Con
     assert "t late: sale \N{MINUS SIGN}1, recorded" in late
     assert "by bob" in late
     assert "1 change by lines that were corrected or deleted since; the log has it." in late
+
+
+def test_a_price_that_began_after_the_last_record_of_the_item_is_shown(
+    shop: psycopg.Connection,
+) -> None:
+    write(shop, "price_change", price_minor=1299, effective_from=NOON - timedelta(days=2))
+    project(shop, state_of(shop, "L|S"))
+    price = re.compile(r'data-f="price">([^<]*)<')
+    assert price.findall(page("/items/L/S")) == ["12.99"]
+
+    # Nothing of the item has come since, so its level stands as it was.
+    write(shop, "price_change", price_minor=1099, effective_from=NOON - timedelta(hours=1))
+    write(shop, "price_change", price_minor=899, effective_from=NOON + timedelta(days=36500))
+
+    assert price.findall(page("/items/L/S")) == ["10.99"]
+    assert price.findall(page("/?location=L")) == ["10.99"]
+    assert ",1099," in page("/stock.csv?location=L")

@@ -18,6 +18,7 @@ from inventory.explanation.words import (
 __all__ = [
     "LABELS",
     "MEANINGS",
+    "PRICE_SQL",
     "STATUSES",
     "STATUS_SQL",
     "age_text",
@@ -52,6 +53,13 @@ STATUS_SQL: Final = """CASE
     WHEN s.available_to_sell_units <= s.reorder_point_units THEN 'low'
     WHEN s.on_hand_units > s.order_up_to_units THEN 'over'
     ELSE 'ok' END"""
+
+# A level knows the time of the item's last record only. A price that begins after it holds from its
+# own second on, and an item that nobody buys would be shown with the old one for up to a day.
+PRICE_SQL: Final = """coalesce((
+    SELECT c.price_minor FROM retail.price_change c
+    WHERE c.inv_key = s.inv_key AND c.effective_from <= clock_timestamp()
+    ORDER BY c.effective_from DESC, c.id DESC LIMIT 1), s.price_minor)"""
 
 
 def status_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from webui.readmodel.figures import STATUS_SQL, STATUSES
+from webui.readmodel.figures import PRICE_SQL, STATUS_SQL, STATUSES
 from webui.readmodel.rows import select
 
 PAGE_ROWS: Final = 50
@@ -70,14 +70,14 @@ class StockPage:
 _ROW: Final = f"""
 SELECT s.inv_key, s.location, s.sku, coalesce(p.name, s.sku) AS name, il.supplier,
        s.on_hand_units, s.available_to_sell_units, s.in_transit_units, s.on_order_units,
-       s.stock_known, {STATUS_SQL} AS status, s.price_minor,
+       s.stock_known, {STATUS_SQL} AS status, {PRICE_SQL} AS price_minor,
        s.generation, s.partition, s."offset", greatest(at.as_of_us, s.as_of_us) AS as_of_us
 FROM read_model.stock s
 LEFT JOIN read_model.sink_position at
     ON at.sink = 'projector' AND at.topic = '{ON_HAND_CHANGELOG}' AND at.partition = s.partition
 LEFT JOIN retail.product p ON p.code = s.sku
 LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
-"""  # noqa: S608 -- the status rule is a constant of this project
+"""  # noqa: S608 -- status and price are constants of this project
 
 
 def stock_page(filters: Filters, *, after: str = "", rows: int = PAGE_ROWS) -> StockPage:
