@@ -23,7 +23,7 @@ def approved_order(stack: RunningStack, doors: Doors, shop: Shop, *skus: str) ->
     page.get_by_role("button", name="Pick all on this page").click()
     expect(page.locator("[data-picked]")).to_have_text(f"{len(skus)} picked")
     page.get_by_role("button", name="Order the picked ones").click()
-    expect(page.get_by_text(f"Ordered {len(skus)} needs")).to_be_visible(timeout=DEADLINE_MS)
+    expect(page.get_by_text(f"Ordered {len(skus)} need")).to_be_visible(timeout=DEADLINE_MS)
     [(ref,)] = shop.sql(
         "SELECT DISTINCT order_ref FROM retail.purchase_order_line WHERE location = %s",
         shop.location,
