@@ -220,6 +220,10 @@ class States(dict[InvKey, KeyState]):
         """The keys whose states are decoded."""
         return list(super().keys())
 
+    def count_in_use(self) -> int:
+        """How many these are."""
+        return super().__len__()
+
     def rest(self, keys: Iterable[InvKey]) -> None:
         """Drop the decoded states of `keys`; those at rest are equal, says the caller."""
         for key in keys:

@@ -9,6 +9,7 @@ import structlog
 
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.app import create_app
+from streams.engine.garbage import Flood
 from streams.engine.records import TopicIds
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
@@ -114,8 +115,11 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
 
     @app.task
     async def inspect() -> None:
+        flood = Flood()
         while not app.should_stop:
             await asyncio.sleep(INSPECT_S)
+            ready = runtime.ownership.ready.values()
+            flood.look(sum(owned.states.count_in_use() for owned in ready))
             try:
                 await runtime.inspect()
             except Exception as error:  # noqa: BLE001 -- a task's edge: a silent watchdog is worse

@@ -21,6 +21,7 @@ from cdc.contracts.topics import (
     STOCK_REJECTED,
 )
 from inventory.model.arithmetic import window_start
+from streams.engine import loop
 from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
 from streams.engine.memory import MemoryBroker
 from streams.engine.records import Fenced, SourceRecord
@@ -292,6 +293,26 @@ def test_a_fenced_worker_writes_nothing() -> None:
     asyncio.run(zombie())
 
     assert broker.values(ON_HAND_CHANGELOG, PARTITION) == []
+
+
+def test_others_get_their_turn_in_the_middle_of_a_chunk_once_it_has_had_its_slice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def turns(slice_s: float) -> int:
+        monkeypatch.setattr(loop, "SLICE_S", slice_s)
+        broker = sold_history(4 * loop.LOOK_EVERY)
+        owned = await restore(PARTITION, lives.GENERATION, broker)
+        folding = asyncio.create_task(
+            handle_chunk(source_of(broker), owned, broker.writer(PARTITION))
+        )
+        seen = set()
+        while not folding.done():
+            await asyncio.sleep(0)
+            seen.add(owned.next_offset)
+        return len(seen)
+
+    assert asyncio.run(turns(0.0)) > 4
+    assert asyncio.run(turns(3_600.0)) <= 2
 
 
 def test_a_gap_is_refused_before_anything_is_folded() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from streams.engine.garbage import THRESHOLDS, collect_rarely
+from streams.engine.garbage import FLOOD, THRESHOLDS, Flood, collect_rarely
 
 
 @pytest.fixture
@@ -21,3 +21,28 @@ def test_the_collector_runs_rarely_and_stays_on() -> None:
 
     assert gc.get_threshold() == THRESHOLDS
     assert gc.isenabled()
+
+
+def test_a_flood_of_keys_is_hidden_from_the_collector_and_fewer_are_not() -> None:
+    gc.collect()
+    gc.unfreeze()
+    flood = Flood()
+    try:
+        assert not flood.look(FLOOD - 1)
+        assert gc.get_freeze_count() == 0
+        assert flood.look(FLOOD)
+        assert gc.get_freeze_count() > 0
+        assert not flood.look(2 * FLOOD - 1)
+    finally:
+        gc.unfreeze()
+
+
+def test_keys_that_went_to_rest_and_came_back_are_a_flood_again() -> None:
+    flood = Flood()
+    try:
+        assert flood.look(3 * FLOOD)
+        assert not flood.look(10)
+        assert not flood.look(FLOOD)
+        assert flood.look(10 + FLOOD)
+    finally:
+        gc.unfreeze()
