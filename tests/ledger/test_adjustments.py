@@ -55,6 +55,7 @@ def test_what_is_worth_more_waits_for_somebody_else(shelf: psycopg.Connection) -
 
 
 def test_without_a_known_cost_every_adjustment_waits(ledger: psycopg.Connection) -> None:
+    services.name_products(names={"S": "Mug"})
     asked = services.request_adjustment(wanted=wanted(1), actor="ann")
 
     assert (asked.adjustment_id, asked.value_minor) == (None, None)
@@ -124,6 +125,7 @@ def test_a_time_of_a_fast_clock_is_clamped_when_it_is_asked_for(shelf: psycopg.C
         ("quantity_units", {"quantity_units": 1_000_001}),
         ("sku", {"sku": "a|b"}),
         ("location", {"location": "l"}),
+        ("sku", {"sku": "S-1"}),
         ("note", {"note": "x" * 501}),
     ],
 )

@@ -14,6 +14,7 @@ from inventory.explanation.words import money_text
 from inventory.folds.effects import ADJUSTMENT_SIGNS
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.reference import check_known
 from webui.ledger.services.stock import ADJUSTMENT_REASONS, book_adjustment
 from webui.ledger.services.transactions import (
     Row,
@@ -73,6 +74,7 @@ def unavailable_sign(reason: str) -> int:
 def worth_of(*, wanted: Wanted) -> tuple[int | None, bool]:
     """What it is worth at cost, None where no cost is known, and whether it would wait."""
     inv_key = wanted.check()
+    check_known(wanted.location, wanted.sku)
     checks.not_ahead("occurred_at", wanted.occurred_at, database_now())
     value_minor, limit_minor = _value_and_limit(inv_key, wanted.quantity_units)
     return value_minor, value_minor is None or value_minor > limit_minor

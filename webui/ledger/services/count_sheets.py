@@ -14,6 +14,7 @@ from uuid import UUID
 from inventory.inbox import is_variance_due
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, ServiceError, refuse
+from webui.ledger.services.reference import check_known
 from webui.ledger.services.transactions import (
     Row,
     database_now,
@@ -166,7 +167,7 @@ def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
     counted_at = checks.happened("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
         refuse("counted_at", counted_at, "a count older than 48 h is made again")
-    _check_known(sheet["location"], entry.sku)
+    check_known(sheet["location"], entry.sku)
     execute(
         "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
         " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (entry_id) DO NOTHING",
@@ -177,17 +178,6 @@ def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
         # Nothing was counted in the future; a fast clock must not move the count later.
         min(counted_at, now),
     )
-
-
-def _check_known(location: str, sku: str) -> None:
-    known = fetch_value(
-        "SELECT EXISTS (SELECT FROM retail.item_location WHERE inv_key = %s)"
-        " OR EXISTS (SELECT FROM retail.product WHERE code = %s)",
-        f"{location}|{sku}",
-        sku,
-    )
-    if not known:
-        refuse("sku", sku, "not in the catalogue: ask for the item to be added")
 
 
 def _refused(sku: str, problem: ServiceError, entry_id: UUID | None = None) -> Refused:

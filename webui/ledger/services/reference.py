@@ -1,8 +1,12 @@
-"""Names of products, locations and suppliers; what is named already keeps its name."""
+"""Names of products, locations and suppliers; what is named already keeps its name.
+
+What people type by hand is looked up here first: a slip of the pen is no item.
+"""
 
 from collections.abc import Mapping
 
-from webui.ledger.services.transactions import execute, ledger_transaction
+from webui.ledger.services.errors import refuse
+from webui.ledger.services.transactions import execute, fetch_value, ledger_transaction
 
 
 def name_products(*, names: Mapping[str, str], department: str = "") -> int:
@@ -31,3 +35,15 @@ def _name(table: str, names: Mapping[str, str], column: str, *, value: str | boo
             list(names),
             [name or code for code, name in names.items()],
         )
+
+
+def check_known(location: str, sku: str) -> None:
+    """Raise `ServiceError` for an item that is neither ranged there nor in the catalogue."""
+    known = fetch_value(
+        "SELECT EXISTS (SELECT FROM retail.item_location WHERE inv_key = %s)"
+        " OR EXISTS (SELECT FROM retail.product WHERE code = %s)",
+        f"{location}|{sku}",
+        sku,
+    )
+    if not known:
+        refuse("sku", sku, "not in the catalogue: ask for the item to be added")
