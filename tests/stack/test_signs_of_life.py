@@ -1,0 +1,20 @@
+"""What rules wait for: a heartbeat of every partition through the whole chain, and the actuator."""
+
+import psycopg
+
+from tests.stack.running import RunningStack
+
+
+def test_the_whole_chain_shows_a_fresh_sign_of_life(stack: RunningStack) -> None:
+    from webui.ledger.services.pipeline import LIFE, is_stale  # noqa: PLC0415 -- late: Django reads the stack's environment
+
+    url = stack.settings.read_database_url.get_secret_value()
+
+    def age_us() -> int | None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            found = connection.execute(f"WITH {LIFE} SELECT age_us FROM life").fetchone()  # noqa: S608 -- a constant of this project
+        assert found is not None
+        age: int | None = found[0]
+        return age
+
+    stack.wait_until(lambda: not is_stale(age_us()), 60, age_us)
