@@ -111,11 +111,14 @@ def looked_at(doors: Doors, role: str, scheme: str, paths: tuple[str, ...]) -> l
         page.goto(doors.base + path)
         for summary in page.locator("summary").all():
             summary.click()
+        # Where a page was left scrolled, what lies half under the header counts as a small target.
+        page.evaluate("() => scrollTo(0, 0)")
         for width in (1280, 390, 320):
             page.set_viewport_size({"width": width, "height": 844})
             if page.evaluate("() => document.documentElement.scrollWidth") > width:
                 faults.append(f"{path} at {width}: scrolls sideways")
             found = Axe().run(page, options=RULES)
             if found.violations_count:
-                faults.append(f"{path} at {width}: {found.generate_report()}")
+                where = [n["html"] for v in found.response["violations"] for n in v["nodes"]]
+                faults.append(f"{path} at {width}: {found.generate_report()} {where}")
     return faults
