@@ -142,7 +142,10 @@ def adjustment(**changes: Any) -> object:
 
 def asked(**changes: Any) -> object:
     given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": 1}
-    return services.request_adjustment(wanted=Wanted(**given | changes), actor="ann")
+    wanted = Wanted(**given | changes)
+    if checks.sku_problem(wanted.sku) is None:  # only what the catalogue knows can be adjusted
+        services.name_products(names={wanted.sku: ""})
+    return services.request_adjustment(wanted=wanted, actor="ann")
 
 
 def order(**changes: Any) -> object:
