@@ -67,7 +67,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
     gauge(
         "keys_in_use",
         "Keys whose state is decoded, because it has changed since the last snapshot",
-        of_each(lambda owned: len(owned.states.in_use())),
+        of_each(lambda owned: owned.states.count_in_use()),
     )
     gauge(
         "rest_bytes",
