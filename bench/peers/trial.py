@@ -1,14 +1,13 @@
 """One run of one peer: start, first record, last committed record, end, comparison, restore."""
 
 import os
-import signal
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import Final
 
+from bench.children import last_words, stop
 from bench.peers.peer import Peer, Place, Services
 from bench.peers.sales import Sums
 from bench.peers.topics import step_back
@@ -16,8 +15,6 @@ from bench.peers.usage import usage
 from bench.watch import BenchFailed
 
 _POLL_S: Final = 0.1
-_STOP_S: Final = 40.0
-_LOG_CHARS: Final = 600
 MEGABYTE: Final = 1_000_000
 
 
@@ -98,7 +95,8 @@ class Run:
             if condition():
                 return
             if ended:
-                problem = f"ended with {self._process.wait()} before {what}: {self._log()}"
+                said = last_words(self._place.directory / "peer.log")
+                problem = f"ended with {self._process.wait()} before {what}: {said}"
                 raise PeerFailed(problem)
             if time.monotonic() > self._deadline:
                 problem = f"timed out before {what}"
@@ -111,18 +109,8 @@ class Run:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def stop(self, *, ask: bool = True) -> None:
-        """SIGTERM unless it ends itself; SIGKILL for the group of one that does not listen."""
-        if ask and self._process.poll() is None:
-            self._process.terminate()
-        try:
-            self._process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(_STOP_S)
-
-    def _log(self) -> str:
-        text = (self._place.directory / "peer.log").read_text("utf-8", errors="replace")
-        return text.strip()[-_LOG_CHARS:]
+        """End it, or with `ask` False wait until it ends itself."""
+        stop(self._process, ask=ask)
 
 
 def run(peer: Peer, place: Place, records: int, expected: Sums, timeout_s: float) -> Trial:

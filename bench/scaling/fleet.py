@@ -10,13 +10,12 @@ from typing import Final
 
 import httpx
 
+from bench.children import last_words, stop
 from bench.peers.peer import Services
 from bench.peers.usage import usage
 from bench.watch import BenchFailed
 
 _POLL_S: Final = 0.1
-_STOP_S: Final = 40.0
-_LOG_CHARS: Final = 600
 
 
 class Fleet:
@@ -60,8 +59,8 @@ class Fleet:
         while not condition():
             for process, log in zip(self._processes, self._logs, strict=True):
                 if process.poll() is not None:
-                    text = log.read_text("utf-8", errors="replace").strip()[-_LOG_CHARS:]
-                    problem = f"a worker ended with {process.returncode} before {what}: {text}"
+                    said = last_words(log)
+                    problem = f"a worker ended with {process.returncode} before {what}: {said}"
                     raise BenchFailed(problem)
             if time.monotonic() > deadline:
                 problem = f"after {timeout_s:.0f} s still no {what}"
@@ -69,11 +68,11 @@ class Fleet:
             time.sleep(_POLL_S)
 
     def stop(self) -> None:
-        """SIGTERM for all, then wait."""
+        """SIGTERM for all at once, then wait for each."""
         for process in self._processes:
             process.terminate()
         for process in self._processes:
-            process.wait(_STOP_S)
+            stop(process, ask=False)
 
 
 @contextmanager
