@@ -15,6 +15,7 @@ from webui.ledger import services
 from webui.ledger.services import Conflict, ServiceError
 from webui.ledger.services.prices import NO_PRICE, FirstPrice, next_window_start
 from webui.ledger.services.transactions import database_now
+from webui.prices import timeline
 from webui.prices.timeline import price_in_force, price_rows, prior_prices
 
 
@@ -238,7 +239,7 @@ def test_the_page_offers_the_price_that_rolling_back_would_write(past: datetime)
 
 
 def test_each_cut_names_the_lowest_price_of_the_30_days_before_it(
-    ledger: psycopg.Connection,
+    ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
     # From the worked table: 999, a week of 799, 999 again; cuts within and after 30 days of it.
@@ -248,12 +249,15 @@ def test_each_cut_names_the_lowest_price_of_the_30_days_before_it(
     prices_by_id = {row.id: row.price_minor for row in rows}
 
     def priors(prior_rule: str) -> dict[int, int | None]:
-        found = prior_prices(rows, prior_rule=prior_rule)
+        found = prior_prices("L|S", prior_rule=prior_rule)
         return {prices_by_id[row_id]: prior for row_id, prior in found.items()}
 
     # The week of 799 ended on day 7, and 849 held for a day before 848 came.
     assert priors("plain") == {799: 999, 849: 799, 848: 849, 820: 848}
     assert priors("progressive") == {799: 999, 849: 799, 848: 849, 820: 849}
+    with monkeypatch.context() as short:  # a price that is not listed any more still counts
+        short.setattr(timeline, "MOST_ROWS", 2)
+        assert priors("plain") == {848: 849, 820: 848}
     page = page_of_prices()
     assert page.count('data-label="30 days before">8.49<') == 1
     assert "unbroken run" not in page

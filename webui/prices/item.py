@@ -48,7 +48,7 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
         message = f"{key} is not ranged: only a ranged item has prices"
         raise Http404(message)
     rows = price_rows(key)
-    priors = prior_prices(rows, prior_rule=item.prior_rule)
+    priors = prior_prices(key, prior_rule=item.prior_rule)
     context = {
         "item": item,
         "rows": [(row, priors.get(row.id)) for row in rows],

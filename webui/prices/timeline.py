@@ -1,11 +1,9 @@
 """Reads of one item's prices: the timeline, the price in force, what a cut is compared with."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from cdc.contracts.times import us_of
 from inventory.model import price_timeline
 from inventory.policies.price_targets import floor_minor
 from webui.readmodel.rows import select, select_one, select_value
@@ -31,6 +29,11 @@ SELECT id, effective_from, price_minor, floor_minor, step, kind, proposal_id, re
            AS is_in_force,
        ends_at IS NOT DISTINCT FROM effective_from AS is_undone
 FROM timeline ORDER BY newness LIMIT %(most)s
+"""
+_WHOLE: Final = """
+SELECT (extract(epoch FROM effective_from) * 1000000)::bigint AS effective_from_us, id, price_minor,
+       coalesce(step, 0) AS step, kind
+FROM retail.price_change WHERE inv_key = %(key)s ORDER BY effective_from, id
 """
 _ITEM: Final = """
 SELECT item.location, item.sku, coalesce(product.name, item.sku) AS name, item.cost_minor,
@@ -97,19 +100,14 @@ def priced_item(inv_key: str) -> PricedItem | None:
     return select_one(_ITEM, {"key": inv_key}, PricedItem)
 
 
-def prior_prices(rows: Sequence[PriceRow], *, prior_rule: str) -> dict[int, int | None]:
-    """The lowest price of the 30 days before each row that cuts the price, by the row's id.
+def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
+    """The lowest price of the 30 days before each shown row that cuts the price, by the row's id.
 
-    `rows` are the newest first, as `price_rows` has them; None where the rule finds no price.
+    None where the rule finds no price. Rows that are not shown any more count too.
     """
-    timeline = tuple(
-        price_timeline.PriceRow(
-            us_of(row.effective_from), row.id, row.price_minor, row.step, row.kind
-        )
-        for row in reversed(rows)
-    )
+    timeline = tuple(select(_WHOLE, {"key": inv_key}, price_timeline.PriceRow))
     found = {}
-    for place, row in enumerate(timeline):
+    for place, row in list(enumerate(timeline))[-MOST_ROWS:]:
         before, from_us = timeline[:place], row.effective_from_us
         old = price_timeline.in_force(before, from_us)
         if old is not None and row.price_minor < old.price_minor:
