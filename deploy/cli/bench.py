@@ -50,9 +50,8 @@ def bench_fold(
     json: Json = False,
 ) -> None:
     """Measure all rules on one core, from bytes to bytes; needs no stack."""
-    if file is not None and not file.is_file():
-        message = f"FILE {str(file)!r}: expected a file in the UCI Online Retail format"
-        raise StackError(message)
+    if file is not None:
+        given.retail_file(file)
     given.one_of("--stores", stores, tuple(_STORES))
     given.whole("--limit", limit)
     given.whole("--rounds", rounds)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Final
 
 from deploy.errors import StackError
@@ -53,3 +54,30 @@ def finite(text: str) -> float | None:
     except ValueError:
         return None
     return number if isfinite(number) else None
+
+
+def retail_file(file: Path) -> None:
+    """Refuse what nobody can read sales from, before anything is started for it.
+
+    Raises:
+        StackError: naming the file, what it is and what is expected.
+    """
+    problem = _problem_of(file)
+    if problem:
+        message = f"FILE {str(file)!r} {problem}: expected a file in the UCI Online Retail format"
+        raise StackError(message)
+
+
+def _problem_of(file: Path) -> str:
+    try:
+        if file.is_dir():
+            return "is a directory"
+        # Opening a pipe would wait for its writer, and it could not be read twice.
+        if file.exists() and not file.is_file():
+            return "is no plain file"
+        with file.open("rb") as stream:
+            return "" if stream.read(1) else "is empty"
+    except FileNotFoundError:
+        return "does not exist"
+    except OSError as error:
+        return f"can't be read, {error.strerror}"

@@ -98,9 +98,7 @@ def import_sales(
     json: Json = False,
 ) -> None:
     """Replay a file of sales through Postgres; bad rows are listed and do not stop the others."""
-    if not file.is_file():
-        message = f"FILE {str(file)!r}: expected a file in the UCI Online Retail format"
-        raise StackError(message)
+    given.retail_file(file)
     given.one_of("--stores", stores, tuple(_STORES))
     given.whole("--limit", limit)
     per_second = _rate(rate)

@@ -1,0 +1,51 @@
+"""A file of sales that nobody can read is told in one line, before anything is started for it."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy.cli.main import main
+
+EXPECTED = ": expected a file in the UCI Online Retail format\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "empty.csv").touch()
+    os.mkfifo(tmp_path / "pipe")
+    # An open that succeeds and a read that does not, for the superuser too.
+    (tmp_path / "broken.csv").symlink_to("/proc/self/mem")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["import-sales", "bench fold"])
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("missing.csv", "does not exist"),
+        ("directory", "is a directory"),
+        ("empty.csv", "is empty"),
+        ("pipe", "is no plain file"),
+        ("broken.csv", "can't be read, Input/output error"),
+    ],
+)
+def test_a_file_of_sales_that_cannot_be_read_is_told_in_one_line(
+    command: str,
+    name: str,
+    problem: str,
+    files: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(files / "home"))
+    monkeypatch.setattr(sys, "argv", ["inventory", *command.split(), str(files / name)])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (1, "")
+    assert told.err == f"error: FILE {str(files / name)!r} {problem}{EXPECTED}"
