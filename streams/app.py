@@ -4,6 +4,8 @@ Every setting on which correctness depends is written out. Faust's tables, recov
 `exactly_once` are not used; state and transactions are ours (`streams.engine`).
 """
 
+from typing import Any, Final
+
 import faust
 from faust.tables import TableManager
 from typing_extensions import override
@@ -15,6 +17,40 @@ from streams.settings import WorkerSettings
 # 100 bytes, so 4 MiB let the last of six partitions wait for 200,000 records in a stream. Lanes
 # don't wait for each other.
 FETCH_BYTES = {"stream": 256 << 10, "chunks": 1 << 20}
+
+
+_TOPICS: Final[dict[str, Any]] = {
+    "topic_partitions": PARTITIONS,
+    "topic_allow_declare": False,  # topics come from our admin step
+    "topic_disable_leader": True,  # its topic could not be declared either
+    "topic_replication_factor": 1,
+    "table_standby_replicas": 0,
+}
+_STREAM: Final[dict[str, Any]] = {
+    # The default of 4,096 makes the fetcher sleep a second whenever a partition runs ahead.
+    "stream_buffer_maxsize": 65_536,
+    "stream_wait_empty": True,  # a revoke waits for the batch in work
+    "stream_processing_timeout": 60,
+    "broker_commit_interval": 1.0,
+    # Unbounded by default. A poll is worked off before the next, so it also bounds how long
+    # one partition waits for the others.
+    "broker_max_poll_records": 5_000,
+    "broker_request_timeout": 30,
+    "consumer_auto_offset_reset": "earliest",
+}
+_PRODUCER: Final[dict[str, Any]] = {
+    "producer_acks": -1,
+    "producer_linger": 0.005,
+    "producer_max_batch_size": 262_144,
+    "producer_max_request_size": 1_000_000,
+    "producer_compression_type": "lz4",
+    "producer_request_timeout": 60,
+}
+_WEB: Final[dict[str, Any]] = {
+    "web_enabled": False,  # it would answer on all interfaces without a token
+    "web_bind": "127.0.0.1",
+    "web_tables_enabled": False,
+}
 
 
 class NoTables(TableManager):
@@ -39,39 +75,26 @@ def create_app(settings: WorkerSettings) -> faust.App:
         store="memory://",
         TableManager=NoTables,
         datadir=str(settings.worker_dir / settings.worker_id),
-        topic_partitions=PARTITIONS,
-        topic_allow_declare=False,  # topics come from our admin step
-        topic_disable_leader=True,  # its topic could not be declared either
-        topic_replication_factor=1,
-        table_standby_replicas=0,
+        canonical_url=f"http://{settings.worker_id}:6066",  # a stable name, never an address
         processing_guarantee="at_least_once",
         key_serializer="raw",
         value_serializer="raw",
         cython_optimizations=True,
-        # The default of 4,096 makes the fetcher sleep a second whenever a partition runs ahead.
-        stream_buffer_maxsize=65_536,
-        stream_wait_empty=True,  # a revoke waits for the batch in work
-        stream_processing_timeout=60,
-        broker_commit_interval=1.0,
-        broker_session_timeout=settings.session_timeout_s,
-        broker_heartbeat_interval=settings.heartbeat_s,
-        # Unbounded by default. A poll is worked off before the next, so it also bounds how long
-        # one partition waits for the others.
-        broker_max_poll_records=5_000,
-        broker_request_timeout=30,
-        broker_rebalance_timeout=60,
-        consumer_group_instance_id=settings.worker_id,
-        canonical_url=f"http://{settings.worker_id}:6066",  # a stable name, never an address
-        consumer_auto_offset_reset="earliest",
-        consumer_max_fetch_size=FETCH_BYTES[settings.consumer],
-        producer_acks=-1,
-        producer_linger=0.005,
-        producer_max_batch_size=262_144,
-        producer_max_request_size=1_000_000,
-        producer_compression_type="lz4",
-        producer_request_timeout=60,
-        web_enabled=False,  # it would answer on all interfaces without a token
-        web_bind="127.0.0.1",
-        web_tables_enabled=False,
         debug=False,
+        **_TOPICS,
+        **_STREAM,
+        **_PRODUCER,
+        **_WEB,
+        **_membership(settings),
+        consumer_max_fetch_size=FETCH_BYTES[settings.consumer],
     )
+
+
+def _membership(settings: WorkerSettings) -> dict[str, Any]:
+    """How long the group waits for this worker, and under which name it comes back."""
+    return {
+        "consumer_group_instance_id": settings.worker_id,
+        "broker_session_timeout": settings.session_timeout_s,
+        "broker_heartbeat_interval": settings.heartbeat_s,
+        "broker_rebalance_timeout": 60,
+    }

@@ -46,34 +46,10 @@ def approve_waiting_count(
 
     def work() -> Row:
         count = _locked_draft(count_id)
-        # Other systems write drafts without naming who counted.
-        counted_by = count["counted_by"] or count["recorded_by"]
-        if counted_by == actor:
-            refuse("actor", actor, "another person than who counted approves")
-        if not checks.is_correctable(count["business_at"], database_now()):
-            message = f"count {count_id} is older than 48 h: count again"
-            raise Conflict(message)
-        expected = int(count["expected_units"])
-        if shown_expected_units is not None and shown_expected_units != expected:
-            message = (
-                f"{shown_expected_units} units were expected when this was shown,"
-                f" {expected} are now, because of facts that came in late"
-            )
-            raise Conflict(message)
+        _refuse_approver(count, actor)
+        _refuse_if_moved(count, shown_expected_units)
         _check_second_count(count)
-        execute(
-            "UPDATE retail.stock_count SET status = 'approved', counted_by = %s, approved_by = %s,"
-            " expected_units = %s, recorded_by = %s WHERE id = %s",
-            counted_by,
-            actor,
-            expected,
-            actor,
-            count_id,
-        )
-        detail = {"count": count_id, "units": count["units"], "expected": expected}
-        detail |= {"counted_by": counted_by}
-        log_action(actor=actor, action="approve_count", subject=count["inv_key"], detail=detail)
-        return {"expected": expected, "variance": int(count["units"]) - expected}
+        return _approve(count, actor)
 
     with ledger_transaction():
         done = once(command_id, f"approve_waiting_count {count_id}", actor, work)
@@ -138,6 +114,47 @@ def _locked_draft(count_id: int) -> Row:
     if count is None:
         refuse("count_id", count_id, "no such count")
     return count
+
+
+def _counted_by(count: Row) -> str | None:
+    """Who counted; other systems write drafts without naming him."""
+    named: str | None = count["counted_by"] or count["recorded_by"]
+    return named
+
+
+def _refuse_approver(count: Row, actor: str) -> None:
+    if _counted_by(count) == actor:
+        refuse("actor", actor, "another person than who counted approves")
+
+
+def _refuse_if_moved(count: Row, shown_expected_units: int | None) -> None:
+    """Refuse a draft that came too late to count, or about which the ledger has learnt more."""
+    if not checks.is_correctable(count["business_at"], database_now()):
+        message = f"count {count['id']} is older than 48 h: count again"
+        raise Conflict(message)
+    if shown_expected_units not in (None, count["expected_units"]):
+        message = (
+            f"{shown_expected_units} units were expected when this was shown,"
+            f" {count['expected_units']} are now, because of facts that came in late"
+        )
+        raise Conflict(message)
+
+
+def _approve(count: Row, actor: str) -> Row:
+    counted_by, expected = _counted_by(count), int(count["expected_units"])
+    execute(
+        "UPDATE retail.stock_count SET status = 'approved', counted_by = %s, approved_by = %s,"
+        " expected_units = %s, recorded_by = %s WHERE id = %s",
+        counted_by,
+        actor,
+        expected,
+        actor,
+        count["id"],
+    )
+    detail = {"count": count["id"], "units": count["units"], "expected": expected}
+    detail |= {"counted_by": counted_by}
+    log_action(actor=actor, action="approve_count", subject=count["inv_key"], detail=detail)
+    return {"expected": expected, "variance": int(count["units"]) - expected}
 
 
 def _check_second_count(count: Row) -> None:

@@ -90,16 +90,23 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
     _check(changes)
 
     def work() -> Row:
-        before = _locked_supplier(code)
-        _refuse_moved(before, shown or {})
-        moved = moved_columns(before, changes)
-        if moved:
-            _write(code, {name: changes[name] for name in moved})
-            log_action(actor=actor, action=ACTION, subject=code, detail=moved)
-        return moved
+        return _change(code, changes, shown or {}, actor)
 
     with ledger_transaction():
         return once(command_id, f"{ACTION} {code}", actor, work)
+
+
+def _change(
+    code: str, changes: Mapping[str, object], shown: Mapping[str, object], actor: str | None
+) -> Row:
+    """Write what differs of `changes`, under a lock; what moved."""
+    before = _locked_supplier(code)
+    _refuse_moved(before, shown)
+    moved = moved_columns(before, changes)
+    if moved:
+        _write(code, {name: changes[name] for name in moved})
+        log_action(actor=actor, action=ACTION, subject=code, detail=moved)
+    return moved
 
 
 def _locked_supplier(code: str) -> Row:
