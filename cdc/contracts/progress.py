@@ -15,11 +15,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from cdc.contracts.versions import built, document_of
+from inventory.model.record import Record
 from inventory.model.value import value
 
 HEADER = "progress"
 BEAT_HEADER = "beat"
-_SCHEMA = 1
+_SCHEMA = 2
+_BEAT_SCHEMA = 1
+_HEARTBEAT_TABLE = "pipeline_heartbeat"
 _HEARTBEATS = b"~"  # outside the alphabet of locations, so no item's key begins with it
 
 Headers = Iterable[tuple[str, bytes]]
@@ -29,28 +32,32 @@ Headers = Iterable[tuple[str, bytes]]
 class Progress:
     """Everything about a partition that no single key knows.
 
-    `next_offset` is the first offset without effect so far. The other three are what the dedupe
+    `next_offset` is the first offset without effect so far. The next three are what the dedupe
     ring needs beyond the records of its horizon (domain.md 4): the newest commit time, the highest
-    lsn ever seen, and whether a change has ended the snapshot phase.
+    lsn ever seen, and whether a change has ended the snapshot phase. `source_topic_id` is what the
+    broker named the topic of these offsets when it was made: one made anew has the same offsets,
+    and other records at them. None is unknown, as in version 1.
     """
 
     next_offset: int
     newest_commit_us: int | None
     highest_lsn: int | None
     streamed: bool
+    source_topic_id: str | None = None
 
 
 def encode_progress(progress: Progress) -> bytes:
     """The header's value."""
-    return _dumps(
-        {
-            "schema": _SCHEMA,
-            "next_offset": progress.next_offset,
-            "newest_commit_us": progress.newest_commit_us,
-            "highest_lsn": progress.highest_lsn,
-            "streamed": progress.streamed,
-        }
-    )
+    row: dict[str, object] = {
+        "schema": _SCHEMA,
+        "next_offset": progress.next_offset,
+        "newest_commit_us": progress.newest_commit_us,
+        "highest_lsn": progress.highest_lsn,
+        "streamed": progress.streamed,
+    }
+    if progress.source_topic_id is not None:
+        row["source_topic_id"] = progress.source_topic_id
+    return _dumps(row)
 
 
 def decode_progress(payload: bytes) -> Progress:
@@ -83,9 +90,16 @@ class Beat:
     commit_us: int
 
 
+def beat_of(record: Record) -> Beat | None:
+    """The heartbeat that a record of its table carries."""
+    if record.table != _HEARTBEAT_TABLE or not isinstance(record.after, dict):
+        return None
+    return Beat(record.after.get("beat") or 0, record.commit_us)
+
+
 def encode_beat(beat: Beat) -> bytes:
     """The value of the header on a heartbeat key's level record."""
-    return _dumps({"schema": _SCHEMA, "beat": beat.beat, "commit_us": beat.commit_us})
+    return _dumps({"schema": _BEAT_SCHEMA, "beat": beat.beat, "commit_us": beat.commit_us})
 
 
 def beat_in(headers: Headers) -> Beat | None:
@@ -103,7 +117,11 @@ def beat_in(headers: Headers) -> Beat | None:
 
 def _progress_of(row: dict[str, Any]) -> Progress:
     return Progress(
-        row["next_offset"], row["newest_commit_us"], row["highest_lsn"], row["streamed"]
+        row["next_offset"],
+        row["newest_commit_us"],
+        row["highest_lsn"],
+        row["streamed"],
+        row.get("source_topic_id"),
     )
 
 

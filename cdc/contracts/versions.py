@@ -10,7 +10,8 @@ from typing import Any, Final, Self, TypeVar
 
 Built = TypeVar("Built")
 
-KNOWN: Final = (1,)
+_FIRST: Final = (1,)
+_NEWER: Final = {"progress": (1, 2)}
 
 
 class UnreadableRecord(ValueError):
@@ -30,6 +31,11 @@ class UnknownVersion(UnreadableRecord):
     """A record of another schema or logic revision: it belongs to another version of this code."""
 
 
+def known(kind: str) -> tuple[int, ...]:
+    """The versions of a kind of record that this code reads; it writes the last of them."""
+    return _NEWER.get(kind, _FIRST)
+
+
 def document_of(
     record: str, content: bytes, parse: Callable[[bytes], Any] = json.loads
 ) -> dict[str, Any]:
@@ -37,7 +43,7 @@ def document_of(
 
     Raises:
         UnreadableRecord: it is no JSON object.
-        UnknownVersion: its `schema` is not one of `KNOWN`.
+        UnknownVersion: its `schema` is not one of those `known`.
     """
     try:
         document = parse(content)
@@ -47,7 +53,7 @@ def document_of(
     if type(document) is not dict:
         problem = f"{record} record: a JSON object was expected, got {content!r:.80}"
         raise UnreadableRecord(problem)
-    check_version(record, "schema", document.get("schema"), KNOWN)
+    check_version(record, "schema", document.get("schema"), known(record))
     return document
 
 
@@ -64,13 +70,13 @@ def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]
         raise UnreadableRecord(problem) from error
 
 
-def check_version(record: str, counter: str, found: object, known: tuple[int, ...]) -> None:
-    """Refuse `found` unless it is one of `known`; `counter` says what is being counted.
+def check_version(record: str, counter: str, found: object, wanted: tuple[int, ...]) -> None:
+    """Refuse `found` unless it is one of `wanted`; `counter` says what is being counted.
 
     Raises:
         UnknownVersion: names the version found and those known.
     """
-    if type(found) is not int or found not in known:
-        versions = ", ".join(map(str, known))
+    if type(found) is not int or found not in wanted:
+        versions = ", ".join(map(str, wanted))
         problem = f"{record} record: {counter} {found!r} is unknown here; known: {versions}"
         raise UnknownVersion(problem)

@@ -7,8 +7,6 @@ A snapshot shortens the way and decides nothing: whatever in it the log contradi
 changelogs are read instead.
 """
 
-from collections.abc import Mapping
-
 import structlog
 
 from cdc.contracts.progress import Progress, progress_in
@@ -17,23 +15,17 @@ from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
 from inventory.partition import Partition
 from streams.engine.assembly import Assembly
-from streams.engine.records import Fenced, Log, TopicIds
+from streams.engine.mismatch import LogMismatch, Topics, refuse_cut_levels, refuse_other_source
+from streams.engine.records import Fenced, Log
 from streams.engine.rings import rebuild_ring
 from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
 
 CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
 TAIL = 64  # offsets; every chunk ends its levels with the progress, then comes a marker
-REPAIR = f"`inventory workers rebuild --yes` makes the changelogs from {STOCK_EVENTS} again"
 START = Progress(0, None, None, streamed=False)
 
-Bounds = Mapping[str, tuple[int, int]]
-
 logger = structlog.get_logger(__name__)
-
-
-class LogMismatch(Exception):
-    """Topic and changelog don't belong together: deleted, recreated or cut off (fault F16)."""
 
 
 async def restore(
@@ -45,48 +37,41 @@ async def restore(
     add nothing to what is read here. A snapshot that the log contradicts is left aside.
 
     Raises:
-        LogMismatch: the source topic doesn't reach from before to after the restored offset, or the
-            levels are cut off.
+        LogMismatch: the source topic is not the one of the restored offset or doesn't reach from
+            before to after it, or the levels are cut off.
         UnreadableRecord: a changelog holds a record of an unknown version; nothing is guessed.
         BrokenInvariant: the changelogs contradict each other.
         Fenced: another worker has written to them since.
     """
-    # First of all, so that a topic made anew from now on has another id than the state.
-    topic_ids = await log.topic_ids(CHANGELOGS)
-    bounds = {topic: await log.bounds(topic, number) for topic in (*CHANGELOGS, STOCK_EVENTS)}
-    refuse_cut_levels(number, bounds[ON_HAND_CHANGELOG][0])
+    names = (*CHANGELOGS, STOCK_EVENTS)
+    ids = await log.topic_ids(names)
+    topics = Topics(ids, {topic: await log.bounds(topic, number) for topic in names})
+    refuse_cut_levels(number, topics.bounds[ON_HAND_CHANGELOG][0])
     owned = None
     if snapshot is not None:
-        problem = await _contradiction(snapshot, topic_ids, bounds, log)
+        problem = await _contradiction(snapshot, topics, log)
         if problem is None:
             try:
-                owned = await _restored(number, generation, log, bounds, snapshot)
+                owned = await _restored(number, generation, log, topics, snapshot)
             except (BrokenInvariant, LogMismatch) as error:
                 problem = str(error)
         if problem is not None:
             logger.warning("snapshot discarded", partition=number, reason=problem)
     if owned is None:
-        owned = await _restored_whole(number, generation, log, bounds)
-    owned.topic_ids = dict(topic_ids)
+        owned = await _restored_whole(number, generation, log, topics)
+    owned.topic_ids = dict(ids)
     return owned
 
 
-def refuse_cut_levels(number: int, first: int) -> None:
-    """Raise `LogMismatch` unless the levels are whole: compaction never takes their beginning."""
-    if first > 0:
-        problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was cut off; {REPAIR}"
-        raise LogMismatch(problem)
-
-
-async def _restored_whole(number: int, generation: int, log: Log, bounds: Bounds) -> OwnedPartition:
+async def _restored_whole(number: int, generation: int, log: Log, topics: Topics) -> OwnedPartition:
     try:
-        return await _restored(number, generation, log, bounds, None)
+        return await _restored(number, generation, log, topics, None)
     except BrokenInvariant as error:
-        await _refuse_overtaken(number, bounds, log, error)
+        await _refuse_overtaken(number, topics, log, error)
         raise
 
 
-async def _refuse_overtaken(number: int, bounds: Bounds, log: Log, seen: BrokenInvariant) -> None:
+async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: BrokenInvariant) -> None:
     """Tell changelogs that moved between two looks at them from those that contradict each other.
 
     Our own producer has written nothing yet, so whoever did has initialised another one since.
@@ -96,29 +81,27 @@ async def _refuse_overtaken(number: int, bounds: Bounds, log: Log, seen: BrokenI
     """
     for topic in CHANGELOGS:
         _, end = await log.bounds(topic, number)
-        if end != bounds[topic][1]:
+        if end != topics.bounds[topic][1]:
             problem = (
                 f"partition {number}: another worker has written to {topic} during the restore, "
-                f"which had reached {bounds[topic][1]} and ends at {end}"
+                f"which had reached {topics.bounds[topic][1]} and ends at {end}"
             )
             raise Fenced(problem) from seen
 
 
-async def _contradiction(
-    snapshot: Snapshot, topic_ids: TopicIds, bounds: Bounds, log: Log
-) -> str | None:
+async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | None:
     """Why the snapshot can't be a moment in the life of these changelogs, or None."""
     for topic in CHANGELOGS:
         # Positions alone would not do: rebuilt in chunks of other sizes, the levels may reach the
         # same progress at the same place, and the window rows another one.
-        if snapshot.topic_ids.get(topic) != topic_ids[topic]:
+        if snapshot.topic_ids.get(topic) != topics.ids[topic]:
             return f"{topic} was deleted and made anew since the snapshot was taken"
-        first, end = bounds[topic]
+        first, end = topics.bounds[topic]
         position = snapshot.positions.get(topic, -1)
         if not first <= position <= end:
             return f"{topic} has offsets {first}..{end}, the snapshot was taken at {position}"
     at = snapshot.positions[ON_HAND_CHANGELOG]
-    first, _ = bounds[ON_HAND_CHANGELOG]
+    first, _ = topics.bounds[ON_HAND_CHANGELOG]
     newest = await newest_progress(snapshot.number, max(first, at - TAIL), at, log)
     if newest is None:
         return f"{ON_HAND_CHANGELOG} says nothing about the time before {at}"
@@ -141,28 +124,22 @@ async def newest_progress(number: int, start: int, end: int, log: Log) -> Progre
 
 
 async def _restored(
-    number: int, generation: int, log: Log, bounds: Bounds, base: Snapshot | None
+    number: int, generation: int, log: Log, topics: Topics, base: Snapshot | None
 ) -> OwnedPartition:
     assembly = Assembly(number) if base is None else Assembly(number, base.cold, base.open_keys)
     for topic in CHANGELOGS:
-        first, end = bounds[topic]
+        first, end = topics.bounds[topic]
         start = first if base is None else base.positions[topic]
         await _read(topic, number, (start, end), log, assembly)
     progress = assembly.progress or (START if base is None else base.progress)
-    first, end = bounds[STOCK_EVENTS]
-    if not first <= progress.next_offset <= end:
-        problem = (
-            f"{STOCK_EVENTS}[{number}] has offsets {first}..{end}, but the state goes on at "
-            f"{progress.next_offset}: the topic was cut off or recreated; start a new generation"
-        )
-        raise LogMismatch(problem)
+    refuse_other_source(number, progress, topics)
     partition = Partition(generation)
     cold = await assembly.states()
     await rebuild_ring(partition.ring, number, progress, log, base)
     owned = OwnedPartition(number, partition, progress, cold, assembly.open_keys)
     owned.unsent_rows = assembly.carried
-    owned.changelog_end = bounds[ON_HAND_CHANGELOG][1]
-    owned.positions = {topic: bounds[topic][1] for topic in CHANGELOGS}
+    owned.changelog_end = topics.bounds[ON_HAND_CHANGELOG][1]
+    owned.positions = {topic: topics.bounds[topic][1] for topic in CHANGELOGS}
     owned.restored_records = assembly.records
     if base is not None and assembly.progress is None:
         owned.told_offset = base.told_offset

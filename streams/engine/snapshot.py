@@ -21,6 +21,7 @@ from cramjam import zstd
 
 from cdc.contracts.progress import Progress
 from cdc.contracts.state_documents import SCHEMA as STATE_SCHEMA
+from cdc.contracts.topics import STOCK_EVENTS
 from inventory.dedupe import Member
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
@@ -272,6 +273,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
             head["newest_commit_us"],
             head["highest_lsn"],
             streamed=head["streamed"],
+            source_topic_id=head["topic_ids"].get(STOCK_EVENTS),
         ),
         open_keys=tuple(InvKey(key) for key in head["open_keys"]),
         ring=tuple((commit_us, tuple(identity)) for commit_us, identity in members),

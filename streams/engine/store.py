@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterable
 
 from cdc.contracts.progress import Progress
+from cdc.contracts.topics import STOCK_EVENTS
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from inventory.partition import Partition
@@ -23,9 +24,9 @@ class OwnedPartition:
     `unsent_rows` names, for a restored key, the window rows of its last changelog record, because
     those may have to be written again with it.
     `positions` are the offsets up to which both changelogs are in the state: read at restore, then
-    as the broker acknowledged them; `topic_ids` tell those changelogs from others of the same name
-    that are made after them. `told_offset` is the progress that the level changelog tells
-    there: less than `next_offset` after records that changed no key.
+    as the broker acknowledged them; `topic_ids` tell those changelogs and the source topic from
+    others of the same name that are made after them. `told_offset` is the progress that the level
+    changelog tells there: less than `next_offset` after records that changed no key.
     """
 
     def __init__(
@@ -68,7 +69,11 @@ class OwnedPartition:
         """What the next changelog record says about the partition as a whole."""
         ring = self.partition.ring
         return Progress(
-            self.next_offset, ring.newest_commit_us, ring.highest_lsn, streamed=ring.streamed
+            self.next_offset,
+            ring.newest_commit_us,
+            ring.highest_lsn,
+            streamed=ring.streamed,
+            source_topic_id=self.topic_ids.get(STOCK_EVENTS),
         )
 
     def publish(self, keys: Iterable[InvKey]) -> None:

@@ -14,8 +14,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import ProducerFenced
 
 from cdc.contracts.topics import LARGEST_RECORD_BYTES
+from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced, Positions, Send, Stage
-from streams.engine.restore import LogMismatch
 
 BATCH_BYTES = 262_144
 # The producer weighs a batch before compression, the broker after it.

@@ -7,7 +7,7 @@ import uvloop
 from confluent_kafka import KafkaException
 
 from streams.engine.garbage import collect_rarely
-from streams.engine.restore import LogMismatch
+from streams.engine.mismatch import LogMismatch
 from streams.logs import configure_logging
 from streams.settings import WorkerSettings
 from streams.worker.agents import build_worker

@@ -28,8 +28,8 @@ from cdc.contracts.topics import (
     SALES_WINDOWS_CHANGELOG,
     STOCK_EVENTS,
 )
+from streams.engine.mismatch import LOST, REPAIR, LogMismatch, refuse_cut_levels
 from streams.engine.records import TopicIds
-from streams.engine.restore import REPAIR, LogMismatch, refuse_cut_levels
 
 ORIGINS: Final = (STOCK_EVENTS, ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
 _TIMEOUT_S: Final = 30.0
@@ -129,6 +129,4 @@ def _committed(client: AdminClient, partitions: int) -> list[int]:
 
 def _way(topic: str) -> str:
     """What a person can do about it."""
-    if topic == STOCK_EVENTS:
-        return "history is missing: restore it, or start a new generation"
-    return REPAIR
+    return LOST if topic == STOCK_EVENTS else REPAIR

@@ -27,9 +27,9 @@ from inventory.errors import BrokenInvariant
 from streams.endings import Ending
 from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
+from streams.engine.mismatch import LogMismatch
 from streams.engine.ownership import Ownership
 from streams.engine.records import Fenced, Positions, SourceRecord, TopicIds, unbroken
-from streams.engine.restore import LogMismatch
 from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
 from streams.engine.watchdog import Watchdog

@@ -18,8 +18,11 @@ from cdc.contracts.versions import UnknownVersion, UnreadableRecord
 
 
 @pytest.mark.parametrize("newest_us", [None, 7])
-def test_progress_comes_back_from_the_headers_of_a_chunk(newest_us: int | None) -> None:
-    progress = Progress(12, newest_us, 99, streamed=True)
+@pytest.mark.parametrize("topic_id", [None, "2Jm0t"])
+def test_progress_comes_back_from_the_headers_of_a_chunk(
+    newest_us: int | None, topic_id: str | None
+) -> None:
+    progress = Progress(12, newest_us, 99, streamed=True, source_topic_id=topic_id)
 
     found = progress_in((("beat", b"x"), ("progress", encode_progress(progress))))
 
@@ -32,12 +35,21 @@ def test_a_record_in_the_middle_of_a_chunk_carries_nothing() -> None:
     assert beat_in((("progress", b"x"),)) is None
 
 
-@pytest.mark.parametrize(("name", "read"), [("progress", progress_in), ("beat", beat_in)])
+def test_progress_of_version_1_knows_no_topic() -> None:
+    old = b'{"highest_lsn":99,"newest_commit_us":7,"next_offset":12,"schema":1,"streamed":true}'
+
+    assert progress_in((("progress", old),)) == Progress(12, 7, 99, streamed=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "version", "known"),
+    [("progress", progress_in, 3, "1, 2"), ("beat", beat_in, 2, "1")],
+)
 def test_a_header_of_another_version_is_refused_by_name(
-    name: str, read: Callable[[Headers], object]
+    name: str, read: Callable[[Headers], object], version: int, known: str
 ) -> None:
-    with pytest.raises(UnknownVersion, match=f"{name} record: schema 2 is unknown here; known: 1"):
-        read(((name, b'{"schema":2}'),))
+    with pytest.raises(UnknownVersion, match=f"{name} record: schema {version} is .*: {known}$"):
+        read(((name, b'{"schema":%d}' % version),))
 
 
 def test_a_beat_comes_back_from_its_header() -> None:

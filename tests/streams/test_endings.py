@@ -18,8 +18,8 @@ from streams.endings import MEANINGS, Ending, meaning_of
 from streams.engine.kafka_log import ReadStalled
 from streams.engine.loop import SchemaBreak
 from streams.engine.memory import MemoryBroker
+from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced
-from streams.engine.restore import LogMismatch
 from streams.engine.transactions import _refuse_begun_again
 from streams.settings import WorkerSettings
 from streams.worker import origins, runtime

@@ -24,8 +24,9 @@ from inventory.model.arithmetic import window_start
 from streams.engine import loop
 from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
 from streams.engine.memory import MemoryBroker
+from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced, SourceRecord
-from streams.engine.restore import LogMismatch, restore
+from streams.engine.restore import restore
 from tests.streams import facts, lives
 from tests.streams.lives import PARTITION, Crashes, Expected, expected, live, source_of
 

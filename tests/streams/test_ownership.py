@@ -12,9 +12,10 @@ from typing_extensions import override
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, MemoryWriter
+from streams.engine.mismatch import LogMismatch
 from streams.engine.ownership import RESTORES_AT_ONCE, Ownership
 from streams.engine.records import Fenced, LogRecord, Positions, Stage
-from streams.engine.restore import LogMismatch, restore
+from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
 from tests.streams import lives
 from tests.streams.test_engine import sold_history

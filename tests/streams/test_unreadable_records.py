@@ -100,10 +100,10 @@ def test_the_projector_believes_no_header_of_an_unknown_version(header: str) -> 
         OFFSET,
         b"~heartbeat|3",
         kept("level", 1)[0],
-        ((header, b'{"schema":2}'),),
+        ((header, b'{"schema":9}'),),
     )
 
-    with pytest.raises(UnknownVersion, match=f"{header} record: schema 2") as stopped:
+    with pytest.raises(UnknownVersion, match=f"{header} record: schema 9") as stopped:
         Projector().write(NO_DATABASE, [record])
 
     assert stopped.value.place == f"{ON_HAND_CHANGELOG}[{PARTITION}]@{OFFSET}"

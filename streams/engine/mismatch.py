@@ -1,0 +1,57 @@
+"""What a log must hold for a state to go on in it, and what a person can do where it doesn't.
+
+A broker gives a topic that was deleted and made anew, or cut off, without a word. Whoever goes on
+then has a part of the history in a state that looks like all of it, so nobody does (fault F16).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from cdc.contracts.progress import Progress
+from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS
+from inventory.model.value import value
+from streams.engine.records import TopicIds
+
+REPAIR: Final = f"`inventory workers rebuild --yes` makes the changelogs from {STOCK_EVENTS} again"
+LOST: Final = "history is missing: bring it back and rebuild, or start a new generation"
+
+
+class LogMismatch(Exception):
+    """Topic and changelog don't belong together: deleted, recreated or cut off (fault F16)."""
+
+
+@value
+class Topics:
+    """Source and changelogs of one partition at the beginning of a restore.
+
+    `ids` are asked for first of all, so that a topic made anew from then on has another id than the
+    state; `bounds` are the first offset and the one behind the last record.
+    """
+
+    ids: TopicIds
+    bounds: Mapping[str, tuple[int, int]]
+
+
+def refuse_cut_levels(number: int, first: int) -> None:
+    """Raise `LogMismatch` unless the levels are whole: compaction never takes their beginning."""
+    if first > 0:
+        problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was cut off; {REPAIR}"
+        raise LogMismatch(problem)
+
+
+def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
+    """Raise `LogMismatch` unless the source topic is the one whose offset `progress` tells."""
+    found, known = topics.ids[STOCK_EVENTS], progress.source_topic_id
+    if known not in (None, found):
+        problem = (
+            f"{STOCK_EVENTS}[{number}] has the id {found}, but the state comes from {known}: the "
+            f"topic was deleted and made anew; {LOST}"
+        )
+        raise LogMismatch(problem)
+    first, end = topics.bounds[STOCK_EVENTS]
+    if not first <= progress.next_offset <= end:
+        problem = (
+            f"{STOCK_EVENTS}[{number}] has offsets {first}..{end}, but the state goes on at "
+            f"{progress.next_offset}: the topic was cut off or made anew; {LOST}"
+        )
+        raise LogMismatch(problem)
