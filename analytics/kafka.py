@@ -16,6 +16,7 @@ from confluent_kafka import (
     IsolationLevel,
     KafkaError,
     KafkaException,
+    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -69,6 +70,17 @@ def end_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
 def start_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
     """Per partition the first offset that is still there."""
     return _offsets(bootstrap, topic, partitions, OffsetSpec.earliest())
+
+
+def topic_id(bootstrap: str, topic: str) -> str:
+    """What the broker named the topic when it was made; one made anew has another.
+
+    Raises:
+        KafkaException: there is no such topic, or no broker.
+    """
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": _WARNINGS})
+    asked = admin.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)
+    return str(asked[topic].result(TIMEOUT_S).topic_id)
 
 
 def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> dict[int, int]:

@@ -17,6 +17,7 @@ from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
 from analytics import kafka
 from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.source import refuse_other_source
 from analytics.archive.writer import Arrival, PartitionWriter, open_writers
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
@@ -142,6 +143,8 @@ def checked_starts(settings: Connections, writers: list[PartitionWriter]) -> dic
     Raises:
         BrokenArchive: the topic was cut or recreated under the archive.
     """
+    topic_id = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
+    refuse_other_source(settings.archive_dir, topic_id)
     first = kafka.start_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
     end = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
     for writer in writers:

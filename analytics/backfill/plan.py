@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from analytics.archive.manifest import Manifest
+from analytics.archive.source import source_id
 from analytics.engines.code import code_hash
 from analytics.engines.unit import ArchiveUnit, units_of
 from inventory.revision import LOGIC_REVISION
 
 ENGINES: Final = ("local", "spark")
-PLAN_SCHEMA: Final = 1
+PLAN_SCHEMA: Final = 2
 PLAN_FILE: Final = "plan.json"
 _NAMED: Final = 5  # runs that a message about an unknown one names
 
@@ -24,7 +25,10 @@ class UnknownRun(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A recomputation of everything before `ends`; equal plans give equal results."""
+    """A recomputation of everything before `ends`; equal plans give equal results.
+
+    `source_topic_id` tells the topic of these offsets from others of its name; None is unknown.
+    """
 
     run: str
     engine: str
@@ -33,6 +37,7 @@ class Plan:
     logic_revision: int
     code: str
     units: tuple[ArchiveUnit, ...]
+    source_topic_id: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The plan as the run's directory keeps it."""
@@ -51,7 +56,9 @@ def make_plan(
         problem = f"engine must be one of {', '.join(ENGINES)}, got {engine!r}"
         raise UnknownRun(problem)
     units = units_of(manifest, ends, buckets=buckets)
-    content = json.dumps([engine, LOGIC_REVISION, code_hash(), [u.input_digest for u in units]])
+    source = source_id(manifest.directory)
+    inputs = [unit.input_digest for unit in units]
+    content = json.dumps([engine, LOGIC_REVISION, code_hash(), source, inputs])
     digest = hashlib.sha256(content.encode()).hexdigest()[:12]
     return Plan(
         run=f"{engine}-{digest}",
@@ -61,6 +68,7 @@ def make_plan(
         logic_revision=LOGIC_REVISION,
         code=code_hash(),
         units=units,
+        source_topic_id=source,
     )
 
 
@@ -76,17 +84,41 @@ def save(plan: Plan, runs: Path) -> Path:
     return directory
 
 
+def load(directory: Path) -> Plan:
+    """The plan that `save` wrote.
+
+    Raises:
+        UnknownRun: another release wrote it.
+    """
+    row: dict[str, Any] = json.loads((directory / PLAN_FILE).read_text())
+    if row.pop("schema") != PLAN_SCHEMA:
+        problem = f"run {directory.name} is of another release: compute it again"
+        raise UnknownRun(problem)
+    ends = {int(partition): end for partition, end in row.pop("ends").items()}
+    units = tuple(ArchiveUnit(**unit) for unit in row.pop("units"))
+    return Plan(ends=ends, units=units, **row)
+
+
 def ends_of_run(runs: Path, name: str) -> dict[int, int]:
     """End offsets of an earlier run; `last` names the newest one.
 
     Raises:
         UnknownRun: there is none.
     """
+    row = json.loads((directory_of(runs, name) / PLAN_FILE).read_text())
+    return {int(partition): end for partition, end in row["ends"].items()}
+
+
+def directory_of(runs: Path, name: str) -> Path:
+    """Where the run of that name is kept; `last` names the newest one.
+
+    Raises:
+        UnknownRun: there is none.
+    """
     known = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
-    wanted = [path for path in known if name in ("last", path.parent.name)]
+    wanted = [path.parent for path in known if name in ("last", path.parent.name)]
     if not wanted:
         names = ", ".join(path.parent.name for path in known[:_NAMED]) or "none yet"
-        problem = f"until {name!r}: expected last, or the name of an earlier run; known are {names}"
+        problem = f"run {name!r}: expected last, or the name of an earlier run; known are {names}"
         raise UnknownRun(problem)
-    row = json.loads(wanted[0].read_text())
-    return {int(partition): end for partition, end in row["ends"].items()}
+    return wanted[0]

@@ -25,8 +25,14 @@ from cdc.settings import Connections
 RUN_MANIFEST: Final = "manifest.jsonl"
 RUN_FILE: Final = "_RUN.json"
 RESULTS: Final = "results"
-_COUNTS: Final = ("records", "keys", "outputs", "late", "rejected", "open_reorders")
-_DIGESTS: Final = ("states_digest", "outputs_digest", "late_digest", "rejected_digest")
+_COUNTS: Final = ("records", "keys", "outputs", "late", "rejected", "expired", "open_reorders")
+_DIGESTS: Final = (
+    "states_digest",
+    "outputs_digest",
+    "late_digest",
+    "rejected_digest",
+    "expired_digest",
+)
 
 Progress = Callable[[int, int, str], None]  # units done, units planned, the last one's name
 
@@ -67,7 +73,7 @@ class RunReport:
 
     @property
     def digest(self) -> str:
-        """One digest over states, outputs, late and rejected rows of all units."""
+        """One digest over states, outputs, late, rejected and expired rows of all units."""
         return str(self.as_json()["digest"])
 
 

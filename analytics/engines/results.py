@@ -1,4 +1,7 @@
-"""The Parquet files that a task leaves: states, outputs, late sales and rejected records."""
+"""The Parquet files that a task leaves: states, outputs, and whatever else a worker would write.
+
+Expired window rows, heartbeats and their content are what a publication needs beyond the states.
+"""
 
 import os
 import uuid
@@ -15,13 +18,19 @@ STATES: Final = "states"
 OUTPUTS: Final = "outputs"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
+EXPIRED: Final = "expired"  # window rows that no state holds any more, with their last content
+HEARTBEATS: Final = "heartbeats"  # states of the partitions' own keys, which are no items
+BEATS: Final = "beats"  # the newest content of each heartbeat
 _FLUSH_ROWS: Final = 20_000
 
+
+def _rows_of(content: str) -> Any:  # noqa: ANN401 -- pyarrow ships no types
+    return pa.schema([("key", pa.binary()), ("offset", pa.int64()), (content, pa.binary())])
+
+
 SCHEMAS: Final[dict[str, Any]] = {
-    STATES: pa.schema([("key", pa.binary()), ("offset", pa.int64()), ("state", pa.binary())]),
-    OUTPUTS: pa.schema([("key", pa.binary()), ("offset", pa.int64()), ("event", pa.binary())]),
-    LATE: pa.schema([("key", pa.binary()), ("offset", pa.int64()), ("event", pa.binary())]),
-    REJECTED: pa.schema([("key", pa.binary()), ("offset", pa.int64()), ("event", pa.binary())]),
+    **{kind: _rows_of("state") for kind in (STATES, HEARTBEATS)},
+    **{kind: _rows_of("event") for kind in (OUTPUTS, LATE, REJECTED, EXPIRED, BEATS)},
 }
 
 

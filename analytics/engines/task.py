@@ -10,7 +10,16 @@ from pathlib import Path
 
 from analytics.archive.rows import MALFORMED, ArchiveRow, read
 from analytics.digest import as_hex
-from analytics.engines.results import LATE, OUTPUTS, REJECTED, STATES, RunSink
+from analytics.engines.results import (
+    BEATS,
+    EXPIRED,
+    HEARTBEATS,
+    LATE,
+    OUTPUTS,
+    REJECTED,
+    STATES,
+    RunSink,
+)
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 from cdc.contracts.decisions import (
     Circumstances,
@@ -20,14 +29,17 @@ from cdc.contracts.decisions import (
     encode_reorder,
 )
 from cdc.contracts.decode import Malformed, decode
-from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection
-from cdc.contracts.state import encode_state
+from cdc.contracts.progress import beat_of, encode_beat
+from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection, kept
+from cdc.contracts.state import encode_state, encode_window
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.dedupe import Admission
+from inventory.dedupe import Admission, Ring
 from inventory.fold import Folded
 from inventory.judging import is_heartbeat_key
+from inventory.model.ids import InvKey
 from inventory.model.outputs import Output, ReorderOutput
 from inventory.model.record import Record
+from inventory.model.state import KeyState
 from inventory.partition import Partition
 from inventory.revision import LOGIC_REVISION
 
@@ -39,13 +51,16 @@ def recompute(unit: ArchiveUnit, results: Path) -> ManifestRow:
     started = time.monotonic_ns()
     sink = RunSink(results, unit.name)
     partition = Partition(unit.generation)
+    beats: dict[bytes, tuple[int, bytes]] = {}
     records = 0
     for row in _rows(unit):
-        _apply(unit, partition, row, sink)
+        _apply(unit, partition, row, sink, beats)
         records += 1
     open_reorders = _write_states(partition, sink)
+    for key, (offset, beat) in sorted(beats.items()):
+        sink.files[BEATS].write(key, offset, beat)
     sink.close()
-    return _manifest_row(unit, sink, records, open_reorders, started)
+    return _manifest_row(unit, sink, partition.ring, records, open_reorders, started)
 
 
 def _rows(unit: ArchiveUnit) -> Iterator[ArchiveRow]:
@@ -56,19 +71,34 @@ def _rows(unit: ArchiveUnit) -> Iterator[ArchiveRow]:
             yield row
 
 
-def _apply(unit: ArchiveUnit, partition: Partition, row: ArchiveRow, sink: RunSink) -> None:
+def _apply(
+    unit: ArchiveUnit,
+    partition: Partition,
+    row: ArchiveRow,
+    sink: RunSink,
+    beats: dict[bytes, tuple[int, bytes]],
+) -> None:
     origin = Origin(unit.generation, unit.partition, row.offset)
     try:
         record = decode(row.key, row.value, offset=row.offset)
     except Malformed as error:
         _reject(sink, row, origin, reason=MALFORMED, stage="decode", detail=error.detail)
         return
-    folded = partition.apply_admitted(record, Admission[row.admission.upper()])
+    before = partition.states.get(InvKey(record.key))
+    admission = Admission[row.admission.upper()]
+    if admission is not Admission.MALFORMED:
+        # Judges nothing here: a bucket lacks most of the ring. What it knows besides is a maximum.
+        partition.ring.replay(record)
+    folded = partition.apply_admitted(record, admission)
     if folded.verdict.startswith(_REJECTED):
         reason = folded.verdict.removeprefix(_REJECTED)
         _reject(sink, row, origin, reason=reason, stage="fold", detail=folded.detail)
         return
     _write_late(sink, record, folded, origin)
+    _write_expired(sink, before, folded)
+    beat = beat_of(record)
+    if beat is not None and folded.state is not None:
+        beats[record.key.encode()] = record.offset, encode_beat(beat)
     for output in folded.outputs:
         event = _event(output, folded, record, origin)
         sink.files[OUTPUTS].write(row.key or b"", row.offset, event)
@@ -86,6 +116,15 @@ def _write_late(sink: RunSink, record: Record, folded: Folded, origin: Origin) -
         commit_us=record.commit_us,
     )
     sink.files[LATE].write(record.key.encode(), record.offset, encode_late(late))
+
+
+def _write_expired(sink: RunSink, before: KeyState | None, folded: Folded) -> None:
+    """Rows that the state forgets here; the changelog of a worker keeps them (`stages`)."""
+    if before is None:
+        return
+    for start in folded.windows_dropped:
+        content = encode_window(before.key, before.windows[start], before.position)
+        sink.files[EXPIRED].write(before.key.encode(), before.position.offset, content)
 
 
 def _event(output: Output, folded: Folded, record: Record, origin: Origin) -> bytes:
@@ -106,6 +145,7 @@ def _reject(
     stage: str,
     detail: str,
 ) -> None:
+    content, detail = kept(row.value, detail)
     rejection = Rejection(
         origin=origin,
         topic=STOCK_EVENTS,
@@ -113,7 +153,7 @@ def _reject(
         stage=stage,
         detail=detail,
         key=row.key,
-        value=row.value,
+        value=content,
         logic_revision=LOGIC_REVISION,
         commit_us=row.commit_us,
     )
@@ -124,20 +164,21 @@ def _write_states(partition: Partition, sink: RunSink) -> int:
     """Write every key's final state, sorted by key; gives the number of open reorders.
 
     A heartbeat's state is the partition's watermark, not an item: at rest it alone goes on, and
-    two recomputations of the same trade would differ by it.
+    two recomputations of the same trade would differ by it. So it has a file of its own.
     """
     open_reorders = 0
     for key in sorted(partition.states):
-        if is_heartbeat_key(key):
-            continue
         state = partition.states[key]
+        if is_heartbeat_key(key):
+            sink.files[HEARTBEATS].write(key.encode(), state.position.offset, encode_state(state))
+            continue
         open_reorders += state.episode.state == "open"
         sink.files[STATES].write(key.encode(), state.position.offset, encode_state(state))
     return open_reorders
 
 
 def _manifest_row(
-    unit: ArchiveUnit, sink: RunSink, records: int, open_reorders: int, started: int
+    unit: ArchiveUnit, sink: RunSink, ring: Ring, records: int, open_reorders: int, started: int
 ) -> ManifestRow:
     files = sink.files
     return ManifestRow(
@@ -153,11 +194,16 @@ def _manifest_row(
         outputs=files[OUTPUTS].rows,
         late=files[LATE].rows,
         rejected=files[REJECTED].rows,
+        expired=files[EXPIRED].rows,
         open_reorders=open_reorders,
         states_digest=as_hex(files[STATES].digest),
         outputs_digest=as_hex(files[OUTPUTS].digest),
         late_digest=as_hex(files[LATE].digest),
         rejected_digest=as_hex(files[REJECTED].digest),
+        expired_digest=as_hex(files[EXPIRED].digest),
+        newest_commit_us=ring.newest_commit_us,
+        highest_lsn=ring.highest_lsn,
+        streamed=ring.streamed,
         directory=str(sink.directory),
         milliseconds=(time.monotonic_ns() - started) // 1_000_000,
     )

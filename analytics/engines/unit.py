@@ -10,7 +10,7 @@ from typing import Any, Final
 from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
 from analytics.engines.code import code_hash
 
-RESULT_SCHEMA: Final = 1
+RESULT_SCHEMA: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,11 @@ class ArchiveUnit:
 
 @dataclass(frozen=True, slots=True)
 class ManifestRow:
-    """What one finished task gives: where its rows are, how many, and their digests."""
+    """What one finished task gives: where its rows are, how many, and their digests.
+
+    `newest_commit_us`, `highest_lsn` and `streamed` are what a dedupe ring knows after the unit
+    besides its members; of several buckets the largest of each is the partition's.
+    """
 
     unit: str
     input_digest: str
@@ -49,11 +53,16 @@ class ManifestRow:
     outputs: int
     late: int
     rejected: int
+    expired: int
     open_reorders: int
     states_digest: str
     outputs_digest: str
     late_digest: str
     rejected_digest: str
+    expired_digest: str
+    newest_commit_us: int | None
+    highest_lsn: int | None
+    streamed: bool
     directory: str
     milliseconds: int
     schema: int = RESULT_SCHEMA

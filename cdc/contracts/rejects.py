@@ -12,6 +12,7 @@ from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
+KEPT_BYTES = 500_000  # base64 of more than this would not fit the broker's largest message
 
 
 @value
@@ -53,6 +54,14 @@ class Late:
     amount_minor: int
     reason: str
     commit_us: int
+
+
+def kept(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
+    """As much of a refused record's bytes as a rejection may carry, and the detail that says so."""
+    if content is None or len(content) <= KEPT_BYTES:
+        return content, detail
+    detail = f"{detail} (first {KEPT_BYTES} of {len(content)} bytes kept here)"
+    return content[:KEPT_BYTES], detail
 
 
 def encode_rejection(rejection: Rejection) -> bytes:

@@ -14,8 +14,8 @@ import time
 from collections.abc import Sequence
 
 from cdc.contracts.decode import Malformed, decode
-from cdc.contracts.progress import Beat
-from cdc.contracts.rejects import Late, Origin, Rejection
+from cdc.contracts.progress import beat_of
+from cdc.contracts.rejects import Late, Origin, Rejection, kept
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.errors import BrokenInvariant
 from inventory.model.ids import InvKey
@@ -32,9 +32,7 @@ LOOK_EVERY = 25  # records between two looks at the clock; one of a key at rest 
 LARGE_CHUNK = 1_000
 BROKEN_PER_HUNDRED = 1
 REFUSED_IN_A_ROW = 1_000  # domain.md 4, before_dedupe_horizon
-HEARTBEAT = "pipeline_heartbeat"
 LATE_REASON = "window_expired"
-KEPT_BYTES = 500_000  # base64 of more than this would not fit the broker's largest message
 
 
 class SchemaBreak(Exception):
@@ -155,8 +153,9 @@ def _collect(
     else:
         effects.resent += 1
     effects.changed(key, folded.windows_changed)
-    if record.table == HEARTBEAT and isinstance(record.after, dict):
-        effects.beats[key] = Beat(record.after.get("beat") or 0, record.commit_us)
+    beat = beat_of(record)
+    if beat is not None:
+        effects.beats[key] = beat
     if folded.outputs:
         effects.decided(folded.outputs, state)
     if folded.late is not None:
@@ -222,10 +221,7 @@ def _rejection(
     detail: str,
     commit_us: int | None,
 ) -> Rejection:
-    content = source.value
-    if content is not None and len(content) > KEPT_BYTES:
-        detail = f"{detail} (first {KEPT_BYTES} of {len(content)} bytes kept here)"
-        content = content[:KEPT_BYTES]
+    content, detail = kept(source.value, detail)
     return Rejection(
         origin=Origin(owned.partition.generation, owned.number, source.offset),
         topic=STOCK_EVENTS,

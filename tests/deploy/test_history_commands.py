@@ -55,7 +55,7 @@ def test_an_unknown_run_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     plan = make_plan(manifest, engine="local", ends=ends)
     save(plan, tmp_path / "runs")
 
-    with pytest.raises(UnknownRun, match=f"until 'x': expected last, .* known are {plan.run}"):
+    with pytest.raises(UnknownRun, match=f"run 'x': expected last, .* known are {plan.run}"):
         ends_of_run(tmp_path / "runs", "x")
     with pytest.raises(UnknownRun, match="known are none yet"):
         ends_of_run(tmp_path / "no-runs", "last")

@@ -1,0 +1,47 @@
+"""Which topic an archive was made of: the id that the broker gave it.
+
+A topic that was deleted and made anew has the name and after a while the offsets of the one before;
+an archive that went on in it would join two histories.
+"""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from analytics.archive.manifest import BrokenArchive
+from cdc.contracts.topics import STOCK_EVENTS
+
+SOURCE: Final = "source.json"
+_ID: Final = "topic_id"
+
+
+def source_id(directory: Path) -> str | None:
+    """The id of the archived topic; None for an archive of an earlier release.
+
+    Raises:
+        BrokenArchive: the file says something else.
+    """
+    path = directory / SOURCE
+    try:
+        return str(json.loads(path.read_text("utf-8"))[_ID])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        problem = f"{path}: expected the id of the archived topic, found {error!r}"
+        raise BrokenArchive(problem) from error
+
+
+def refuse_other_source(directory: Path, topic_id: str) -> None:
+    """Raise `BrokenArchive` unless the archive is of this topic; the first to ask settles it."""
+    known = source_id(directory)
+    if known is None:
+        path = directory / SOURCE
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text(json.dumps({"topic": STOCK_EVENTS, _ID: topic_id}), encoding="utf-8")
+        temporary.replace(path)
+    elif known != topic_id:
+        problem = (
+            f"{directory}: made of the {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
+            " it was deleted and made anew"
+        )
+        raise BrokenArchive(problem)

@@ -1,0 +1,146 @@
+"""What must be true of a run before it may stand for a replay, and the run by partition.
+
+A publication is never looked at again: workers go on from it. So everything that could make it
+another history, or another logic, is refused here, with the reason.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from analytics import kafka
+from analytics.archive.manifest import Manifest
+from analytics.archive.source import source_id
+from analytics.backfill.history import PartitionHistory
+from analytics.backfill.plan import Plan, directory_of, load
+from analytics.backfill.run import RUN_FILE, finished_units, runs_dir
+from analytics.engines.code import code_hash, uncommitted
+from analytics.engines.unit import ManifestRow, units_of
+from cdc.contracts.topics import STOCK_EVENTS
+from cdc.settings import Connections
+from inventory.revision import LOGIC_REVISION
+
+_NAMED: Final = 3  # files that a message about uncommitted ones names
+
+
+class NotPublishable(ValueError):
+    """The run is unfinished, of other rules, or of another log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publishable:
+    """A finished run of this code's rules over the log that is there now."""
+
+    run: str
+    directory: Path
+    histories: tuple[PartitionHistory, ...]
+
+
+def publishable(settings: Connections, name: str) -> Publishable:
+    """The run of that name, or `last`, once everything about it was found to be right.
+
+    Raises:
+        UnknownRun: there is no such run.
+        NotPublishable: names what is wrong with it.
+    """
+    directory = directory_of(runs_dir(settings), name)
+    plan = load(directory)
+    _refuse_other_rules(plan)
+    rows = _finished(directory, plan)
+    _refuse_other_archive(settings, plan)
+    _refuse_other_log(settings, plan)
+    histories = tuple(
+        PartitionHistory(
+            number, settings.generation, end, tuple(row for row in rows if row.partition == number)
+        )
+        for number, end in sorted(plan.ends.items())
+        if end > 0
+    )
+    return Publishable(plan.run, directory, histories)
+
+
+def _refuse_other_rules(plan: Plan) -> None:
+    if plan.logic_revision != LOGIC_REVISION:
+        problem = (
+            f"run {plan.run} is of logic revision {plan.logic_revision}, this code is of "
+            f"{LOGIC_REVISION}: name the tree of the other with --code"
+        )
+        raise NotPublishable(problem)
+    if plan.code != code_hash():
+        problem = (
+            f"run {plan.run} was computed by other rules (code {plan.code}, here {code_hash()}): "
+            "compute it again with these"
+        )
+        raise NotPublishable(problem)
+    changed = uncommitted()
+    if changed:
+        names = ", ".join(changed[:_NAMED]) + (", …" if len(changed) > _NAMED else "")
+        problem = f"rules that no commit holds can't be published: {names}"
+        raise NotPublishable(problem)
+
+
+def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
+    """The run's units in their order."""
+    found = finished_units(directory, plan)
+    missing = [unit.name for unit in plan.units if unit.name not in found]
+    if missing or not (directory / RUN_FILE).exists():
+        problem = (
+            f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing; "
+            "the command that began it goes on with it"
+        )
+        raise NotPublishable(problem)
+    for row in found.values():
+        if not Path(row.directory).is_dir():
+            problem = f"run {plan.run}: the results of {row.unit} in {row.directory} are gone"
+            raise NotPublishable(problem)
+    return tuple(found[unit.name] for unit in plan.units)
+
+
+def _refuse_other_archive(settings: Connections, plan: Plan) -> None:
+    missing = sorted(set(range(settings.partitions)) - plan.ends.keys())
+    if missing:
+        problem = f"run {plan.run} has no history of partitions {missing}"
+        raise NotPublishable(problem)
+    found = source_id(settings.archive_dir)
+    if plan.source_topic_id is None or plan.source_topic_id != found:
+        problem = (
+            f"run {plan.run} is of the {STOCK_EVENTS} with id {plan.source_topic_id}, "
+            f"{settings.archive_dir} of the one with id {found}: compute it again"
+        )
+        raise NotPublishable(problem)
+    manifest = Manifest(settings.archive_dir)
+    if not manifest.covers(plan.ends):
+        problem = f"{settings.archive_dir} does not reach to the ends of run {plan.run}"
+        raise NotPublishable(problem)
+    archived = {unit.name: unit for unit in units_of(manifest, plan.ends, buckets=plan.buckets)}
+    for unit in plan.units:
+        now = archived[unit.name]
+        if now.input_digest != unit.input_digest:
+            problem = f"{settings.archive_dir} has other records of {unit.name} than {plan.run}"
+            raise NotPublishable(problem)
+        if now.generation != settings.generation:
+            problem = (
+                f"{settings.archive_dir} is of generation {now.generation}, the stack of "
+                f"{settings.generation}"
+            )
+            raise NotPublishable(problem)
+
+
+def _refuse_other_log(settings: Connections, plan: Plan) -> None:
+    asked = settings.kafka_bootstrap, STOCK_EVENTS
+    topic_id = kafka.topic_id(*asked)
+    if topic_id != plan.source_topic_id:
+        problem = (
+            f"run {plan.run} is of the {STOCK_EVENTS} with id {plan.source_topic_id}, the broker's "
+            f"has {topic_id}: it was deleted and made anew"
+        )
+        raise NotPublishable(problem)
+    first = kafka.start_offsets(*asked, settings.partitions)
+    last = kafka.end_offsets(*asked, settings.partitions)
+    for number, end in plan.ends.items():
+        if first[number] > 0 or last[number] < end:
+            problem = (
+                f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {last[number]}, "
+                f"{plan.run} those from 0 to {end}"
+            )
+            raise NotPublishable(problem)
