@@ -225,10 +225,9 @@ JOIN retail.item_location i ON i.inv_key = s.inv_key
 CROSS JOIN LATERAL (SELECT div(i.cost_minor * 1000::numeric + 999 - i.margin_permille,
     1000 - i.margin_permille) AS minor) net
 CROSS JOIN LATERAL (SELECT div(net.minor * (10000 + i.tax_bp) + 9999, 10000) AS minor) lowest
-CROSS JOIN LATERAL (SELECT coalesce((
-    SELECT c.price_minor FROM retail.price_change c
-    WHERE c.inv_key = i.inv_key AND c.effective_from <= %(now)s
-    ORDER BY c.effective_from DESC, c.id DESC LIMIT 1), i.regular_minor) AS price_minor) force
+CROSS JOIN LATERAL (SELECT coalesce(
+    (SELECT written.price_minor FROM retail.price_at(i.inv_key, %(now)s) AS written),
+    i.regular_minor) AS price_minor) force
 WHERE i.status = 'active' AND i.price_mode <> 'off' AND i.regular_minor IS NOT NULL
   AND coalesce(s.price_minor, i.regular_minor) < lowest.minor AND force.price_minor < lowest.minor
 """

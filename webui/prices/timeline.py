@@ -9,12 +9,7 @@ from inventory.policies.price_targets import floor_minor
 from webui.readmodel.rows import select, select_one, select_value
 
 MOST_ROWS: Final = 200
-# Of two rows at one time the later one counts; a row holds from exactly its own time on.
-_IN_FORCE: Final = """
-SELECT price_minor FROM retail.price_change
-WHERE inv_key = %(key)s AND effective_from <= %(at)s
-ORDER BY effective_from DESC, id DESC LIMIT 1
-"""
+_IN_FORCE: Final = "SELECT price_minor FROM retail.price_at(%(key)s, %(at)s)"
 _TIMELINE: Final = """
 WITH timeline AS (
     SELECT *, lead(effective_from) OVER (ORDER BY effective_from, id) AS ends_at,
@@ -23,10 +18,11 @@ WITH timeline AS (
 )
 SELECT id, effective_from, price_minor, floor_minor, step, kind, proposal_id, recorded_by,
        recorded_at, newness = 1 AS is_newest,
-       effective_from > clock_timestamp() AND ends_at IS DISTINCT FROM effective_from
+       effective_from > statement_timestamp() AND ends_at IS DISTINCT FROM effective_from
            AS is_scheduled,
-       effective_from <= clock_timestamp() AND (ends_at IS NULL OR ends_at > clock_timestamp())
-           AS is_in_force,
+       id IS NOT DISTINCT FROM (
+           SELECT force.id FROM retail.price_at(%(key)s, statement_timestamp()) AS force
+       ) AS is_in_force,
        ends_at IS NOT DISTINCT FROM effective_from AS is_undone
 FROM timeline ORDER BY newness LIMIT %(most)s
 """

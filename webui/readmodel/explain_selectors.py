@@ -307,12 +307,10 @@ def prices(inv_key: str) -> list[PriceOfTime]:
     """The newest prices of a key, scheduled ones first."""
     sql = """
         SELECT id, effective_from, price_minor, step, kind, floor_minor, recorded_at, recorded_by,
-               effective_from <= now() AND NOT EXISTS (
-                   SELECT FROM retail.price_change later
-                   WHERE later.inv_key = c.inv_key AND later.effective_from <= now()
-                     AND (later.effective_from, later.id) > (c.effective_from, c.id)
+               id IS NOT DISTINCT FROM (
+                   SELECT force.id FROM retail.price_at(%(key)s, statement_timestamp()) AS force
                ) AS is_in_force
-        FROM retail.price_change c WHERE inv_key = %(key)s
+        FROM retail.price_change WHERE inv_key = %(key)s
         ORDER BY effective_from DESC, id DESC LIMIT 20
         """
     return select(sql, {"key": inv_key}, PriceOfTime)

@@ -57,9 +57,8 @@ STATUS_SQL: Final = """CASE
 # A level knows the time of the item's last record only. A price that begins after it holds from its
 # own second on, and an item that nobody buys would be shown with the old one for up to a day.
 PRICE_SQL: Final = """coalesce((
-    SELECT c.price_minor FROM retail.price_change c
-    WHERE c.inv_key = s.inv_key AND c.effective_from <= clock_timestamp()
-    ORDER BY c.effective_from DESC, c.id DESC LIMIT 1), s.price_minor)"""
+    SELECT force.price_minor FROM retail.price_at(s.inv_key, statement_timestamp()) AS force),
+    s.price_minor)"""
 
 
 def status_of(

@@ -20,11 +20,7 @@ SURPLUS_PERMILLE: Final = 8
 _SHOPS: Final = """
 SELECT item.location, item.sku, price.price_minor, item.pack_units, item.supplier
 FROM retail.item_location AS item
-CROSS JOIN LATERAL (
-    SELECT price_minor FROM retail.price_change AS change
-    WHERE change.inv_key = item.inv_key AND effective_from <= clock_timestamp()
-    ORDER BY effective_from DESC, id DESC LIMIT 1
-) AS price
+CROSS JOIN LATERAL retail.price_at(item.inv_key, statement_timestamp()) AS price
 WHERE item.location = ANY(%s) AND item.clock_mode = 'live' AND item.status = 'active'
 ORDER BY md5(item.inv_key)
 """
