@@ -81,13 +81,13 @@ def test_a_split_need_is_answered_by_its_first_line_alone(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     services.name_suppliers(names={"OTHER": "Other"})
-    parts = [Part(30), Part(12, "OTHER", date(2026, 12, 24))]
+    parts = [Part(30), Part(12, "OTHER", date(2099, 12, 24))]
 
     done = services.split_reorder(reorder_id=proposal, shown_revision=1, parts=parts)
 
     first, second = lines(ledger)
     assert first[:4] == (REORDER, 30, "ACME", None)
-    assert second[:4] == (None, 12, "OTHER", date(2026, 12, 24))
+    assert second[:4] == (None, 12, "OTHER", date(2099, 12, 24))
     assert first[4] != second[4]
     assert (done["units"], len(done["line_ids"])) == (42, 2)
     assert ledger.execute("SELECT decided_units FROM app.reorder_proposal").fetchone() == (42,)
@@ -357,13 +357,13 @@ def test_another_supplier_or_day_needs_the_units_beside_it(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     with pytest.raises(ServiceError, match="needed beside another supplier or day"):
-        services.approve_reorder(reorder_id=proposal, shown_revision=1, due_on=date(2030, 1, 2))
+        services.approve_reorder(reorder_id=proposal, shown_revision=1, due_on=date(2099, 1, 2))
 
     services.approve_reorder(
-        reorder_id=proposal, shown_revision=1, units=42, due_on=date(2030, 1, 2)
+        reorder_id=proposal, shown_revision=1, units=42, due_on=date(2099, 1, 2)
     )
 
-    assert lines(ledger)[0][3] == date(2030, 1, 2)
+    assert lines(ledger)[0][3] == date(2099, 1, 2)
 
 
 def test_an_item_that_is_not_ranged_is_not_ordered(ledger: psycopg.Connection) -> None:

@@ -17,9 +17,9 @@ from webui.ledger import services
     ("status", "action", "fields", "column"),
     [
         ("draft", "change", {"units": 18}, "ordered_units = 18"),
-        ("sent", "confirm", {"units": 9, "due_on": "2030-01-02"}, "confirmed_units = 9"),
+        ("sent", "confirm", {"units": 9, "due_on": "2099-01-02"}, "confirmed_units = 9"),
         ("sent", "confirm", {"units": 0}, "status = 'closed'"),
-        ("sent", "re_date", {"due_on": "2030-01-02"}, "due_on = '2030-01-02'"),
+        ("sent", "re_date", {"due_on": "2099-01-02"}, "due_on = '2099-01-02'"),
         ("sent", "cancel", {}, "cancelled_units = 12"),
     ],
 )

@@ -99,8 +99,8 @@ def test_orders_of_a_written_history_carry_the_cost_of_their_item(
         ),
         (
             "confirm_order",
-            {"line": 7, "confirmed_units": "9", "due_on": "2030-01-02"},
-            "line 7, confirmed units 9, due on 2030-01-02",
+            {"line": 7, "confirmed_units": "9", "due_on": "2099-01-02"},
+            "line 7, confirmed units 9, due on 2099-01-02",
         ),
     ],
 )
