@@ -3,6 +3,7 @@
 Nothing is held but the rows of one batch: a partition may have millions of keys.
 """
 
+import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from cdc.contracts.state import decode_state, decode_window
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
+Row = tuple[bytes, int, bytes]  # key, offset, content
 Expired = tuple[InvKey, int, bytes]  # key, start of the window, its last record
 
 
@@ -72,16 +74,21 @@ class PartitionHistory:
             yield key, row.start_us, content
 
     def lates(self) -> Iterator[Late]:
-        """Sales that no window counts."""
-        return (decode_late(content) for _key, _offset, content in self._read(LATE))
+        """Sales that no window counts, in the order of the log."""
+        return (decode_late(content) for _key, _offset, content in self._merged(LATE))
 
     def rejections(self) -> Iterator[Rejection]:
-        """Records without effect."""
-        return (decode_rejection(content) for _key, _offset, content in self._read(REJECTED))
+        """Records without effect, in the order of the log."""
+        return (decode_rejection(content) for _key, _offset, content in self._merged(REJECTED))
 
-    def _read(self, kind: str) -> Iterator[tuple[bytes, int, bytes]]:
+    def _read(self, kind: str) -> Iterator[Row]:
         for row in self.rows:
             yield from read_rows(Path(row.directory), kind)
+
+    def _merged(self, kind: str) -> Iterator[Row]:
+        """The rows of all buckets in the order of their offsets, which each bucket has."""
+        parts = [read_rows(Path(row.directory), kind) for row in self.rows]
+        return heapq.merge(*parts, key=lambda row: row[1])
 
 
 def _newest(found: Iterable[int | None]) -> int | None:

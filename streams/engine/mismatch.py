@@ -10,6 +10,7 @@ from typing import Final
 from cdc.contracts.progress import Progress
 from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS
 from inventory.model.value import value
+from inventory.revision import LOGIC_REVISION
 from streams.engine.records import TopicIds
 
 REPAIR: Final = f"`inventory workers rebuild --yes` makes the changelogs from {STOCK_EVENTS} again"
@@ -36,6 +37,17 @@ def refuse_cut_levels(number: int, first: int) -> None:
     """Raise `LogMismatch` unless the levels are whole: compaction never takes their beginning."""
     if first > 0:
         problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was cut off; {REPAIR}"
+        raise LogMismatch(problem)
+
+
+def refuse_unfinished(number: int, told: Progress | None) -> None:
+    """Raise `LogMismatch` if the levels are a publication that was cut off: no chunk ends at 0."""
+    if told is not None and told.next_offset == 0:
+        problem = (
+            f"{ON_HAND_CHANGELOG}[{number}] holds a published backfill that is not whole; "
+            "the same `inventory backfill publish` finishes it, "
+            f"`inventory revision retire {LOGIC_REVISION} --delete` removes it"
+        )
         raise LogMismatch(problem)
 
 

@@ -15,7 +15,13 @@ from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
 from inventory.partition import Partition
 from streams.engine.assembly import Assembly
-from streams.engine.mismatch import LogMismatch, Topics, refuse_cut_levels, refuse_other_source
+from streams.engine.mismatch import (
+    LogMismatch,
+    Topics,
+    refuse_cut_levels,
+    refuse_other_source,
+    refuse_unfinished,
+)
 from streams.engine.records import Fenced, Log
 from streams.engine.rings import rebuild_ring
 from streams.engine.snapshot import Snapshot
@@ -131,6 +137,7 @@ async def _restored(
         first, end = topics.bounds[topic]
         start = first if base is None else base.positions[topic]
         await _read(topic, number, (start, end), log, assembly)
+    refuse_unfinished(number, assembly.progress)
     progress = assembly.progress or (START if base is None else base.progress)
     refuse_other_source(number, progress, topics)
     partition = Partition(generation)

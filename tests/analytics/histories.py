@@ -42,8 +42,13 @@ class Generated:
         part.append(Arrival(len(part), 0, encoded, value))
 
 
-def generate(seed: int, records: int = 400, keys: int = 12) -> Generated:
-    """A seeded history: policies, counts, sales, returns, corrections, re-sends, poison."""
+def generate(
+    seed: int, records: int = 400, keys: int = 12, *, heartbeats: bool = False
+) -> Generated:
+    """A seeded history: policies, counts, sales, returns, corrections, re-sends, poison.
+
+    With `heartbeats` each partition has signs of life in between.
+    """
     rng = random.Random(seed)  # noqa: S311 -- seeded test data
     history = Generated()
     writer = _Writer(rng, history)
@@ -51,8 +56,10 @@ def generate(seed: int, records: int = 400, keys: int = 12) -> Generated:
     for name in names:
         writer.row("item_location", name, POLICY)
         writer.row("stock_count", name, {"units": 40, "kind": "opening", "status": "approved"})
-    for _ in range(records):
+    for number in range(records):
         writer.step(rng.choice(names))
+        if heartbeats:
+            writer.row("pipeline_heartbeat", f"~heartbeat|{number % 8}", {"beat": number})
     return history
 
 
