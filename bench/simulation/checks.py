@@ -15,6 +15,7 @@ from bench.simulation.source import APPLIED, Sent
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
 from cdc.contracts.progress import Progress, progress_in
 from cdc.contracts.rejects import Origin, decode_late, decode_rejection
+from cdc.contracts.retained import retained_in
 from cdc.contracts.state import decode_window, encode_level
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
@@ -134,6 +135,9 @@ class Visible:
         starts = {row["start_us"] for row in document["rows"]}
         if encode_level(state, starts) != content:
             broken(f"level of {key}@{state.position.offset} is that of one pass", content.decode())
+        told = retained_in(record.headers)
+        if told != (len(state.windows) if starts < state.windows.keys() else None):
+            broken(f"level of {key} tells how many rows it has beside its own", told)
         if state.position.offset < self.positions.get(key, -1):
             broken(f"positions of {key} never go back", state.position.offset)
         self.positions[key] = state.position.offset

@@ -27,7 +27,7 @@ REFERENCE_TABLES: Final = ("product", "location", "supplier")
 _DAY_MS: Final = 86_400_000
 _FOREVER: Final = "-1"
 # Changelog timestamps are processing time, so a row must outlive window retention plus grace.
-_WINDOW_RETENTION_MS: Final = 400 * _DAY_MS
+WINDOW_RETENTION_MS: Final = 400 * _DAY_MS
 # A level carries the window rows that its chunk changed, each with its moves, and a rejected
 # record its original bytes: both outgrow the broker's default of 1 MB, and a refused record stops
 # a worker.
@@ -47,7 +47,7 @@ _KEPT: Final = {
 _COMPACT_DELETE: Final = {
     **_COMPACT,
     "cleanup.policy": "compact,delete",
-    "retention.ms": str(_WINDOW_RETENTION_MS),
+    "retention.ms": str(WINDOW_RETENTION_MS),
     "retention.bytes": _FOREVER,
 }
 

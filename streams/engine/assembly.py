@@ -19,6 +19,7 @@ from inventory.model.ids import InvKey
 from inventory.windows import horizon_us
 from streams.engine.cold import SLOTS, ColdStates, Document
 from streams.engine.glance import glance
+from streams.engine.retained import Retained
 
 _Json = dict[str, Any]
 _Rows = dict[int, tuple[_Json, _Json]]  # start -> row and position
@@ -45,13 +46,16 @@ class Assembly:
         self._levels = ColdStates()
         self._to_rest: dict[InvKey, bytes] = {}
         self._rows: dict[InvKey, dict[int, bytes]] = {}
+        self._numbers = Retained(number)
         self.open_keys = set(open_keys)
         self.carried: dict[InvKey, tuple[int, ...]] = {}
         self.progress: Progress | None = None
         self.records = 0
 
-    def add_level(self, content: bytes, headers: tuple[tuple[str, bytes], ...]) -> None:
-        """Take one record of the level changelog.
+    def add_level(
+        self, content: bytes, headers: tuple[tuple[str, bytes], ...], at_ms: int = 0
+    ) -> None:
+        """Take one record of the level changelog, written at that time.
 
         Raises:
             UnreadableRecord: it is no level of this version.
@@ -59,6 +63,7 @@ class Assembly:
         seen = glance(content)
         self.records += 1
         self.progress = progress_in(headers) or self.progress
+        self._numbers.tell(seen.key, headers, at_ms)
         self.carried.pop(seen.key, None)
         if seen.carried:
             self.carried[seen.key] = seen.carried
@@ -86,6 +91,7 @@ class Assembly:
         Raises:
             BrokenInvariant: a window row is newer than its level. They are written in one
                 transaction, so one of the changelogs has lost records.
+            LogMismatch: rows are missing of which a level tells.
         """
         self._rest()
         cold = self._levels if self._base is None else self._base
@@ -95,6 +101,7 @@ class Assembly:
         if touched:
             await _paced(cold.add_documents(self._merged(self._levels.in_order(touched))))
             await _paced(cold.add_documents(cold.sparse()))
+        self._numbers.check_others(touched, self.carried)
         return cold
 
     def _rest(self) -> None:
@@ -110,6 +117,7 @@ class Assembly:
                 continue  # rows alone are no state
             rows = self._retained(whole, self._known_rows(key, before))
             rows.update({row["start_us"]: row for row in whole["rows"] if whole is level})
+            self._numbers.check(key, len(rows))
             whole["rows"] = [rows[start] for start in sorted(rows)]
             yield key, orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
 

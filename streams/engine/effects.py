@@ -19,6 +19,8 @@ from cdc.contracts.progress import (
     encode_progress,
 )
 from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection
+from cdc.contracts.retained import HEADER as RETAINED_HEADER
+from cdc.contracts.retained import encode_retained
 from cdc.contracts.state import encode_changed, encode_window, window_key
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
@@ -145,6 +147,8 @@ class Writer:
             level, changed = encode_changed(state, [row for row in rows if row in state.windows])
             beat = effects.beats.get(key)
             headers = () if beat is None else ((BEAT_HEADER, encode_beat(beat)),)
+            if len(changed) < len(state.windows):
+                headers = (*headers, (RETAINED_HEADER, encode_retained(len(state.windows))))
             levels.append(Send(ON_HAND_CHANGELOG, key.encode(), level, headers))
             windows += [
                 Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)

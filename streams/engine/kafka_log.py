@@ -94,7 +94,7 @@ class KafkaLog:
             found = await self._consumer.getmany(place, timeout_ms=POLL_MS, max_records=BATCH)
             position = await self._consumer.position(place)
             records = [
-                LogRecord(r.offset, r.key, r.value, tuple(r.headers))
+                LogRecord(r.offset, r.key, r.value, tuple(r.headers), r.timestamp)
                 for r in found.get(place, ())
                 if r.offset < end
             ]

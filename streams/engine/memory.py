@@ -8,6 +8,7 @@ of an aborted transaction use up their offsets, and nobody who reads committed r
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced, LogRecord, Positions, Send, Stage, TopicIds
 
 READ_BATCH = 3  # small, so that tests cross batch borders
@@ -33,6 +34,7 @@ class MemoryBroker:
         self.epochs: dict[int, int] = defaultdict(int)
         self._open: dict[int, Transaction] = {}
         self._ends: dict[Place, int] = defaultdict(int)  # of transactions that are over
+        self._firsts: dict[Place, int] = defaultdict(int)
         self._deleted: dict[str, int] = defaultdict(int)
 
     def produce(
@@ -40,7 +42,7 @@ class MemoryBroker:
     ) -> int:
         """Append one committed record, without a transaction, and return its offset."""
         place = (topic, partition)
-        offset = len(self.topics[place])
+        offset = self.next_offset(place)
         self.topics[place].append(LogRecord(offset, key, value))
         self.times_ms[place].append(at_ms)
         return offset
@@ -59,9 +61,15 @@ class MemoryBroker:
 
     def delete(self, topic: str, partition: int) -> None:
         """Delete and create anew: the next record has offset 0."""
-        for kept in (self.topics, self.times_ms, self._ends):
+        for kept in (self.topics, self.times_ms, self._ends, self._firsts):
             kept.pop((topic, partition), None)
         self._deleted[topic] += 1
+
+    def cut(self, topic: str, partition: int, first: int) -> None:
+        """Delete the records before an offset, as retention does, or a person; offsets stay."""
+        place = (topic, partition)
+        self.topics[place] = [r for r in self.topics[place] if r.offset >= first]
+        self._firsts[place] = first
 
     def writer(self, partition: int, reach: Reach = undisturbed) -> "MemoryWriter":
         """Initialise the partition's producer: fences every writer made before."""
@@ -94,7 +102,7 @@ class MemoryBroker:
     def next_offset(self, place: Place) -> int:
         """Where the next record goes, whoever sees the ones before."""
         records = self.topics[place]
-        behind = records[-1].offset + 1 if records else 0
+        behind = records[-1].offset + 1 if records else self._firsts[place]
         return max(behind, self._ends[place])
 
     def _finish(self, transaction: "Transaction") -> None:
@@ -104,7 +112,8 @@ class MemoryBroker:
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """First offset, and the offset after the last committed record or marker."""
-        return 0, self.next_offset((topic, partition))
+        place = (topic, partition)
+        return self._firsts[place], self.next_offset(place)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
         """Others after each deletion."""
@@ -117,15 +126,23 @@ class MemoryBroker:
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Records of [start, end) in small batches."""
+        """Records of [start, end) in small batches.
+
+        Raises:
+            LogMismatch: the first of them was cut off; a reader goes on nowhere else.
+        """
+        if start < self._firsts[topic, partition]:
+            problem = f"{topic}[{partition}]@{start}: out of range"
+            raise LogMismatch(problem)
         found = [r for r in self.topics[topic, partition] if start <= r.offset < end]
         for index in range(0, len(found), READ_BATCH):
             yield found[index : index + READ_BATCH]
 
     async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
         """First offset whose time is not before `timestamp_ms`."""
+        first = self._firsts[topic, partition]
         for offset, at_ms in enumerate(self.times_ms[topic, partition]):
-            if at_ms >= timestamp_ms:
+            if offset >= first and at_ms >= timestamp_ms:
                 return offset
         return None
 

@@ -75,6 +75,7 @@ class LogRecord:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
+    at_ms: int = 0  # when it was written, by the writer's clock
 
 
 class Log(Protocol):

@@ -44,7 +44,7 @@ async def restore(
 
     Raises:
         LogMismatch: the source topic is not the one of the restored offset or doesn't reach from
-            before to after it, or the levels are cut off.
+            before to after it, or a changelog is cut off.
         UnreadableRecord: a changelog holds a record of an unknown version; nothing is guessed.
         BrokenInvariant: the changelogs contradict each other.
         Fenced: another worker has written to them since.
@@ -72,12 +72,12 @@ async def restore(
 async def _restored_whole(number: int, generation: int, log: Log, topics: Topics) -> OwnedPartition:
     try:
         return await _restored(number, generation, log, topics, None)
-    except BrokenInvariant as error:
+    except (BrokenInvariant, LogMismatch) as error:
         await _refuse_overtaken(number, topics, log, error)
         raise
 
 
-async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: BrokenInvariant) -> None:
+async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Exception) -> None:
     """Tell changelogs that moved between two looks at them from those that contradict each other.
 
     Our own producer has written nothing yet, so whoever did has initialised another one since.
@@ -167,7 +167,7 @@ async def _read(
                 continue
             try:
                 if topic == ON_HAND_CHANGELOG:
-                    assembly.add_level(record.value, record.headers)
+                    assembly.add_level(record.value, record.headers, record.at_ms)
                 else:
                     assembly.add_window(record.value)
             except UnreadableRecord as unreadable:

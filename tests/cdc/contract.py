@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from cdc.contracts import topics
+from cdc.contracts import retained, topics
 from cdc.contracts.progress import BEAT_HEADER, HEADER
 
 SCHEMAS = Path(str(files("cdc.contracts"))) / "schemas"
@@ -21,7 +21,7 @@ OF_TOPIC = {
     topics.STOCK_LATE: "stock_late",
     topics.STOCK_REJECTED: "stock_rejected",
 }
-OF_HEADER = {HEADER: "progress", BEAT_HEADER: "beat"}
+OF_HEADER = {HEADER: "progress", BEAT_HEADER: "beat", retained.HEADER: "retained"}
 KINDS = (*OF_TOPIC.values(), *OF_HEADER.values(), "state")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cdc.contracts import decisions, progress, rejects, state, versions
+from cdc.contracts import decisions, progress, rejects, retained, state, versions
 from tests.cdc.contract import KINDS, complaints, schema
 from tests.golden.workers import kept, written
 
@@ -33,6 +33,7 @@ CODECS: dict[str, tuple[Reader, Writer]] = {
     "stock_rejected": (rejects.decode_rejection, rejects.encode_rejection),
     "progress": (progress.decode_progress, progress.encode_progress),
     "beat": (beat, progress.encode_beat),
+    "retained": (retained.decode_retained, retained.encode_retained),
 }
 RELEASES = [(kind, version) for kind in KINDS for version in versions.known(kind)]
 

@@ -1,0 +1,77 @@
+"""Whether all window rows of a key were found that its level tells of.
+
+Rows can't be missed by themselves: a key without its last hours looks like one that sold nothing
+then. Nobody takes single rows out of a changelog, but a person may cut it off, and a broker may
+lose its beginning.
+"""
+
+from collections.abc import Container
+from typing import Final
+
+from cdc.contracts.progress import Headers
+from cdc.contracts.retained import retained_in
+from cdc.contracts.topics import SALES_WINDOWS_CHANGELOG, WINDOW_RETENTION_MS
+from inventory.model.arithmetic import DAY_US
+from inventory.model.ids import InvKey
+from streams.engine.mismatch import REPAIR, LogMismatch
+
+_DAY_MS: Final = DAY_US // 1000
+# The topic may drop rows that nobody has written for so long. A key that stood still for that time
+# had them still; the days of margin are those between its rows and its last level.
+_AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
+
+
+class Retained:
+    """How many rows each key of a partition has by its newest level, and on which day it said so.
+
+    A level without the header carries all of its rows, or is older than the header.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._told: dict[InvKey, tuple[int, int]] = {}
+        self._shared: dict[tuple[int, int], tuple[int, int]] = {}  # a million keys say a few things
+        self._newest_day = 0
+
+    def tell(self, key: InvKey, headers: Headers, at_ms: int) -> None:
+        """Take what the next level of the changelog says.
+
+        Raises:
+            UnreadableRecord: the header is of an unknown version.
+        """
+        rows, day = retained_in(headers), at_ms // _DAY_MS
+        self._newest_day = max(self._newest_day, day)
+        if rows is None:
+            self._told.pop(key, None)
+        else:
+            told = (rows, day)
+            self._told[key] = self._shared.setdefault(told, told)
+
+    def check(self, key: InvKey, found: int) -> None:
+        """Compare with the rows that were found for the key.
+
+        Raises:
+            LogMismatch: there are others than its level tells of.
+        """
+        told, day = self._told.get(key, (found, 0))
+        if found != told and not self._is_aged(day):
+            problem = (
+                f"{SALES_WINDOWS_CHANGELOG}[{self._number}] has {found} of the {told} rows of "
+                f"{key}: it was cut off, or has lost records; {REPAIR}"
+            )
+            raise LogMismatch(problem)
+
+    def check_others(
+        self, checked: Container[InvKey], carried: dict[InvKey, tuple[int, ...]]
+    ) -> None:
+        """Check the keys that are not among `checked`: they have the rows that their levels carry.
+
+        Raises:
+            LogMismatch: rows of one of them were not found.
+        """
+        for key in self._told:
+            if key not in checked:
+                self.check(key, len(carried.get(key, ())))
+
+    def _is_aged(self, day: int) -> bool:
+        return self._newest_day - day >= _AGED_DAYS

@@ -1,0 +1,115 @@
+"""Window rows that are missing in their changelog halt a restore; the level knows their number."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
+from streams.engine.memory import MemoryBroker
+from streams.engine.mismatch import LogMismatch
+from tests.streams.lives import PARTITION
+from tests.streams.test_engine import Step, history
+from tests.streams.test_snapshot import everything, lived, restored, taken
+
+WINDOWS = SALES_WINDOWS_CHANGELOG, PARTITION
+LEVELS = ON_HAND_CHANGELOG, PARTITION
+DAY_MS = 86_400_000
+WINDOW_US = 600_000_000
+SALES: list[Step] = [("sale", 0, 1, WINDOW_US)] * 4
+
+
+def sold() -> MemoryBroker:
+    """Four rows of one key, written one by one."""
+    broker = history(SALES)
+    lived(broker, size=1)
+    assert len(broker.topics[WINDOWS]) == 4
+    return broker
+
+
+def halts(broker: MemoryBroker) -> str:
+    with pytest.raises(LogMismatch) as halted:
+        restored(broker)
+    return str(halted.value)
+
+
+def test_rows_cut_off_at_the_front_halt_a_restore() -> None:
+    broker = sold()
+
+    broker.cut(*WINDOWS, broker.topics[WINDOWS][2].offset)
+
+    assert "has 2 of the 4 rows of S1|A: it was cut off" in halts(broker)
+
+
+@pytest.mark.parametrize("lost", range(3))
+def test_a_single_row_that_is_gone_halts_a_restore(lost: int) -> None:
+    broker = sold()
+
+    del broker.topics[WINDOWS][lost]
+
+    assert "has 3 of the 4 rows" in halts(broker)
+
+
+def test_rows_that_are_all_gone_halt_a_restore() -> None:
+    broker = sold()
+
+    broker.topics[WINDOWS].clear()
+
+    assert "has 1 of the 4 rows" in halts(broker)
+
+
+def test_the_row_that_came_with_the_level_can_be_lost() -> None:
+    broker = sold()
+    whole = restored(broker)
+
+    del broker.topics[WINDOWS][3]
+
+    assert everything(restored(broker)) == everything(whole)
+
+
+def test_compaction_and_expiry_lose_no_row_that_counts() -> None:
+    broker = history([*SALES, ("sale", 0, 1, 100 * 3_600_000_000), *SALES])
+    lived(broker, size=1)
+    whole = restored(broker)
+
+    for topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG):
+        broker.compact(topic, PARTITION)
+
+    assert everything(restored(broker)) == everything(whole)
+
+
+def test_rows_behind_a_snapshot_are_not_missed(tmp_path: Path) -> None:
+    broker = sold()
+    snapshot = taken(broker, tmp_path)
+    whole = restored(broker)
+
+    broker.cut(*WINDOWS, snapshot.positions[SALES_WINDOWS_CHANGELOG])
+
+    with capture_logs() as logs:
+        assert everything(restored(broker, snapshot)) == everything(whole)
+    assert not [entry for entry in logs if entry["event"] == "snapshot discarded"]
+
+
+def test_rows_that_the_topic_may_have_dropped_by_age_are_not_asked_for() -> None:
+    broker = history([*SALES, ("sale", 1, 1, WINDOW_US)])
+    lived(broker, size=1)
+    levels = broker.topics[LEVELS]
+    broker.cut(*WINDOWS, broker.topics[WINDOWS][2].offset)
+
+    levels[-1] = replace(levels[-1], at_ms=389 * DAY_MS)
+    assert "has 2 of the 4 rows" in halts(broker)
+
+    levels[-1] = replace(levels[-1], at_ms=390 * DAY_MS)
+    assert len(restored(broker).published["S1|A"].windows) == 2
+
+
+def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
+    broker = sold()
+    levels = broker.topics[LEVELS]
+    levels[:] = [
+        replace(r, headers=tuple(h for h in r.headers if h[0] != "retained")) for r in levels
+    ]
+    broker.cut(*WINDOWS, broker.topics[WINDOWS][2].offset)
+
+    assert len(restored(broker).published["S1|A"].windows) == 2
