@@ -22,7 +22,7 @@ def test_without_a_stack_the_machine_is_checked_and_the_way_to_start_is_named(
     shown = CliRunner().invoke(app, ["doctor"])
 
     rows = {row["name"]: row for row in json.loads(told.stdout)}
-    assert told.exit_code == shown.exit_code in {1, 2}
+    assert {told.exit_code, shown.exit_code} <= {1, 2}
     assert rows["stack"]["verdict"] == "warning"
     assert "inventory up" in rows["stack"]["repair"]
     assert {"python", "java", "memory", "disk"} <= {name.lower() for name in rows}

@@ -69,12 +69,12 @@ def stack(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
     loop.start()
     yield made
     supervisor.stop()
-    loop.join(30)
+    loop.join(60)
     assert not loop.is_alive()
 
 
 def until(condition: Any) -> None:
-    assert wait_until(condition, timeout_s=20)
+    assert wait_until(condition, timeout_s=120)
 
 
 def test_workers_come_and_go_while_the_others_keep_their_processes(
@@ -196,7 +196,7 @@ def test_what_does_not_listen_is_killed(home: Home, monkeypatch: pytest.MonkeyPa
     supervisor.release("deaf")
     until(lambda: supervisor.names() == ())
     supervisor.stop()
-    loop.join(30)
+    loop.join(60)
 
 
 def test_only_services_of_the_stack_are_started(home: Home) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def at_the_same_time(*calls: Callable[[], object]) -> list[Any]:

@@ -20,7 +20,7 @@ from psycopg import sql
 from deploy.stack.services.postgres import account, binaries
 
 PROJECT = Path(__file__).resolve().parents[2]
-DEADLINE_S = 30.0
+DEADLINE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import pytest
 from tests.ledger.postgres import PROJECT, Server
 from webui.automation import __main__ as automation
 
-DEADLINE_S = 30.0
+DEADLINE_S = 120.0
 ROW = "SELECT pid, at, detail FROM read_model.service_heartbeat WHERE service = 'automation'"
 
 

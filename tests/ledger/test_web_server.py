@@ -19,7 +19,7 @@ def test_a_broken_feed_ends_the_server_with_its_error(
     monkeypatch.setattr(web.Feed, "run", broken)
 
     async def serve() -> None:
-        await asyncio.wait_for(web.serve(web.ServerSettings(web_port=0)), timeout=30)
+        await asyncio.wait_for(web.serve(web.ServerSettings(web_port=0)), timeout=120)
 
     with pytest.raises(RuntimeError, match="another schema"):
         asyncio.run(serve())

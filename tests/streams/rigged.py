@@ -18,7 +18,7 @@ from streams.engine.records import SourceRecord
 from streams.settings import WorkerSettings
 from streams.worker.chunks import consume_chunks
 
-DEADLINE_S = 10
+DEADLINE_S = 120
 ONE, TWO, OTHER = TP(STOCK_EVENTS, 1), TP(STOCK_EVENTS, 2), TP("reference.product", 0)
 
 

@@ -32,9 +32,11 @@ TOKEN = "secret"  # noqa: S105 -- of servers that live for one test
 KEYS = tuple(f"S1|K{number}" for number in range(24))
 STOCKED = 10
 GENERATION = 1
+# The longest there is, so that no pause of a busy machine is one that a worker doubts itself after.
+SESSION_S = 300.0
 # Instead of the milliseconds after which a worker says that it doesn't know, which a test of
 # something else would miss now and then on a busy machine.
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 def partition(key: str) -> int:
@@ -71,14 +73,16 @@ class Worker:
 
     def __init__(self, name: str, broker: MemoryBroker, *, token: str = TOKEN) -> None:
         self.broker = broker
-        self.settings = WorkerSettings(worker_id=name, query_token=SecretStr(token))
+        self.settings = WorkerSettings(
+            worker_id=name, query_token=SecretStr(token), session_timeout_s=SESSION_S
+        )
         self.metrics = Metrics()
         self.watchdog = Watchdog(30.0, 120.0)
         self.producers = CountingProducers(broker)
         self.failures: list[BaseException] = []
         self.ownership = Ownership(GENERATION, self.producers, self.open_log, self.failures.append)
         self.ends: dict[int, int] = {}
-        self.loop_seen_s = time.monotonic()
+        self.loop_seen_s = time.monotonic() + SESSION_S  # nobody looks after the loop here
 
     @asynccontextmanager
     async def open_log(self) -> AsyncIterator[MemoryBroker]:

@@ -12,7 +12,7 @@ from faust.types import TP
 from streams.worker.chunks import FETCH_WAIT_MS, QuickFetches
 from tests.streams.rigged import ONE, OTHER, TWO, Rig, rigged, run, until
 
-DEADLINE_S = 10
+DEADLINE_S = 120
 
 
 def test_nothing_is_committed_before_the_chunk_is_acknowledged() -> None:

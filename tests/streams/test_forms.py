@@ -26,7 +26,7 @@ from tests.streams.lives import GENERATION, PARTITION, expected, source_of
 from tests.streams.test_engine import Step, check, history, sold_history, steps
 from tests.streams.test_ownership import Producers
 
-DEADLINE_S = 20
+DEADLINE_S = 120
 FORMS = ("chunks", "stream")
 
 

@@ -267,7 +267,7 @@ def test_waiting_for_a_partition_ends_when_it_is_taken_away() -> None:
         await worker.ownership.assign([4])
         waiting = asyncio.create_task(worker.ownership.owned(4))
         await worker.ownership.revoked()
-        return await asyncio.wait_for(waiting, 5)
+        return await asyncio.wait_for(waiting, 60)
 
     assert asyncio.run(wait()) is None
 
@@ -295,7 +295,7 @@ def test_a_failure_to_take_over_is_reported() -> None:
         assert owned.next_offset == 4
         del broker.topics[STOCK_EVENTS, 0][2:]
         await worker.ownership.assign([0])
-        await asyncio.wait_for(worker.failed.wait(), 5)
+        await asyncio.wait_for(worker.failed.wait(), 60)
 
     asyncio.run(fail())
 

@@ -8,8 +8,7 @@ import pytest
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.query.pauses import Pauses
 from streams.query.server import QueryServer
-from streams.settings import WorkerSettings
-from tests.streams import facts
+from tests.streams import facts, served
 from tests.streams.served import KEYS, Worker, fleet, partition, stocked
 
 SESSION_S = 6.0
@@ -55,10 +54,8 @@ def test_a_pause_after_which_the_session_may_be_over_is_a_long_one(
             server._pauses._seen_s -= paused_s
             return (await found.ask(0, f"/iq/v1/store/on-hand/{quote(KEYS[0])}")).status
 
-    session_s = WorkerSettings().session_timeout_s
-
-    assert asyncio.run(run(session_s * 2 / 3 - 1)) == 200
-    assert asyncio.run(run(session_s * 2 / 3)) == 503
+    assert asyncio.run(run(served.SESSION_S / 3)) == 200
+    assert asyncio.run(run(served.SESSION_S * 2 / 3)) == 503
 
 
 def test_after_a_long_pause_an_acknowledged_chunk_proves_its_partition() -> None:
@@ -100,7 +97,9 @@ def test_a_worker_that_wakes_up_is_silent_at_the_first_question(
         async with fleet(monkeypatch, worker) as found:
             path = f"/iq/v1/store/on-hand/{quote(KEYS[0])}"
             assert (await found.ask(0, path)).status == 200
-            server._pauses._seen_s -= 60  # a stopped process sees its clock jump like this
+            server._pauses._seen_s -= (
+                served.SESSION_S
+            )  # a stopped process sees its clock jump like this
 
             answer = await found.ask(0, path)
 

@@ -14,7 +14,7 @@ from streams.worker.standstill import watch
 
 async def block():
     watch(lambda: 1.0, 0.2, lambda: die("the event loop stands still", Stuck("for a test")))
-    threading.Event().wait(60)
+    threading.Event().wait(600)
 
 asyncio.run(block())
 """
@@ -22,7 +22,7 @@ asyncio.run(block())
 
 def test_a_loop_that_stands_still_ends_the_process_with_the_code_of_what_is_stuck() -> None:
     ended = subprocess.run(  # noqa: S603 -- our own program
-        [sys.executable, "-c", BLOCKED], capture_output=True, text=True, timeout=55, check=False
+        [sys.executable, "-c", BLOCKED], capture_output=True, text=True, timeout=300, check=False
     )
 
     assert ended.returncode == Ending.STUCK, ended.stderr
@@ -40,5 +40,5 @@ def test_a_loop_that_goes_on_is_left_alone_and_its_rests_are_not_added_up() -> N
 
     watch(look, 0.001, ended.set)
 
-    assert ended.wait(30)
+    assert ended.wait(120)
     assert looked == [*[1.0] * LOOKS, *[2.0] * LOOKS, *[3.0] * (LOOKS + 1)]
