@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cdc.contracts.decisions import (
     Circumstances,
@@ -88,6 +89,13 @@ class Effects:
                 self.decisions.setdefault(output.id, (output, state))
 
 
+class ChangedKey(NamedTuple):
+    """What the changelogs hear of one key: its level, and its window rows that changed."""
+
+    level: Send
+    windows: list[Send]
+
+
 @dataclass(slots=True)
 class Writer:
     """Turns effects into records for one partition of one generation."""
@@ -98,12 +106,18 @@ class Writer:
     def stages(
         self, effects: Effects, states: dict[InvKey, KeyState], progress: Progress
     ) -> list[Stage]:
+        """The sends of a chunk, all at once; see `staged`."""
+        return self.staged(effects, list(self.changed_keys(effects, states)), progress)
+
+    def staged(
+        self, effects: Effects, changed: Iterable[ChangedKey], progress: Progress
+    ) -> list[Stage]:
         """The sends of a chunk, each visible no later than those behind it (domain.md 4).
 
         What no later state can give again comes first; a level stands before its window rows.
         """
         refusals = [*self._rejections(effects), *self._lates(effects)]
-        levels, windows = self._changelogs(effects, states)
+        levels, windows = _changelogs(effects, changed)
         if levels:
             last = levels[-1]
             header = (HEADER, encode_progress(progress))
@@ -133,15 +147,10 @@ class Writer:
         for late in effects.lates:
             yield Send(STOCK_LATE, late.inv_key.encode(), encode_late(late))
 
-    def _changelogs(
+    def changed_keys(
         self, effects: Effects, states: dict[InvKey, KeyState]
-    ) -> tuple[list[Send], list[Send]]:
-        """The levels, and the window rows, expired ones first."""
-        levels = []
-        windows = [
-            Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
-            for (key, start), content in effects.expired.items()
-        ]
+    ) -> Iterator[ChangedKey]:
+        """The level and the window rows of one key after the other: most of a chunk's encoding."""
         for key, rows in effects.rows.items():
             state = states[key]
             level, changed = encode_changed(state, [row for row in rows if row in state.windows])
@@ -149,12 +158,24 @@ class Writer:
             headers = () if beat is None else ((BEAT_HEADER, encode_beat(beat)),)
             if len(changed) < len(state.windows):
                 headers = (*headers, (RETAINED_HEADER, encode_retained(len(state.windows))))
-            levels.append(Send(ON_HAND_CHANGELOG, key.encode(), level, headers))
-            windows += [
+            windows = [
                 Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
                 for start, content in changed.items()
             ]
-        return levels, windows
+            yield ChangedKey(Send(ON_HAND_CHANGELOG, key.encode(), level, headers), windows)
+
+
+def _changelogs(effects: Effects, changed: Iterable[ChangedKey]) -> tuple[list[Send], list[Send]]:
+    """The levels, and the window rows, expired ones first."""
+    levels = []
+    windows = [
+        Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)
+        for (key, start), content in effects.expired.items()
+    ]
+    for each in changed:
+        levels.append(each.level)
+        windows += each.windows
+    return levels, windows
 
 
 def _decision_send(output: Output, state: KeyState, at: Circumstances) -> Send:

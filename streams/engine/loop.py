@@ -24,23 +24,32 @@ from inventory.model.record import Record
 from inventory.partition import Folded
 from inventory.revision import LOGIC_REVISION
 from streams.engine.effects import Effects, Writer
-from streams.engine.records import Broker, SourceRecord
+from streams.engine.records import Broker, SourceRecord, Stage
 from streams.engine.store import OwnedPartition
 
 SLICE_S = 0.005  # of the event loop; queries, transactions and heartbeats get their turn between
-LOOK_EVERY = 25  # records between two looks at the clock; one of a key at rest takes 0.2 ms
-LARGE_CHUNK = 1_000
-BROKEN_PER_HUNDRED = 1
+LOOK_EVERY = 25  # steps between two looks at the clock; one of a key at rest takes 0.2 ms
 REFUSED_IN_A_ROW = 1_000  # domain.md 4, before_dedupe_horizon
 LATE_REASON = "window_expired"
 
 
-class SchemaBreak(Exception):
-    """Too much of a chunk can't be decoded: the producer speaks another language now."""
-
-
 class Gap(Exception):
     """Offsets between the last handled record and this chunk were never handed over."""
+
+
+class _Turn:
+    """A turn on the event loop: it ends by time, and others get theirs."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._until_s = time.perf_counter() + SLICE_S
+
+    async def step(self) -> None:
+        """One more step of the work; gives way once the turn has taken its time."""
+        self._steps += 1
+        if self._steps % LOOK_EVERY == 0 and time.perf_counter() >= self._until_s:
+            await asyncio.sleep(0)
+            self._until_s = time.perf_counter() + SLICE_S
 
 
 async def handle_chunk(
@@ -54,7 +63,7 @@ async def handle_chunk(
 
     Raises:
         Gap: the chunk begins after `owned.next_offset`; nothing was done.
-        SchemaBreak: more than 1 % of a large chunk can't be decoded.
+        SchemaBreak: more than 1 % of the last records can't be decoded.
         BrokenInvariant: the state or the ring can't be trusted any more.
         Fenced: another worker owns the partition now.
     """
@@ -67,8 +76,7 @@ async def handle_chunk(
     owned.in_work = True  # stays so if anything below fails: such a state is in no snapshot
     async with owned.turn:
         effects = await _fold(chunk, owned)
-        writer = Writer(owned.partition.generation, owned.number)
-        stages = writer.stages(effects, owned.partition.states, owned.progress())
+        stages = await _staged(effects, owned)
     if stages:
         owned.positions.update(await broker.acknowledged(owned.number, stages))
     if effects.rows:
@@ -83,14 +91,22 @@ async def handle_chunk(
 
 async def _fold(chunk: Sequence[SourceRecord], owned: OwnedPartition) -> Effects:
     effects = Effects()
-    until_s = time.perf_counter() + SLICE_S
-    for index, source in enumerate(chunk):
-        if index % LOOK_EVERY == LOOK_EVERY - 1 and time.perf_counter() >= until_s:
-            await asyncio.sleep(0)
-            until_s = time.perf_counter() + SLICE_S
+    turn = _Turn()
+    for source in chunk:
+        await turn.step()
         _handle_record(source, owned, effects)
-    _refuse_schema_break(len(chunk), owned, effects)
     return effects
+
+
+async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
+    """The chunk's sends. Its encoding takes about as long as its fold, so it gives way as well."""
+    writer = Writer(owned.partition.generation, owned.number)
+    turn = _Turn()
+    changed = []
+    for each in writer.changed_keys(effects, owned.partition.states):
+        changed.append(each)
+        await turn.step()
+    return writer.staged(effects, changed, owned.progress())
 
 
 async def republish_open(owned: OwnedPartition, broker: Broker) -> int:
@@ -121,6 +137,7 @@ def _handle_record(source: SourceRecord, owned: OwnedPartition, effects: Effects
         record = decode(source.key, source.value, offset=offset)
     except Malformed as refused:
         effects.undecodable += 1
+        owned.undecodable.add(offset, refused.detail)
         effects.rejections.append(
             _rejection(source, owned, "malformed", "decode", refused.detail, None)
         )
@@ -190,16 +207,6 @@ def _write_again(source: SourceRecord, owned: OwnedPartition, effects: Effects) 
     if state is not None:
         effects.replayed += 1
         effects.written_again(key, state, owned.unsent_rows.get(key, ()))
-
-
-def _refuse_schema_break(records: int, owned: OwnedPartition, effects: Effects) -> None:
-    if records >= LARGE_CHUNK and effects.undecodable * 100 > records * BROKEN_PER_HUNDRED:
-        problem = (
-            f"{STOCK_EVENTS}[{owned.number}]: {effects.undecodable} of {records} records up to "
-            f"offset {owned.next_offset - 1} can't be decoded as Debezium's envelope (limit "
-            f"{BROKEN_PER_HUNDRED} %); the last one: {effects.rejections[-1].detail}"
-        )
-        raise SchemaBreak(problem)
 
 
 def _late(record: Record, late: LateSale, owned: OwnedPartition) -> Late:

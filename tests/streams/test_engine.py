@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cdc.contracts.rejects import decode_late, decode_rejection
-from cdc.contracts.state import decode_window, encode_state
+from cdc.contracts.state import decode_window, encode_changed, encode_state
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     PRICE_EVENTS,
@@ -21,7 +22,8 @@ from cdc.contracts.topics import (
     STOCK_REJECTED,
 )
 from inventory.model.arithmetic import window_start
-from streams.engine import loop
+from inventory.model.state import KeyState
+from streams.engine import effects, loop
 from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
@@ -314,6 +316,34 @@ def test_others_get_their_turn_in_the_middle_of_a_chunk_once_it_has_had_its_slic
 
     assert asyncio.run(turns(0.0)) > 4
     assert asyncio.run(turns(3_600.0)) <= 2
+
+
+def test_others_get_their_turn_between_the_keys_that_a_chunk_encodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoded: list[str] = []
+
+    def encode(state: KeyState, starts: Collection[int]) -> tuple[bytes, dict[int, bytes]]:
+        encoded.append(state.key)
+        return encode_changed(state, starts)
+
+    async def seen_meanwhile() -> set[int]:
+        broker = history([("sale", number, 1, 0) for number in range(len(KEYS))])
+        owned = await restore(PARTITION, lives.GENERATION, broker)
+        folding = asyncio.create_task(
+            handle_chunk(source_of(broker), owned, broker.writer(PARTITION))
+        )
+        seen = set()
+        while not folding.done():
+            await asyncio.sleep(0)
+            seen.add(len(encoded))
+        return seen
+
+    monkeypatch.setattr(loop, "SLICE_S", 0.0)
+    monkeypatch.setattr(loop, "LOOK_EVERY", 1)
+    monkeypatch.setattr(effects, "encode_changed", encode)
+
+    assert asyncio.run(seen_meanwhile()) >= {1, 2, 3}
 
 
 def test_a_gap_is_refused_before_anything_is_folded() -> None:
