@@ -17,8 +17,10 @@ from deploy.parts import (
     POSTGRES,
     POSTGRES_MAJOR,
 )
-from deploy.stack.context import APPLICATIONS, WORKER_MODULE
+from deploy.stack.context import APPLICATIONS, COMPANY, WORKER_MODULE
 from deploy.stack.home import PROJECT
+from deploy.variables import PREFIX
+from webui.config.environment import WebEnvironment
 
 FILE: Final = PROJECT / "docker-compose.yml"
 SPARK_IMAGE: Final = "apache/spark:4.3.0"
@@ -49,6 +51,11 @@ _RESTART: Final = "unless-stopped"
 def secret(name: str) -> str:
     """A reference that compose refuses to start without."""
     return f"${{{name}:?set {name} in .env}}"
+
+
+def optional(name: str, default: str) -> str:
+    """A reference to what .env may say, with what holds where it says nothing."""
+    return f"${{{name}:-{default}}}"
 
 
 def kafka_variable(setting: str) -> str:
@@ -206,9 +213,16 @@ def web() -> dict[str, Any]:
         INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WEB_PORT=str(_WEB_PORT),
         INVENTORY_WORKER_URLS=worker_urls(),
+        **{name: optional(name, default) for name, default in _company().items()},
     )
     health = _health("CMD", "curl", "-fsS", f"http://localhost:{_WEB_PORT}/readyz")
     return service | {"healthcheck": health, "ports": [f"127.0.0.1:8080:{_WEB_PORT}"]}
+
+
+def _company() -> dict[str, str]:
+    """The variables that say who orders, with their defaults."""
+    fields = WebEnvironment.model_fields
+    return {name: fields[name.removeprefix(PREFIX).lower()].default for name in sorted(COMPANY)}
 
 
 def spark(role: str) -> dict[str, Any]:

@@ -31,6 +31,10 @@ _KNOBS: Final = (
     " REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS SINK_POLL_MS"
 )
 KNOBS: Final = frozenset(f"INVENTORY_{name}" for name in _KNOBS.split())
+# Who runs the stack, as its purchase orders say it.
+COMPANY: Final = frozenset(
+    f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,6 @@ class Context:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in KNOBS or not name.startswith("INVENTORY_")
+            if name in KNOBS | COMPANY or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables() | extra

@@ -118,6 +118,16 @@ def test_what_a_person_sets_reaches_the_processes_and_decides_no_address(
     assert environment["INVENTORY_KAFKA_BOOTSTRAP"] == "127.0.0.1:2"
 
 
+def test_who_orders_is_said_once_for_the_whole_stack(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("INVENTORY_COMPANY_NAME", "Nordlicht GmbH")
+    monkeypatch.setenv("INVENTORY_CURRENCY", "CHF")
+
+    environment = context(Home(tmp_path)).environment()
+
+    assert environment["INVENTORY_COMPANY_NAME"] == "Nordlicht GmbH"
+    assert environment["INVENTORY_CURRENCY"] == "CHF"
+
+
 def test_the_knobs_are_those_of_the_processes() -> None:
     streaming = {*WorkerSettings.model_fields, *SinkSettings.model_fields}
     of_the_stack = {*Connections.model_fields, "worker_id", "worker_host", "worker_port"}

@@ -9,10 +9,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.test import override_settings
+from pydantic import ValidationError
 
 from tests.ledger.pages import person
+from webui.config.environment import WebEnvironment
 from webui.ledger import services
-from webui.orders.document import csv_text, decimal_text, file_name
+from webui.orders.document import Buyer, csv_text, decimal_text, file_name
 from webui.orders.lines import order_lines
 from webui.orders.order import header
 from webui.spreadsheet import safe_text
@@ -75,11 +78,13 @@ def test_no_cell_of_the_csv_is_a_formula(ledger: psycopg.Connection, start: str)
     hostile = f'{start}HYPERLINK("x"),\n"y"'
 
     written = csv_text(
-        replace(head, location_name=hostile, supplier=hostile), [replace(line, name=hostile)]
+        replace(head, location_name=hostile, supplier=hostile),
+        [replace(line, name=hostile)],
+        Buyer(hostile, hostile, "EUR"),
     )
 
     [_, cells] = list(csv.reader(io.StringIO(written, newline="")))
-    assert [cells[column] for column in (2, 4, 7)] == ["'" + hostile] * 3
+    assert [cells[column] for column in (2, 4, 7, 15, 16)] == ["'" + hostile] * 5
     assert written.endswith("\r\n")
 
 
@@ -89,3 +94,63 @@ def test_small_parts_of_the_document() -> None:
     assert [decimal_text(minor) for minor in (5, 125, -5)] == ["0.05", "1.25", "-0.05"]
     assert file_name('PO-1|"../x') == "PO-1-----x.csv"
     assert file_name("") == "order.csv"
+
+
+def test_the_document_says_who_orders_and_in_which_currency(
+    ledger: psycopg.Connection,
+) -> None:
+    order()
+    ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 125")
+    client = person("buyer")
+
+    with override_settings(
+        COMPANY_NAME="Nordlicht & Söhne",
+        COMPANY_ADDRESS="Hafenstraße 1\n20457 Hamburg",
+        CURRENCY="CHF",
+    ):
+        page = text(client.get("/orders/document?ref=X-1"))
+        written = client.get("/orders/document.csv?ref=X-1").content.decode()
+    [row] = csv.DictReader(io.StringIO(written, newline=""))
+
+    for part in (
+        "Nordlicht &amp; Söhne",
+        "Hafenstraße 1 20457 Hamburg",
+        "amounts are in CHF, without tax",
+        ">Cost a unit, CHF<",
+        ">Total, CHF<",
+    ):
+        assert part in page
+    assert "has not been told who orders" not in page
+    assert [row[name] for name in ("total", "currency", "buyer", "buyer_address")] == [
+        "15.00",
+        "CHF",
+        "Nordlicht & Söhne",
+        "Hafenstraße 1\n20457 Hamburg",
+    ]
+
+
+def test_an_installation_that_nobody_has_named_says_so_on_the_screen(
+    ledger: psycopg.Connection,
+) -> None:
+    order()
+
+    page = text(person("buyer").get("/orders/document?ref=X-1"))
+
+    assert "Suppliers read “Example Retail” as the buyer" in page
+    assert "amounts are in EUR" in page
+
+
+@pytest.mark.parametrize("code", ["eur", "EURO", "€", ""])
+def test_a_currency_is_the_three_letters_of_its_code(
+    ledger: psycopg.Connection, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INVENTORY_CURRENCY", code)
+
+    with pytest.raises(ValidationError, match="currency"):
+        WebEnvironment()
+
+
+def test_lines_of_an_address_are_parted_in_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INVENTORY_COMPANY_ADDRESS", "Hafenstraße 1 | 20457 Hamburg")
+
+    assert WebEnvironment().company_lines == "Hafenstraße 1\n20457 Hamburg"

@@ -27,6 +27,16 @@ class WebEnvironment(BaseSettings):
     database_role: Literal["app", "owner"] = "app"
     # 0 = a connection per request; a server sets it, short commands need no pool threads.
     database_pool: int = 0
+    # Who orders, as suppliers read it; lines of the address are separated by |.
+    company_name: str = Field(default="Example Retail", min_length=1, max_length=200)
+    company_address: str = Field(default="", max_length=500)
+    # The code of ISO 4217. Amounts have two decimals everywhere.
+    currency: str = Field(default="EUR", pattern="^[A-Z]{3}$")
+
+    @property
+    def company_lines(self) -> str:
+        """The address with a line break between its lines."""
+        return "\n".join(line.strip() for line in self.company_address.split("|"))
 
     def listed(self, text: str) -> list[str]:
         """The comma-separated `text` as a list without blanks."""

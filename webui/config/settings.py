@@ -17,6 +17,9 @@ DEBUG = False
 ALLOWED_HOSTS = ENVIRONMENT.listed(ENVIRONMENT.allowed_hosts)
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.listed(ENVIRONMENT.trusted_origins)
 DEMO = ENVIRONMENT.demo
+COMPANY_NAME = ENVIRONMENT.company_name
+COMPANY_ADDRESS = ENVIRONMENT.company_lines
+CURRENCY = ENVIRONMENT.currency
 
 # A desk is listed here once and takes part in the project when its package exists.
 DESKS = tuple(

@@ -3,8 +3,12 @@
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from django.conf import settings
+
+from webui.config.environment import WebEnvironment
 from webui.orders.lines import Line
 from webui.orders.order import Header
 from webui.spreadsheet import safe_text
@@ -24,7 +28,30 @@ COLUMNS: Final = (
     "unit_cost",
     "total",
     "due_on",
+    # Behind the others, so that a column keeps its place for who reads by place.
+    "currency",
+    "buyer",
+    "buyer_address",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Buyer:
+    """Who orders, and in which currency; the address has a line break between its lines."""
+
+    name: str
+    address: str
+    currency: str
+
+    @property
+    def is_example(self) -> bool:
+        """Whether nobody has said yet who orders here."""
+        return bool(self.name == WebEnvironment.model_fields["company_name"].default)
+
+
+def buyer() -> Buyer:
+    """The company of this installation, from its settings."""
+    return Buyer(settings.COMPANY_NAME, settings.COMPANY_ADDRESS, settings.CURRENCY)
 
 
 def decimal_text(minor: int) -> str:
@@ -39,7 +66,7 @@ def total_minor(lines: Sequence[Line]) -> int | None:
     return sum(values) if len(values) == len(lines) else None
 
 
-def csv_text(header: Header, lines: Sequence[Line]) -> str:
+def csv_text(header: Header, lines: Sequence[Line], by: Buyer) -> str:
     """The order as RFC 4180: one row a line, with the order's own data on each."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
@@ -61,6 +88,9 @@ def csv_text(header: Header, lines: Sequence[Line]) -> str:
                 "" if line.cost_minor is None else decimal_text(line.cost_minor),
                 "" if line.value_minor is None else decimal_text(line.value_minor),
                 "" if line.due_on is None else line.due_on.isoformat(),
+                by.currency,
+                safe_text(by.name),
+                safe_text(by.address),
             ]
         )
     return out.getvalue()

@@ -17,7 +17,7 @@ from webui.ledger.services.orders import version_of_drafts
 from webui.ledger.services.purchasing_terms import days_of
 from webui.orders import selectors
 from webui.orders.commands import act_on
-from webui.orders.document import csv_text, file_name, total_minor
+from webui.orders.document import buyer, csv_text, file_name, total_minor
 from webui.orders.lines import Line, order_lines
 from webui.orders.order import Header, header, history
 from webui.orders.selectors import Filters
@@ -198,7 +198,7 @@ def act(request: HttpRequest) -> HttpResponse:
 def document(request: HttpRequest) -> HttpResponse:
     """The order as a page to print and send."""
     head, lines = _document(request)
-    context = {"head": head, "lines": lines, "total_minor": total_minor(lines)}
+    context = {"head": head, "lines": lines, "total_minor": total_minor(lines), "buyer": buyer()}
     context["ordered_at"] = max(line.ordered_at for line in lines)
     context["is_draft"] = any(line.status == "draft" for line in lines)
     return render(request, "orders/document.html", context)
@@ -209,7 +209,7 @@ def document(request: HttpRequest) -> HttpResponse:
 def document_csv(request: HttpRequest) -> HttpResponse:
     """The order as CSV."""
     head, lines = _document(request)
-    response = HttpResponse(csv_text(head, lines), content_type="text/csv; charset=utf-8")
+    response = HttpResponse(csv_text(head, lines, buyer()), content_type="text/csv; charset=utf-8")
     response["Cache-Control"] = "no-store"
     response["Content-Disposition"] = f'attachment; filename="{file_name(head.order_ref)}"'
     return response
