@@ -16,6 +16,9 @@ from deploy.stack.home import PROJECT, Home
 from deploy.stack.runtime import Runtime, environment_of, read_runtime
 
 T = TypeVar("T")
+# Only what fails waits so long; a busy machine may take many times what a quiet one does.
+DEADLINE_S = 300.0
+COMMAND_S = 900.0
 INVENTORY = Path(sys.executable).with_name("inventory")
 
 
@@ -45,31 +48,28 @@ class RunningStack:
             query_token=SecretStr(value["INVENTORY_QUERY_TOKEN"]),
         )
 
-    def cli(self, *arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
+    def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `inventory` against this stack; the exit code is the test's to judge."""
-        return run_inventory(*arguments, home=self.home.path, timeout=timeout)
+        return run_inventory(*arguments, home=self.home.path)
 
     def wait_until(
         self,
         condition: Callable[[], T],
-        deadline: float = 60.0,
         describe: Callable[[], object] = lambda: "",
     ) -> T:
-        """What `condition` gives once it is true; fails with the last value after `deadline` s."""
-        end = time.monotonic() + deadline
+        """What `condition` gives once it is true; fails with the last value after `DEADLINE_S`."""
+        end = time.monotonic() + DEADLINE_S
         while True:
             seen = condition()
             if seen:
                 return seen
             if time.monotonic() > end:
-                message = f"not true after {deadline:.0f} s; last seen {seen!r} {describe()}"
+                message = f"not true after {DEADLINE_S:.0f} s; last seen {seen!r} {describe()}"
                 raise AssertionError(message)
             time.sleep(0.1)
 
 
-def run_inventory(
-    *arguments: str, home: Path, timeout: float = 300.0
-) -> subprocess.CompletedProcess[str]:
+def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
     """Run the installed command with its own home and any free port for the pages."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
@@ -83,7 +83,7 @@ def run_inventory(
         env=mine,
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=COMMAND_S,
         check=False,
     )
 

@@ -68,11 +68,11 @@ def test_the_highest_revision_stands_and_a_new_need_supersedes_the_old(stack: Ru
         b"no decision",
         revised(),
     )
-    stack.wait_until(lambda: len(proposals(stack)) == 1, 60)
+    stack.wait_until(lambda: len(proposals(stack)) == 1)
     assert proposals(stack) == [(first, 2, "open", 24, ["review"])]
 
     produce(stack, revised(id=second, revision=1, flags=()))
-    stack.wait_until(lambda: len(proposals(stack)) == 2, 60)
+    stack.wait_until(lambda: len(proposals(stack)) == 2)
     assert proposals(stack) == [
         (first, 2, "superseded", 24, ["review"]),
         (second, 1, "open", 24, []),
@@ -82,7 +82,7 @@ def test_the_highest_revision_stands_and_a_new_need_supersedes_the_old(stack: Ru
 def test_a_final_word_of_a_person_is_kept_and_the_need_still_closes(stack: RunningStack) -> None:
     need = f"R:{KEY}:1-300"
     produce(stack, revised(id=need, revision=1))
-    stack.wait_until(lambda: any(row[0] == need for row in proposals(stack)), 60)
+    stack.wait_until(lambda: any(row[0] == need for row in proposals(stack)))
     url = stack.settings.database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
@@ -97,5 +97,7 @@ def test_a_final_word_of_a_person_is_kept_and_the_need_still_closes(stack: Runni
         revised(id=need, revision=3, status="accepted", quantity_units=None, flags=()),
     )
 
-    stack.wait_until(lambda: proposals(stack)[-1][2] == "accepted", 60, lambda: proposals(stack))
+    stack.wait_until(
+        lambda: proposals(stack)[-1][2] == "accepted", describe=lambda: proposals(stack)
+    )
     assert proposals(stack)[-1] == (need, 3, "accepted", 24, [])

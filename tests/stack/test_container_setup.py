@@ -6,7 +6,7 @@ import sys
 
 from deploy.container import setup
 from deploy.stack.home import PROJECT
-from tests.stack.running import RunningStack
+from tests.stack.running import COMMAND_S, RunningStack
 
 
 def test_the_steps_of_the_container_may_be_repeated_on_a_stack_that_has_them(
@@ -23,7 +23,7 @@ def test_the_steps_of_the_container_may_be_repeated_on_a_stack_that_has_them(
         env={**os.environ, **stack.environment, **place, **passwords},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=COMMAND_S,
         check=False,
     )
 

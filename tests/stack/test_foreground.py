@@ -8,7 +8,7 @@ from pathlib import Path
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import wait_until
 from deploy.stack.runtime import read_runtime
-from tests.stack.running import INVENTORY, run_inventory
+from tests.stack.running import DEADLINE_S, INVENTORY, run_inventory
 
 
 def test_sigterm_ends_the_stack_with_the_command(tmp_path: Path) -> None:
@@ -23,13 +23,13 @@ def test_sigterm_ends_the_stack_with_the_command(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
     )
     try:
-        assert wait_until(lambda: read_runtime(home).phase == "ready", timeout_s=60)
+        assert wait_until(lambda: read_runtime(home).phase == "ready", timeout_s=DEADLINE_S)
         children = read_runtime(home).children()
         assert children
 
         command.send_signal(signal.SIGTERM)
 
-        assert command.wait(timeout=60) == 0
+        assert command.wait(timeout=DEADLINE_S) == 0
         assert not read_runtime(home).running
         assert not any(Path(f"/proc/{child.pid}").exists() for child in children)
     finally:

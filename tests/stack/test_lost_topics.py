@@ -42,7 +42,7 @@ def shop(own: RunningStack) -> Shop:
     opened.trade()
     with psycopg.connect(opened.url, autocommit=True) as connection:
         connection.execute(SELL, {"place": opened.location, "sku": "C", "units": 90})
-    own.wait_until(lambda: "C" in desk(own, opened), 60)
+    own.wait_until(lambda: "C" in desk(own, opened))
     return opened
 
 
@@ -81,7 +81,7 @@ def wait_for_halt(own: RunningStack, code: Ending, reason: str) -> None:
         said = log.read_text(encoding="utf-8", errors="replace")
         return own.runtime.services["worker-1"].last_exit == code and reason in said
 
-    own.wait_until(has_halted, 90, lambda: own.runtime.services["worker-1"])
+    own.wait_until(has_halted, describe=lambda: own.runtime.services["worker-1"])
 
 
 def assert_nothing_differs(own: RunningStack, shop: Shop) -> None:

@@ -10,7 +10,7 @@ QUICK = "engine,plain,sql"
 def test_quick_peers_count_every_line_right_and_restore(tmp_path) -> None:
     result = run_inventory(
         *("bench", "peers", "--records", "20000", "--keys", "2000", "--peers", QUICK),
-        *("--rounds", "1", "--timeout", "120", "--json"),
+        *("--rounds", "1", "--timeout", "600", "--json"),
         home=tmp_path,
     )
 

@@ -60,10 +60,10 @@ def test_a_lost_record_counts_once_when_it_is_sent_again(stack: RunningStack) ->
     first, lost = adjustment(1 << 40, 3), adjustment((1 << 40) + 1, 5)
     ((high,),) = ask(stack, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")
     send(stack, facts.change("stock_adjustment", after=first, lsn=high, commit_us=now_us))
-    stack.wait_until(lambda: on_hand(stack) == 3, 60, lambda: on_hand(stack))
+    stack.wait_until(lambda: on_hand(stack) == 3, describe=lambda: on_hand(stack))
     late_us = now_us - 10 * MINUTE_US
     send(stack, facts.change("stock_adjustment", after=lost, lsn=high - 1, commit_us=late_us))
-    stack.wait_until(lambda: waiting(stack), 60)
+    stack.wait_until(lambda: waiting(stack))
     ((record, reason),) = waiting(stack)
     assert reason == "before_dedupe_horizon"
 
@@ -76,7 +76,7 @@ def test_a_lost_record_counts_once_when_it_is_sent_again(stack: RunningStack) ->
 
     sent = stack.cli("rejected", "replay", record, "--reason", "lost", "--yes")
     assert sent.returncode == 0, sent.stderr
-    stack.wait_until(lambda: on_hand(stack) == 8, 60, lambda: on_hand(stack))
+    stack.wait_until(lambda: on_hand(stack) == 8, describe=lambda: on_hand(stack))
     assert waiting(stack) == []
     again = stack.cli("rejected", "replay", record, "--reason", "lost", "--yes")
     assert again.returncode == 1
@@ -89,4 +89,4 @@ def test_a_lost_record_counts_once_when_it_is_sent_again(stack: RunningStack) ->
             stack,
             facts.change("stock_adjustment", op="d", before=row, lsn=high, commit_us=gone_us),
         )
-    stack.wait_until(lambda: on_hand(stack) == 0, 60, lambda: on_hand(stack))
+    stack.wait_until(lambda: on_hand(stack) == 0, describe=lambda: on_hand(stack))

@@ -15,7 +15,7 @@ import pytest
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.runtime import environment_of
 from tests.analytics.shop import Shop
-from tests.stack.running import RunningStack, run_inventory, start
+from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
 from tests.stack.test_revisions import SELL, desk, replaced
 
 LATER = 2
@@ -38,7 +38,7 @@ class Deployed:
             env=mine | {"PYTHONPATH": str(self.tree)},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=COMMAND_S,
             check=False,
         )
 
@@ -53,7 +53,7 @@ def traded(tmp_path: Path) -> Iterator[tuple[RunningStack, Shop]]:
         shop.trade()
         with psycopg.connect(shop.url, autocommit=True) as connection:
             connection.execute(SELL, {"place": shop.location, "sku": "C", "units": 90})
-        stack.wait_until(lambda: "C" in desk(stack, shop), 60)
+        stack.wait_until(lambda: "C" in desk(stack, shop))
         yield stack, shop
     finally:
         run_inventory("down", home=home)
@@ -99,7 +99,7 @@ def test_new_code_shows_its_state_at_once_and_decides_when_it_is_promoted(
     assert desk(stack, shop) == {sku: (units, LATER) for sku, (units, _) in before.items()}
     with psycopg.connect(shop.url, autocommit=True) as connection:
         connection.execute(SELL, {"place": shop.location, "sku": "B", "units": 95})
-    stack.wait_until(lambda: desk(stack, shop).get("B", (0, 0))[1] == LATER, 60)
+    stack.wait_until(lambda: desk(stack, shop).get("B", (0, 0))[1] == LATER)
     checked = later.cli("verify", "--json")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 

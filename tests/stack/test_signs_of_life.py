@@ -17,4 +17,4 @@ def test_the_whole_chain_shows_a_fresh_sign_of_life(stack: RunningStack) -> None
         age: int | None = found[0]
         return age
 
-    stack.wait_until(lambda: not is_stale(age_us()), 60, age_us)
+    stack.wait_until(lambda: not is_stale(age_us()), describe=age_us)

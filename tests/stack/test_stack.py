@@ -19,14 +19,19 @@ def test_every_topic_of_the_contract_exists_with_its_settings(stack: RunningStac
 
 
 def test_status_names_every_service_with_its_state(stack: RunningStack) -> None:
-    result = stack.cli("status", "--json")
+    running = dict.fromkeys(stack.runtime.services, "running")
+    capturing = {"connector": "RUNNING", "task": "RUNNING"}
 
-    found = json.loads(result.stdout)
-    assert result.returncode == 0, result.stderr
-    assert {name: s["state"] for name, s in found["services"].items()} == dict.fromkeys(
-        stack.runtime.services, "running"
-    )
-    assert found["connector"] == {"connector": "RUNNING", "task": "RUNNING", "restarts": 0}
+    def all_run() -> bool:
+        """In the end: a test before this one may have killed some."""
+        result = stack.cli("status", "--json")
+        found = json.loads(result.stdout)
+        services = {name: service["state"] for name, service in found["services"].items()}
+        return (result.returncode, services) == (0, running) and (
+            capturing.items() <= found["connector"].items()
+        )
+
+    stack.wait_until(all_run, describe=lambda: stack.cli("status").stdout)
 
 
 def test_a_killed_connect_is_restarted_and_counted(stack: RunningStack) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -69,7 +70,7 @@ def get(stack: RunningStack, worker: str, path: str, *, token: str | None = None
     """Ask one worker; the stack's token unless another is given."""
     url = stack.runtime.services[worker].url
     secret = stack.settings.query_token.get_secret_value() if token is None else token
-    return httpx.get(f"{url}{path}", headers={"Authorization": f"Bearer {secret}"}, timeout=10)
+    return httpx.get(f"{url}{path}", headers={"Authorization": f"Bearer {secret}"}, timeout=30)
 
 
 def held(stack: RunningStack, worker: str) -> list[int]:
@@ -90,20 +91,22 @@ def shared(stack: RunningStack) -> bool:
 def wait_for_equal_sums(stack: RunningStack) -> None:
     stack.wait_until(
         lambda: totals(stack) == written(stack),
-        240,
         lambda: f"read model {totals(stack)}, facts {written(stack)}",
     )
 
 
 def test_two_workers_share_the_partitions_and_answer_for_any_key(stack: RunningStack) -> None:
-    stack.wait_until(lambda: shared(stack), 120)
+    stack.wait_until(lambda: shared(stack))
     sell(stack, run="share", lines=100)
     wait_for_equal_sums(stack)
 
-    answers = [get(stack, worker, f"/iq/v1/store/on-hand/{quote('WRK|K1')}") for worker in WORKERS]
+    def answered() -> list[dict[str, Any]] | None:
+        """What both say. A busy worker may have no answer in time for the one that asks it."""
+        path = f"/iq/v1/store/on-hand/{quote('WRK|K1')}"
+        answers = [get(stack, worker, path) for worker in WORKERS]
+        return [one.json() for one in answers] if all(one.is_success for one in answers) else None
 
-    assert [answer.status_code for answer in answers] == [200, 200]
-    first, second = (answer.json() for answer in answers)
+    first, second = stack.wait_until(answered) or ({}, {})
     assert first["worker"] == second["worker"]
     assert first["state"] == "RUNNING"
     assert first["on_hand_units"] == second["on_hand_units"] < 0
@@ -144,14 +147,14 @@ def test_garbage_is_rejected_with_its_bytes_and_changes_nothing(stack: RunningSt
             ).fetchall()
         return sorted((str(k), bytes(v), str(r)) for k, v, r in rows)
 
-    stack.wait_until(lambda: len(rejected()) >= 4, 60, rejected)
+    stack.wait_until(lambda: len(rejected()) >= 4, describe=rejected)
     assert rejected() == sorted(bad)
     assert totals(stack) == before
 
 
 @pytest.mark.parametrize("worker", WORKERS)
 def test_a_killed_worker_loses_and_doubles_nothing(stack: RunningStack, worker: str) -> None:
-    stack.wait_until(lambda: shared(stack), 120)
+    stack.wait_until(lambda: shared(stack))
     service = stack.runtime.services[worker]
     assert service.pid is not None
 
@@ -160,25 +163,25 @@ def test_a_killed_worker_loses_and_doubles_nothing(stack: RunningStack, worker: 
     sell(stack, run=f"kill-{worker}-b", lines=2_000)
 
     wait_for_equal_sums(stack)
-    stack.wait_until(lambda: stack.runtime.services[worker].restarts > service.restarts, 60)
+    stack.wait_until(lambda: stack.runtime.services[worker].restarts > service.restarts)
 
 
 def test_a_worker_that_slept_through_its_session_is_fenced(stack: RunningStack) -> None:
-    stack.wait_until(lambda: shared(stack), 120)
+    stack.wait_until(lambda: shared(stack))
     service = stack.runtime.services["worker-2"]
     assert service.pid is not None
 
     os.kill(service.pid, signal.SIGSTOP)
     try:
         sell(stack, run="zombie-a", lines=1_000)
-        stack.wait_until(lambda: len(held(stack, "worker-1")) == 12, 120)
+        stack.wait_until(lambda: len(held(stack, "worker-1")) == 12)
         wait_for_equal_sums(stack)
     finally:
         os.kill(service.pid, signal.SIGCONT)
     sell(stack, run="zombie-b", lines=1_000)
 
     wait_for_equal_sums(stack)
-    stack.wait_until(lambda: shared(stack), 120, lambda: json.dumps(stack.runtime.env))
+    stack.wait_until(lambda: shared(stack), describe=lambda: json.dumps(stack.runtime.env))
 
 
 def test_a_level_record_of_eight_megabytes_is_acknowledged(stack: RunningStack) -> None:
@@ -216,7 +219,7 @@ def test_a_topic_made_anew_has_another_id(stack: RunningStack) -> None:
     before, again = asyncio.run(identity()), asyncio.run(identity())
     admin = admin_client(bootstrap)
     admin.delete_topics([topic.name])[topic.name].result(30)
-    stack.wait_until(create, 60)
+    stack.wait_until(create)
 
     assert before == again != asyncio.run(identity())
 

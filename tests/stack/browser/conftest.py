@@ -18,6 +18,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Request,
+    expect,
     sync_playwright,
 )
 
@@ -25,7 +26,9 @@ from deploy.stack.home import PROJECT
 from tests.stack.browser.shop import Shop
 from tests.stack.running import RunningStack
 
-DEADLINE_MS = 30_000
+# Only what fails waits so long, whichever way it waits.
+DEADLINE_MS = 120_000
+expect.set_options(timeout=DEADLINE_MS)
 
 
 # No slots: playwright keeps its wrappers of bound handlers on the object.

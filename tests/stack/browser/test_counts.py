@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.stack.browser.conftest import DEADLINE_MS, Doors, Visitor
+from tests.stack.browser.conftest import Doors, Visitor
 from tests.stack.browser.shop import Shop
 from tests.stack.browser.test_system_and_access import RULES
 from tests.stack.running import RunningStack
@@ -42,7 +42,7 @@ def open_sheet(visitor: Visitor, shop: Shop) -> Page:
 
 def hand_in(page: Page) -> None:
     page.get_by_role("button", name="Hand the sheet in").click()
-    expect(page.get_by_text("handed in. Somebody else approves")).to_be_visible(timeout=DEADLINE_MS)
+    expect(page.get_by_text("handed in. Somebody else approves")).to_be_visible()
 
 
 def variances(page: Page) -> tuple[str, str]:
@@ -63,7 +63,7 @@ def test_a_late_sale_changes_the_variance_that_the_page_shows_and_leaves_stock_a
     manager = doors.log_in("manager").open(f"/counts/waiting/?location={shop.location}")
     expect(manager.locator('[data-f="variance"]')).to_have_text("−1")
     manager.get_by_role("button", name="Approve").click()
-    expect(manager.get_by_text("Approved, variance −1")).to_be_visible(timeout=DEADLINE_MS)
+    expect(manager.get_by_text("Approved, variance −1")).to_be_visible()
 
     def shown(late_units: int) -> tuple[tuple[str, str], str]:
         """Both variances and today's stock, once the workers have heard of so many late units."""
@@ -118,11 +118,11 @@ def test_a_sheet_is_handed_in_though_a_scan_came_while_the_tallies_did(
     page.keyboard.type("MUG\n")
     page.get_by_role("button", name="Hand the sheet in").click()
     let_go(page, 2)  # the tallies
-    expect(page.locator('tr[data-sku="MUG"] .big')).to_have_text("1", timeout=DEADLINE_MS)
+    expect(page.locator('tr[data-sku="MUG"] .big')).to_have_text("1")
     let_go(page, 1)  # the second scan
     let_go(page, 1)  # its tallies
 
-    expect(page.get_by_text("handed in. Somebody else approves")).to_be_visible(timeout=DEADLINE_MS)
+    expect(page.get_by_text("handed in. Somebody else approves")).to_be_visible()
 
 
 def test_a_reload_and_a_lost_network_lose_no_scan(
@@ -134,13 +134,13 @@ def test_a_reload_and_a_lost_network_lose_no_scan(
     page = open_sheet(visitor, shop)
     page.route("**/entries", lambda route: route.abort())
     page.keyboard.type("MUG\n" * 3, delay=15)
-    expect(page.locator("#scan-state")).to_contain_text("3 kept here", timeout=DEADLINE_MS)
+    expect(page.locator("#scan-state")).to_contain_text("3 kept here")
 
     page.unroute("**/entries")
     page.reload()
 
     row = page.locator('tr[data-sku="MUG"] .big')
-    expect(row).to_have_text("3", timeout=DEADLINE_MS)
+    expect(row).to_have_text("3")
     page.reload()
     expect(row).to_have_text("3")
 
@@ -176,13 +176,13 @@ def furnished(stack: RunningStack, doors: Doors, shop: Shop) -> tuple[Page, list
     page = open_sheet(manager, shop)
     sheet = page.url.removeprefix(doors.base)
     page.keyboard.type("MUG\nNOPE\n", delay=15)
-    expect(page.locator('tr[data-sku="MUG"]')).to_be_visible(timeout=DEADLINE_MS)
+    expect(page.locator('tr[data-sku="MUG"]')).to_be_visible()
     other = f"DC-{shop.location[-8:]}"
     Shop(shop.url, other, "Centre").range("MUG", 40)
     page.goto(f"{doors.base}/transfers/?location={shop.location}&sku=MUG&units=6")
     page.get_by_label("From").select_option(other)
     page.get_by_role("button", name="It leaves now").click()
-    expect(page.get_by_text("Sent 6 × MUG")).to_be_visible(timeout=DEADLINE_MS)
+    expect(page.get_by_text("Sent 6 × MUG")).to_be_visible()
     return (
         page,
         [

@@ -3,7 +3,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.stack.browser.conftest import DEADLINE_MS, Doors
+from tests.stack.browser.conftest import Doors
 from tests.stack.browser.shop import Shop
 from tests.stack.running import RunningStack
 
@@ -41,15 +41,15 @@ def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
 
     # 24 − 6 = 18 ≤ 20: up to 60 are missing 42, which are seven packs.
     mine = card(page, proposal_of(stack, shop))
-    expect(mine.locator(".ask")).to_contain_text("42 units", timeout=DEADLINE_MS)
+    expect(mine.locator(".ask")).to_contain_text("42 units")
     expect(mine.locator(".arithmetic")).to_contain_text("Base position 18 ≤ reorder point 20")
     mine.get_by_role("button", name="Approve").dblclick()
-    expect(page.get_by_text("Ordered 42 units")).to_be_visible(timeout=DEADLINE_MS)
-    expect(mine).to_have_count(0, timeout=DEADLINE_MS)
+    expect(page.get_by_text("Ordered 42 units")).to_be_visible()
+    expect(mine).to_have_count(0)
     assert shop.order_lines() == [(42, "draft", "buyer")]
     page.goto(f"{doors.base}/?location={shop.location}")
     row = page.locator(f'[data-key="{key}"]')
-    expect(row.locator('[data-f="on_order"]')).to_have_text("42", timeout=DEADLINE_MS)
+    expect(row.locator('[data-f="on_order"]')).to_have_text("42")
     page.goto(f"{doors.base}/reorders/?view=closed&location={shop.location}")
     expect(page.get_by_text("buyer said approve: 42 units")).to_be_visible()
 
@@ -90,7 +90,7 @@ def test_a_need_that_changed_under_the_form_is_refused_and_the_input_stays(
     expect(card(page, proposal).get_by_label("Units")).to_have_value("48")
     assert shop.order_lines() == []
     card(page, proposal).get_by_role("button", name="Approve").click()
-    expect(page.get_by_text("Ordered 48 units")).to_be_visible(timeout=DEADLINE_MS)
+    expect(page.get_by_text("Ordered 48 units")).to_be_visible()
 
 
 def test_a_rejected_need_leaves_the_desk_with_its_reason(
@@ -104,8 +104,8 @@ def test_a_rejected_need_leaves_the_desk_with_its_reason(
 
     card(page, proposal).get_by_role("button", name="Reject").click()
 
-    expect(page.get_by_text("Rejected. The need is held")).to_be_visible(timeout=DEADLINE_MS)
-    expect(card(page, proposal)).to_have_count(0, timeout=DEADLINE_MS)
+    expect(page.get_by_text("Rejected. The need is held")).to_be_visible()
+    expect(card(page, proposal)).to_have_count(0)
     page.goto(f"{doors.base}/reorders/?view=closed&location={shop.location}")
     expect(card(page, proposal)).to_contain_text("delisted next week")
     assert shop.order_lines() == []
@@ -118,15 +118,15 @@ def test_a_snoozed_need_can_be_resumed(stack: RunningStack, doors: Doors, shop: 
     card(page, proposal).get_by_text("Snooze", exact=True).first.click()
     card(page, proposal).get_by_label("Days").fill("3")
     card(page, proposal).get_by_role("button", name="Snooze").click()
-    expect(page.get_by_text("Snoozed for 3 days")).to_be_visible(timeout=DEADLINE_MS)
-    expect(card(page, proposal)).to_have_count(0, timeout=DEADLINE_MS)
+    expect(page.get_by_text("Snoozed for 3 days")).to_be_visible()
+    expect(card(page, proposal)).to_have_count(0)
     page.goto(f"{doors.base}/reorders/?view=held&location={shop.location}")
 
     card(page, proposal).get_by_role("button", name="Resume").click()
 
-    expect(card(page, proposal)).to_have_count(0, timeout=DEADLINE_MS)
+    expect(card(page, proposal)).to_have_count(0)
     page.goto(f"{doors.base}/reorders/?location={shop.location}")
-    expect(card(page, proposal).locator(".ask")).to_contain_text("42 units", timeout=DEADLINE_MS)
+    expect(card(page, proposal).locator(".ask")).to_contain_text("42 units")
 
 
 def test_an_associate_sees_needs_and_may_not_decide(

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.stack.browser.conftest import DEADLINE_MS, Doors
+from tests.stack.browser.conftest import Doors
 from tests.stack.browser.shop import Shop
 from tests.stack.browser.test_system_and_access import RULES
 from tests.stack.running import RunningStack
@@ -23,7 +23,7 @@ def approved_order(stack: RunningStack, doors: Doors, shop: Shop, *skus: str) ->
     page.get_by_role("button", name="Pick all on this page").click()
     expect(page.locator("[data-picked]")).to_have_text(f"{len(skus)} picked")
     page.get_by_role("button", name="Order the picked ones").click()
-    expect(page.get_by_text(f"Ordered {len(skus)} need")).to_be_visible(timeout=DEADLINE_MS)
+    expect(page.get_by_text(f"Ordered {len(skus)} need")).to_be_visible()
     [(ref,)] = shop.sql(
         "SELECT DISTINCT order_ref FROM retail.purchase_order_line WHERE location = %s",
         shop.location,
@@ -57,7 +57,7 @@ def test_a_need_is_picked_sent_received_short_and_cancelled(
     buyer.goto(f"{doors.base}/orders/?view=draft&location={shop.location}")
     buyer.get_by_role("link", name=ref).click()
     buyer.get_by_role("button", name="Send order").dblclick()
-    expect(buyer.get_by_text(f"Sent {ref}: 2 lines, 84 units")).to_be_visible(timeout=DEADLINE_MS)
+    expect(buyer.get_by_text(f"Sent {ref}: 2 lines, 84 units")).to_be_visible()
 
     dock = doors.log_in("associate").open("/receiving/")
     dock.get_by_label("Scan or type an order or a SKU").fill(ref)
@@ -71,7 +71,7 @@ def test_a_need_is_picked_sent_received_short_and_cancelled(
     mug.get_by_label("Received").fill("40")
     mug.get_by_label("Reason").select_option("short")
     dock.get_by_role("button", name="Receive and accept the rest").click()
-    expect(dock.get_by_text("Closing report of this delivery")).to_be_visible(timeout=DEADLINE_MS)
+    expect(dock.get_by_text("Closing report of this delivery")).to_be_visible()
     stack.wait_until(
         lambda: (figures(shop, "MUG"), figures(shop, "CUP")) == ((58, 2), (60, 0)),
         describe=lambda: f"{figures(shop, 'MUG')} {figures(shop, 'CUP')}",
@@ -80,7 +80,7 @@ def test_a_need_is_picked_sent_received_short_and_cancelled(
     buyer.goto(f"{doors.base}/orders/order?ref={quote(ref)}")
     buyer.get_by_text("Cancel the rest").first.click()
     buyer.get_by_role("button", name="Cancel 2 units").click()
-    expect(buyer.get_by_text("Cancelled 2 units")).to_be_visible(timeout=DEADLINE_MS)
+    expect(buyer.get_by_text("Cancelled 2 units")).to_be_visible()
     stack.wait_until(
         lambda: figures(shop, "MUG") == (58, 0), describe=lambda: str(figures(shop, "MUG"))
     )

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from playwright.sync_api import Locator, Page, expect
 
 from deploy.stack.home import PROJECT
-from tests.stack.browser.conftest import DEADLINE_MS, Doors
+from tests.stack.browser.conftest import Doors
 from tests.stack.browser.shop import Shop
 from tests.stack.running import RunningStack
 
@@ -27,13 +27,13 @@ def test_a_sale_by_sql_changes_the_open_page_without_a_reload(
     key = shop.range("MUG", 42)
     stack.wait_until(lambda: shop.shown(["MUG"]))
     page = doors.log_in("associate").open(f"/?location={shop.location}")
-    expect(page.locator("#pill")).to_have_attribute("data-state", "live", timeout=DEADLINE_MS)
+    expect(page.locator("#pill")).to_have_attribute("data-state", "live")
     expect(cell(page, key, "on_hand")).to_have_text("42")
     page.evaluate("() => { window.neverReloaded = true; }")
 
     shop.sell("MUG", 23)
 
-    expect(cell(page, key, "on_hand")).to_have_text("19", timeout=DEADLINE_MS)
+    expect(cell(page, key, "on_hand")).to_have_text("19")
     expect(cell(page, key, "available")).to_have_text("19")
     expect(cell(page, key, "status")).to_have_text("Low")
     assert page.evaluate("() => window.neverReloaded") is True
@@ -46,15 +46,15 @@ def test_paused_updates_wait_until_they_are_resumed(
     stack.wait_until(lambda: shop.shown(["MUG"]))
     page = doors.log_in("associate").open(f"/?location={shop.location}")
     watching = doors.log_in("associate").open(f"/?location={shop.location}")
-    expect(page.locator("#pill")).to_have_attribute("data-state", "live", timeout=DEADLINE_MS)
+    expect(page.locator("#pill")).to_have_attribute("data-state", "live")
     page.get_by_role("button", name="Pause").click()
 
     shop.sell("MUG", 2)
-    expect(cell(watching, key, "on_hand")).to_have_text("40", timeout=DEADLINE_MS)
+    expect(cell(watching, key, "on_hand")).to_have_text("40")
 
     expect(cell(page, key, "on_hand")).to_have_text("42")
     page.get_by_role("button", name="Resume").click()
-    expect(cell(page, key, "on_hand")).to_have_text("40", timeout=DEADLINE_MS)
+    expect(cell(page, key, "on_hand")).to_have_text("40")
 
 
 def test_the_item_page_explains_the_number_fact_by_fact(
@@ -153,7 +153,7 @@ def test_search_answers_while_typing_and_its_filters_stand_in_the_address(
     stack.wait_until(lambda: shop.shown(list(names)))
     page = doors.log_in("associate").open(f"/?location={shop.location}")
     rows = page.locator("tr[data-key]")
-    expect(rows).to_have_count(3, timeout=DEADLINE_MS)
+    expect(rows).to_have_count(3)
 
     page.get_by_role("searchbox").press_sequentially("red kettle")
 
@@ -200,8 +200,8 @@ def test_the_picture_of_the_readme(
     stack.wait_until(lambda: shop.shown(list(shelf)))
     visitor = doors.log_in("buyer", viewport={"width": 1280, "height": 720})
     page = visitor.open(f"/?location={shop.location}")
-    expect(page.locator("tr[data-key]")).to_have_count(len(shelf), timeout=DEADLINE_MS)
-    expect(page.locator("#pill")).to_have_attribute("data-state", "live", timeout=DEADLINE_MS)
+    expect(page.locator("tr[data-key]")).to_have_count(len(shelf))
+    expect(page.locator("#pill")).to_have_attribute("data-state", "live")
 
     # A picture for the repository only when somebody asks for a new one.
     wanted = os.environ.get("INVENTORY_UPDATE_PICTURES") == "1"
