@@ -30,7 +30,7 @@ MEANINGS: Final = {
     Ending.BROKEN_INVARIANT: "state and log contradict each other",
     Ending.DISK: "the disk was full, or took no file",
     Ending.FENCED: "another worker owned a partition, or a transaction took too long",
-    Ending.SCHEMA_BREAK: "more than 1 % of a chunk could not be decoded",
+    Ending.SCHEMA_BREAK: "more than 1 % of the last records could not be decoded",
     Ending.STUCK: "records or partitions waited and nothing moved",
 }
 

@@ -67,3 +67,13 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
             f"{progress.next_offset}: the topic was cut off or made anew; {LOST}"
         )
         raise LogMismatch(problem)
+
+
+def refuse_cut_ring(number: int, first: int) -> None:
+    """Raise `LogMismatch` if the source topic begins behind what the dedupe ring has to know."""
+    if first > 0:
+        problem = (
+            f"{STOCK_EVENTS}[{number}] begins at {first}, it was cut off: records from before that "
+            f"are sent again could not be told from new ones; {LOST}"
+        )
+        raise LogMismatch(problem)

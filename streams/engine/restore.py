@@ -142,8 +142,9 @@ async def _restored(
     refuse_other_source(number, progress, topics)
     partition = Partition(generation)
     cold = await assembly.states()
-    await rebuild_ring(partition.ring, number, progress, log, base)
+    undecodable = await rebuild_ring(partition.ring, number, progress, log, base)
     owned = OwnedPartition(number, partition, progress, cold, assembly.open_keys)
+    owned.undecodable.remember(undecodable)
     owned.unsent_rows = assembly.carried
     owned.changelog_end = topics.bounds[ON_HAND_CHANGELOG][1]
     owned.positions = {topic: topics.bounds[topic][1] for topic in CHANGELOGS}

@@ -56,6 +56,7 @@ class Snapshot:
     open_keys: tuple[InvKey, ...]
     ring: tuple[Member, ...]
     cold: ColdStates
+    undecodable: tuple[int, ...] = ()
 
 
 def file_of(directory: Path, number: int, generation: int) -> Path:
@@ -82,6 +83,7 @@ def image(owned: OwnedPartition) -> Snapshot:
         open_keys=tuple(sorted(owned.open_keys)),
         ring=owned.partition.ring.identities(),
         cold=owned.cold,
+        undecodable=owned.undecodable.offsets,
     )
 
 
@@ -242,6 +244,7 @@ def _head(snapshot: Snapshot, blocks: int) -> bytes:
             "highest_lsn": progress.highest_lsn,
             "streamed": progress.streamed,
             "open_keys": snapshot.open_keys,
+            "undecodable": snapshot.undecodable,
             "blocks": blocks,
         }
     )
@@ -278,6 +281,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
         open_keys=tuple(InvKey(key) for key in head["open_keys"]),
         ring=tuple((commit_us, tuple(identity)) for commit_us, identity in members),
         cold=cold,
+        undecodable=tuple(head.get("undecodable", ())),
     )
 
 

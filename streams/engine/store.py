@@ -14,6 +14,7 @@ from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from inventory.partition import Partition
 from streams.engine.cold import ColdStates, States
+from streams.engine.undecodable import Undecodable
 
 
 class OwnedPartition:
@@ -60,6 +61,7 @@ class OwnedPartition:
         self.open_keys.update(key for key, state in in_use.items() if has_open(state))
         self.in_work = False  # a chunk has changed the state and is not acknowledged
         self.refused_in_a_row = 0
+        self.undecodable = Undecodable(number)
         self.restored_records = 0  # of the changelogs, read for this life
         self.handled = 0  # records seen in this life, replays included
         self.lock = asyncio.Lock()  # one chunk or republication at a time

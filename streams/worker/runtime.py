@@ -26,12 +26,13 @@ from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
 from streams.endings import Ending
 from streams.engine.kafka_log import KafkaLog, ReadStalled
-from streams.engine.loop import Gap, SchemaBreak, handle_chunk, republish_open
+from streams.engine.loop import Gap, handle_chunk, republish_open
 from streams.engine.mismatch import LogMismatch
 from streams.engine.ownership import Ownership
 from streams.engine.records import Fenced, Positions, SourceRecord, TopicIds, unbroken
 from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
+from streams.engine.undecodable import SchemaBreak
 from streams.engine.watchdog import Watchdog
 from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings

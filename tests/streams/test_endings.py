@@ -16,11 +16,11 @@ from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
 from streams.endings import MEANINGS, Ending, meaning_of
 from streams.engine.kafka_log import ReadStalled
-from streams.engine.loop import SchemaBreak
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced
 from streams.engine.transactions import _refuse_begun_again
+from streams.engine.undecodable import SchemaBreak
 from streams.settings import WorkerSettings
 from streams.worker import origins, runtime
 from streams.worker.__main__ import main

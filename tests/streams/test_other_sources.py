@@ -7,6 +7,7 @@ import pytest
 
 from cdc.contracts.progress import HEADER
 from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS
+from streams.engine import rings
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
 from streams.engine.records import LogRecord
@@ -14,8 +15,8 @@ from streams.engine.restore import restore
 from streams.engine.snapshot import Snapshot
 from tests.golden.workers import kept
 from tests.streams.lives import GENERATION, PARTITION
-from tests.streams.test_engine import sold_history
-from tests.streams.test_snapshot import lived, restored, taken
+from tests.streams.test_engine import history, sold_history
+from tests.streams.test_snapshot import everything, lived, restored, taken
 
 
 def made_anew(broker: MemoryBroker, sales: int) -> None:
@@ -48,6 +49,54 @@ def test_a_snapshot_does_not_hide_that_the_source_was_made_anew(tmp_path: Path) 
     made_anew(broker, 40)
 
     assert f"state comes from {STOCK_EVENTS}:0" in halts(broker, snapshot)
+
+
+def streamed(sales: int, gap_us: int) -> MemoryBroker:
+    """Sales of one key at such intervals, all folded."""
+    broker = history([("sale", 0, 1, gap_us)] * sales)
+    lived(broker)
+    return broker
+
+
+@pytest.mark.parametrize("first", range(1, 6))
+def test_a_source_cut_off_behind_what_the_ring_must_know_halts_a_restore(first: int) -> None:
+    broker = streamed(6, gap_us=1_000_000)
+
+    broker.cut(STOCK_EVENTS, PARTITION, first)
+
+    assert f"begins at {first}, it was cut off" in halts(broker)
+
+
+def test_a_snapshot_knows_the_ring_itself(tmp_path: Path) -> None:
+    broker = sold_history(5)
+    snapshot = taken(broker, tmp_path)
+    whole = restored(broker)
+
+    broker.cut(STOCK_EVENTS, PARTITION, 3)
+
+    assert everything(restored(broker, snapshot)) == everything(whole)
+
+
+def test_what_the_ring_has_forgotten_may_be_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rings, "STEP_BACK", 2)
+    broker = streamed(9, gap_us=100_000_000)  # it knows the last two
+    whole = restored(broker)
+
+    broker.cut(STOCK_EVENTS, PARTITION, 5)
+    assert everything(restored(broker)) == everything(whole)
+
+    broker.cut(STOCK_EVENTS, PARTITION, 8)
+    assert "it was cut off" in halts(broker)
+
+
+def test_a_source_cut_off_before_it_was_read_halts_a_restore() -> None:
+    broker = streamed(3, gap_us=1_000_000)
+    for record in sold_history(9).topics[STOCK_EVENTS, PARTITION]:
+        broker.produce(STOCK_EVENTS, PARTITION, record.key, record.value)
+
+    broker.cut(STOCK_EVENTS, PARTITION, 7)
+
+    assert "has offsets 7..13, but the state goes on at 3" in halts(broker)
 
 
 def test_progress_of_version_1_knows_no_topic_and_is_gone_on_from() -> None:
