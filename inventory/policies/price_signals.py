@@ -30,9 +30,17 @@ class Market:
 
     def cover_centidays(self) -> int | None:
         """How long the supply lasts; None is unbounded, for a demand of nothing."""
-        if self.rate_micro == 0:
-            return None
-        return self.supply_units * 100_000_000 // self.rate_micro
+        return cover_centidays(supply_units=self.supply_units, rate_micro=self.rate_micro)
+
+
+def supply(*, available_units: int, in_transit_units: int) -> int:
+    """Units that will be there to sell: on the shelf and on their way, each taken as 0 below 0."""
+    return max(0, available_units) + max(0, in_transit_units)
+
+
+def cover_centidays(*, supply_units: int, rate_micro: int) -> int | None:
+    """How long so many units last at this demand a day, rounded down; None for no demand."""
+    return None if rate_micro == 0 else supply_units * 100_000_000 // rate_micro
 
 
 def effective_at_us(stream_time_us: int, lead_minutes: int) -> int:

@@ -18,6 +18,7 @@ from inventory.policies.price_signals import (
     Signal,
     effective_at_us,
     first_signal,
+    supply,
 )
 from inventory.policies.price_targets import (
     Clamped,
@@ -204,7 +205,9 @@ def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
     available_units = inputs.on_hand_units - inputs.allocated_units
     return Market(
         available_units=available_units,
-        supply_units=max(0, available_units) + max(0, inputs.in_transit_units),
+        supply_units=supply(
+            available_units=available_units, in_transit_units=inputs.in_transit_units
+        ),
         rate_micro=demand_micro(policy, inputs.rate_micro),
         sold_last_24h_units=inputs.sold_last_24h_units,
         quiet_windows=inputs.quiet_windows,

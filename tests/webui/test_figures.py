@@ -5,6 +5,8 @@ from webui.readmodel.figures import (
     age_text,
     centidays_text,
     counted_text,
+    cover_of,
+    cover_text,
     micro_text,
     money_text,
     signed_units_text,
@@ -110,3 +112,31 @@ def test_terms_are_printed_with_the_unit_of_their_name() -> None:
 )
 def test_one_is_said_in_the_singular(number: int, said: str) -> None:
     assert counted_text(number, "unit") == said
+
+
+@pytest.mark.parametrize(
+    ("available", "in_transit", "rate_micro", "cover"),
+    [
+        (10, 5, 2_000_000, 750),
+        (-10, 5, 2_000_000, 250),
+        (10, -5, 3_000_000, 333),
+        (0, 0, 1, 0),
+        (10, 0, 0, None),
+    ],
+)
+def test_cover_is_what_is_there_and_on_its_way_by_demand_rounded_down(
+    available: int, in_transit: int, rate_micro: int, cover: int | None
+) -> None:
+    found = cover_of(
+        available_to_sell_units=available, in_transit_units=in_transit, rate_micro=rate_micro
+    )
+
+    assert found == cover
+
+
+def test_cover_is_printed_as_days_with_a_tenth_while_that_says_something() -> None:
+    days = [0, 49, 999, 1_000, 123_456, None]
+
+    printed = [cover_text(centidays) for centidays in days]
+
+    assert printed == ["0.0 d", "0.4 d", "9.9 d", "10 d", "1,234 d", "no demand"]

@@ -1,6 +1,7 @@
 from cdc.contracts.state import encode_level
 from inventory.model.ids import InvKey, Position
-from inventory.model.state import KeyState, Stock
+from inventory.model.price_timeline import PriceRow
+from inventory.model.state import Demand, KeyState, Stock
 from webui.live.patches import patch_of_record, patch_of_row
 from webui.readmodel.stock_selectors import StockRow
 
@@ -9,7 +10,13 @@ def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:
     state = KeyState(
         inv_key=InvKey("L|A"),
         position=Position(1, 42),
+        stream_time_us=7_000_000,
         stock=Stock(on_hand_units=-3, on_order_units=12, in_transit_units=6),
+        demand=Demand(rate_micro=4_000_000),
+        timeline=(
+            PriceRow(6_000_000, 1, 999, 0, "initial"),
+            PriceRow(8_000_000, 2, 899, 0, "rule"),
+        ),
     )
     row = StockRow(
         inv_key="L|A",
@@ -23,7 +30,9 @@ def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:
         on_order_units=12,
         stock_known=False,
         status="negative",
-        price_minor=None,
+        rate_micro=4_000_000,
+        price_minor=999,
+        priced_at_us=7_000_000,
         generation=1,
         partition=0,
         offset=42,
@@ -37,3 +46,6 @@ def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:
     assert live["status"] == read["status"]
     assert read["cells"].items() <= live["cells"].items()
     assert live["cells"]["on_hand"] == "−3"
+    assert live["cells"]["cover"] == "1.5 d"
+    assert live["cells"]["price"] == "9.99"
+    assert live["priced_at_us"] == read["priced_at_us"] == 7_000_000

@@ -1,6 +1,8 @@
 """What an open page is told about one key: texts for its cells, with the position they belong to.
 
-A patch is rendered once per change, whoever looks at it, by the same functions as the page.
+A patch is rendered once per change, whoever looks at it, by the same functions as the page. The
+price has an instant of its own, `priced_at_us`: a page asks the ledger for the price of its moment,
+and a record that comes from before it must not take that price back.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,9 +11,12 @@ from typing import Any
 from cdc.contracts.state import decode_level
 from inventory.model.price_timeline import in_force
 from inventory.model.state import KeyState
+from inventory.policies.levels import demand_micro
 from webui.readmodel.figures import (
     LABELS,
     MEANINGS,
+    cover_of,
+    cover_text,
     money_text,
     signed_units_text,
     status_of,
@@ -26,15 +31,22 @@ Render = Callable[[bytes], Patch]
 def patch_of_record(content: bytes) -> Patch:
     """The patch for a level record of the changelog."""
     state, _dropped = decode_level(content)
-    priced = (
-        None if state.stream_time_us is None else in_force(state.timeline, state.stream_time_us)
-    )
+    at_us = state.stream_time_us
+    priced = None if at_us is None else in_force(state.timeline, at_us)
+    rate_micro = demand_micro(state.policy, state.demand.rate_micro)
     available = state.available_to_sell_units
     cells = {
         "on_hand": units_text(state.on_hand_units),
         "available": units_text(available),
         "in_transit": units_text(state.in_transit_units),
         "on_order": units_text(state.on_order_units),
+        "cover": cover_text(
+            cover_of(
+                available_to_sell_units=available,
+                in_transit_units=state.in_transit_units,
+                rate_micro=rate_micro,
+            )
+        ),
         "price": money_text(None if priced is None else priced.price_minor),
         **_detail_cells(state),
     }
@@ -45,7 +57,7 @@ def patch_of_record(content: bytes) -> Patch:
         order_up_to_units=state.order_up_to_units,
     )
     position = [state.position.generation, state.position.offset]
-    return _patch(position, cells, status)
+    return _patch(position, cells, status) | {"priced_at_us": at_us or 0}
 
 
 def patch_of_row(row: StockRow) -> Patch:
@@ -55,9 +67,11 @@ def patch_of_row(row: StockRow) -> Patch:
         "available": units_text(row.available_to_sell_units),
         "in_transit": units_text(row.in_transit_units),
         "on_order": units_text(row.on_order_units),
+        "cover": cover_text(row.cover_centidays),
         "price": money_text(row.price_minor),
     }
-    return _patch([row.generation, row.offset], cells, row.status)
+    patch = _patch([row.generation, row.offset], cells, row.status)
+    return patch | {"priced_at_us": row.priced_at_us}
 
 
 def _detail_cells(state: KeyState) -> Mapping[str, str]:

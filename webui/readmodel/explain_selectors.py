@@ -14,7 +14,7 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.explanation.arrival import arrival
 from inventory.explanation.lines import Source
 from inventory.explanation.stock import Cause, CountFact, Document, StockFacts
-from webui.readmodel.figures import PRICE_SQL
+from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, cover_of
 from webui.readmodel.rows import select, select_one, select_value
 
 FACTS_SHOWN: Final = 25
@@ -161,7 +161,9 @@ class Item:
     reorder_point_units: int | None
     order_up_to_units: int | None
     demand_rate_micro: int | None
+    rate_micro: int
     price_minor: int | None
+    priced_at_us: int
     episode_state: str
     reorder_id: str | None
     policy_active: bool
@@ -173,6 +175,15 @@ class Item:
     as_of_us: int
     state: Any
 
+    @property
+    def cover_centidays(self) -> int | None:
+        """How long the supply lasts, in hundredths of days; None without demand."""
+        return cover_of(
+            available_to_sell_units=self.available_to_sell_units,
+            in_transit_units=self.in_transit_units,
+            rate_micro=self.rate_micro,
+        )
+
 
 def item(inv_key: str) -> Item | None:
     """The level of a key, None while nothing has reached the read model."""
@@ -183,13 +194,15 @@ def item(inv_key: str) -> Item | None:
                s.on_hand_units, s.unavailable_units, s.on_order_units, s.in_transit_units,
                s.allocated_units, s.available_to_sell_units, s.stock_known, s.base_position_units,
                s.requested_units, s.reorder_point_units, s.order_up_to_units, s.demand_rate_micro,
-               {PRICE_SQL} AS price_minor,
+               coalesce(s.demand_rate_micro, il.initial_rate_micro, 0) AS rate_micro,
+               {PRICE_SQL} AS price_minor, {PRICED_AT_SQL} AS priced_at_us,
                s.episode_state, s.reorder_id, s.policy_active, s.stream_time_us,
                s.generation, s.partition, s."offset", s.logic_revision,
                greatest(at.as_of_us, s.as_of_us) AS as_of_us, s.state
         FROM read_model.stock s
         LEFT JOIN retail.product p ON p.code = s.sku
         LEFT JOIN retail.location l ON l.code = s.location
+        LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
         LEFT JOIN read_model.sink_position at
             ON at.sink = 'projector' AND at.topic = %(topic)s AND at.partition = s.partition
         WHERE s.inv_key = %(key)s

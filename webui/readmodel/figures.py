@@ -14,16 +14,20 @@ from inventory.explanation.words import (
     money_text,
     units_text,
 )
+from inventory.policies.price_signals import cover_centidays, supply
 
 __all__ = [
     "LABELS",
     "MEANINGS",
+    "PRICED_AT_SQL",
     "PRICE_SQL",
     "STATUSES",
     "STATUS_SQL",
     "age_text",
     "centidays_text",
     "counted_text",
+    "cover_of",
+    "cover_text",
     "micro_text",
     "money_text",
     "signed_units_text",
@@ -59,6 +63,8 @@ STATUS_SQL: Final = """CASE
 PRICE_SQL: Final = """coalesce((
     SELECT force.price_minor FROM retail.price_at(s.inv_key, statement_timestamp()) AS force),
     s.price_minor)"""
+# When the price beside it was asked for: it may be newer than the figures of its row.
+PRICED_AT_SQL: Final = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
 
 
 def status_of(
@@ -78,6 +84,21 @@ def status_of(
     if order_up_to_units is not None and on_hand_units > order_up_to_units:
         return "over"
     return "ok"
+
+
+def cover_of(*, available_to_sell_units: int, in_transit_units: int, rate_micro: int) -> int | None:
+    """Hundredths of days that the supply lasts (docs/domain.md 6.1); None without demand."""
+    units = supply(available_units=available_to_sell_units, in_transit_units=in_transit_units)
+    return cover_centidays(supply_units=units, rate_micro=rate_micro)
+
+
+def cover_text(centidays: int | None) -> str:
+    """`0.4 d`, `12 d`, rounded down; without demand no number of days is true."""
+    if centidays is None:
+        return "no demand"
+    days, rest = divmod(centidays, 100)
+    # From ten days on a tenth of one says nothing.
+    return f"{days:,} d" if days >= 10 else f"{days}.{rest // 10} d"  # noqa: PLR2004 -- see above
 
 
 def signed_units_text(units: int | None) -> str:

@@ -3,11 +3,14 @@
 Facts of one key, for the page that explains a number, are in `explain_selectors`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from webui.readmodel.figures import PRICE_SQL, STATUS_SQL, STATUSES
+from inventory.model.arithmetic import DAY_US, HOUR_US
+from inventory.views import last_hop_end_us
+from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, STATUS_SQL, STATUSES, cover_of
 from webui.readmodel.rows import select
 
 PAGE_ROWS: Final = 50
@@ -17,7 +20,8 @@ PAGE_ROWS: Final = 50
 class StockRow:
     """One key on the stock list; `status` is one of `figures.STATUSES`.
 
-    `as_of_us` is the commit time up to which the key's partition is known, heartbeats included.
+    `as_of_us` is the commit time up to which the key's partition is known, heartbeats included. The
+    price is the ledger's, in force at `priced_at_us`, which is as a rule a little later.
     """
 
     inv_key: str
@@ -31,11 +35,22 @@ class StockRow:
     on_order_units: int
     stock_known: bool
     status: str
+    rate_micro: int
     price_minor: int | None
+    priced_at_us: int
     generation: int
     partition: int
     offset: int
     as_of_us: int
+
+    @property
+    def cover_centidays(self) -> int | None:
+        """How long the supply lasts, in hundredths of days; None without demand."""
+        return cover_of(
+            available_to_sell_units=self.available_to_sell_units,
+            in_transit_units=self.in_transit_units,
+            rate_micro=self.rate_micro,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +85,9 @@ class StockPage:
 _ROW: Final = f"""
 SELECT s.inv_key, s.location, s.sku, coalesce(p.name, s.sku) AS name, il.supplier,
        s.on_hand_units, s.available_to_sell_units, s.in_transit_units, s.on_order_units,
-       s.stock_known, {STATUS_SQL} AS status, {PRICE_SQL} AS price_minor,
+       s.stock_known, {STATUS_SQL} AS status,
+       coalesce(s.demand_rate_micro, il.initial_rate_micro, 0) AS rate_micro,
+       {PRICE_SQL} AS price_minor, {PRICED_AT_SQL} AS priced_at_us,
        s.generation, s.partition, s."offset", greatest(at.as_of_us, s.as_of_us) AS as_of_us
 FROM read_model.stock s
 LEFT JOIN read_model.sink_position at
@@ -121,3 +138,37 @@ def stock_rows(keys: list[str]) -> list[StockRow]:
     """The rows of these keys, in key order; unknown keys are left out."""
     sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) ORDER BY s.inv_key"
     return select(sql, {"keys": keys}, StockRow)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sold:
+    """Units that a key sold in one of the hours before its as-of."""
+
+    inv_key: str
+    hour: int
+    units: int
+
+
+# An hour begins at a window edge, not at a full hour: the last one ends where the figures do.
+_HOURS: Final = """
+SELECT shown.inv_key, (w.start_us - shown.end_us + %(span_us)s) / %(hour_us)s AS hour,
+       sum(w.sold_units)::bigint AS units
+FROM unnest(%(keys)s::text[], %(ends)s::bigint[]) AS shown (inv_key, end_us)
+JOIN read_model.sales_window w ON w.inv_key = shown.inv_key AND w.sold_units > 0
+    AND w.start_us >= shown.end_us - %(span_us)s AND w.start_us < shown.end_us
+GROUP BY 1, 2
+"""
+
+
+def sold_by_hour(rows: Sequence[StockRow]) -> dict[str, list[int]]:
+    """Units sold in each of the 24 hours before the last window edge of each row, oldest first."""
+    sold = {row.inv_key: [0] * (DAY_US // HOUR_US) for row in rows}
+    asked = {
+        "keys": list(sold),
+        "ends": [last_hop_end_us(row.as_of_us) for row in rows],
+        "span_us": DAY_US,
+        "hour_us": HOUR_US,
+    }
+    for found in select(_HOURS, asked, _Sold):
+        sold[found.inv_key][found.hour] = found.units
+    return sold

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from inventory.model.arithmetic import ceil_div
 from webui.readmodel.explain_selectors import Window
 from webui.readmodel.figures import time_text
 
 WIDTH, HEIGHT, GAP = 10, 48, 2
+SMALL_WIDTH, SMALL_HEIGHT, SMALL_GAP, BASELINE = 2, 15, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,20 @@ def bars(windows: Sequence[Window]) -> list[Bar]:
         )
         for index, window in enumerate(windows)
     ]
+
+
+def small_bars(units: Sequence[int]) -> str:
+    """The bars of a list's row over their baseline as one path: fifty rows stay a light page."""
+    highest = max(units, default=0) or 1
+    step = SMALL_WIDTH + SMALL_GAP
+    baseline = f"M0 {SMALL_HEIGHT}h{step * len(units) - SMALL_GAP}v{BASELINE}H0z"
+    bars = (
+        f"M{place * step} {SMALL_HEIGHT}v-{ceil_div(SMALL_HEIGHT * sold, highest)}h{SMALL_WIDTH}"
+        f"V{SMALL_HEIGHT}z"
+        for place, sold in enumerate(units)
+        if sold
+    )
+    return baseline + "".join(bars)
 
 
 def _height(window: Window, highest: int) -> int:

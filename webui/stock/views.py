@@ -17,6 +17,7 @@ from webui.readmodel import stock_selectors as selectors
 from webui.readmodel.figures import LABELS, STATUSES
 from webui.readmodel.selectors import locations, suppliers
 from webui.spreadsheet import safe_text
+from webui.stock.sparkline import small_bars
 
 MOST_EXPORTED: Final = 100_000
 _EXPORTED: Final = [
@@ -31,6 +32,9 @@ _EXPORTED: Final = [
     "status",
     "price_minor",
     "as_of_us",
+    # Behind the others, so that a column keeps its place for who reads by place.
+    "cover_centidays",
+    "priced_at_us",
 ]
 
 
@@ -53,6 +57,8 @@ def stock(request: HttpRequest) -> HttpResponse:
     context = {
         "filters": filters,
         "page": page,
+        "rows": _with_sales(page.rows),
+        "priced_at_us": page.rows[0].priced_at_us if page.rows else None,
         "chips": _chips(query, base),
         "first_url": _address(base, query),
         "next_url": _address(base, query | {"after": page.next_after}) if page.next_after else "",
@@ -63,6 +69,20 @@ def stock(request: HttpRequest) -> HttpResponse:
     }
     keys = [row.inv_key for row in page.rows]
     return render_page(request, "stock/list.html", context, live_keys=keys)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """A row with what it sold in the 24 hours before its as-of, as a sum and as bars by hour."""
+
+    row: selectors.StockRow
+    sold_units: int
+    bars: str
+
+
+def _with_sales(rows: list[selectors.StockRow]) -> list[ListedRow]:
+    sold = selectors.sold_by_hour(rows)
+    return [ListedRow(row, sum(sold[row.inv_key]), small_bars(sold[row.inv_key])) for row in rows]
 
 
 def _filters(request: HttpRequest) -> selectors.Filters:

@@ -133,9 +133,19 @@ function apply(key, patch) {
     if (generation < seen[0] || (generation === seen[0] && offset <= seen[1])) continue;
     row.dataset.generation = generation;
     row.dataset.offset = offset;
-    const changed = writeCells(row, patch);
+    const changed = writeCells(row, withoutOlderPrice(row, patch));
     if (changed && "detail" in row.dataset) showFactsChanged();
   }
+}
+
+/** The page asks the ledger for the price of its moment: a record from before it has an older one. */
+function withoutOlderPrice(row, patch) {
+  if (patch.priced_at_us >= Number(row.dataset.pricedAt)) {
+    row.dataset.pricedAt = patch.priced_at_us;
+    return patch;
+  }
+  const { price, ...cells } = patch.cells;
+  return { ...patch, cells };
 }
 
 function writeCells(row, { cells, status }) {
