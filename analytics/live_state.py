@@ -32,9 +32,10 @@ class _Row:
 
 @dataclass(slots=True)
 class LiveState:
-    """States of all keys; `refresh` reads on from where the last reading ended."""
+    """States of all keys, or of one partition's; `refresh` reads on from where it ended last."""
 
     settings: Connections
+    only: int | None = None  # the one partition
     levels: dict[InvKey, KeyState] = field(default_factory=dict)
     partition_of: dict[InvKey, int] = field(default_factory=dict)
     positions: dict[int, int] = field(default_factory=dict)  # M[p]: largest offset in a state
@@ -106,7 +107,11 @@ class LiveState:
             self._tails[topic] = kafka.Tail(
                 self.settings.kafka_bootstrap, topic, self.settings.partitions
             )
-        for message in self._tails[topic].read(deadline=deadline):
+        tail = self._tails[topic]
+        ends = kafka.end_offsets(tail.bootstrap, topic, tail.partitions)
+        if self.only is not None:
+            ends = {self.only: ends[self.only]}
+        for message in tail.read_until(ends, deadline=deadline):
             if (
                 message.error() is None
                 and message.value() is not None

@@ -5,32 +5,39 @@ them includes. History is recomputed to exactly there. A record after it has cha
 record before it must have the same effect in both.
 """
 
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from analytics.archive.follow import archive_until
 from analytics.backfill.decisions import Decisions, compare_decisions
+from analytics.backfill.live import LivePartition, live_partitions
 from analytics.backfill.plan import make_plan
 from analytics.backfill.run import Progress, RunReport, _silent, execute, runs_dir
-from analytics.digest import add, as_hex, row_hash
+from analytics.digest import as_hex, total
 from analytics.engines.results import STATES, read_rows
 from analytics.engines.spark import DEFAULT_MASTER
-from analytics.live_state import LiveState
-from cdc.contracts.state import encode_state
 from cdc.settings import Connections
-from inventory.model.ids import InvKey
 
 _SHOWN: Final = 20
+
+Entry = tuple[bytes, bytes]  # key, state
+Pair = tuple[bytes, bytes | None, bytes | None]  # key, live state, recomputed state
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillVerifyReport:
-    """How many keys were compared, and which differ."""
+    """How many keys were compared and how many differ; `differences` has the first of them."""
 
     run: RunReport
     keys_compared: int
-    differing: tuple[dict[str, Any], ...]
+    keys_differing: int
+    differences: tuple[dict[str, Any], ...]
     live_digest: str
     open_reorders_live: int
     decisions: Decisions
@@ -38,7 +45,7 @@ class BackfillVerifyReport:
     @property
     def ok(self) -> bool:
         """Whether every key is equal, byte for byte, and every proposal is a decision."""
-        return not self.differing and self.decisions_equal
+        return not self.keys_differing and self.decisions_equal
 
     @property
     def decisions_equal(self) -> bool:
@@ -59,7 +66,7 @@ class BackfillVerifyReport:
             "engine": batch["engine"],
             "ends": batch["ends"],
             "keys_compared": self.keys_compared,
-            "keys_differing": len(self.differing),
+            "keys_differing": self.keys_differing,
             "live_digest": self.live_digest,
             "recomputed_digest": batch["states_digest"],
             "open_reorders_live": self.open_reorders_live,
@@ -70,7 +77,7 @@ class BackfillVerifyReport:
             "decisions_equal": self.decisions_equal,
             "records": batch["records"],
             "seconds": batch["seconds"],
-            "differences": list(self.differing[:_SHOWN]),
+            "differences": list(self.differences),
             "decision_differences": list(self.decisions.differing[:_SHOWN]),
         }
 
@@ -84,42 +91,64 @@ def verify(
 ) -> BackfillVerifyReport:
     """Compare the live workers' states with a recomputation to the same offsets."""
     known = settings or Connections()
-    live = LiveState(known)
-    live.refresh()
-    ends = {number: at + 1 for number, at in live.positions.items()}
-    manifest = archive_until(known, ends)
-    plan = make_plan(manifest, engine=engine, ends=ends)
-    report = execute(plan, runs_dir(known), master=master, progress=progress)
-    return _compared(live, report, compare_decisions(known, report.rows, ends))
+    parent = known.home / "backfill"
+    parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="live-", dir=parent) as directory:
+        live = live_partitions(known, Path(directory))
+        ends = {part.number: part.end for part in live}
+        manifest = archive_until(known, ends)
+        plan = make_plan(manifest, engine=engine, ends=ends)
+        report = execute(plan, runs_dir(known), master=master, progress=progress)
+        return compared(live, report, compare_decisions(known, report.rows, ends))
 
 
-def _compared(live: LiveState, run: RunReport, decisions: Decisions) -> BackfillVerifyReport:
-    batch = {
-        InvKey(key.decode()): state
-        for row in run.rows
-        for key, _offset, state in read_rows(Path(row.directory), STATES)
-    }
-    differing: list[dict[str, Any]] = []
-    digest = open_reorders = 0
-    keys = sorted({*batch, *live.keys()})
-    for key in keys:
-        theirs = None
-        if key in live.levels:
-            state = live.state(key)
-            theirs = encode_state(state)
-            open_reorders += state.episode.state == "open"
-            place = state.position.offset.to_bytes(8, "little")
-            digest = add(digest, row_hash(key.encode(), place, theirs))
-        if theirs != batch.get(key):
-            differing.append(_difference(key, theirs, batch.get(key)))
+def compared(
+    live: Sequence[LivePartition], run: RunReport, decisions: Decisions
+) -> BackfillVerifyReport:
+    """Hold both sides' files against each other, key by key."""
+    keys = keys_differing = 0
+    differences: list[dict[str, Any]] = []
+    for part in live:
+        directories = [Path(row.directory) for row in run.rows if row.partition == part.number]
+        for key, ours, theirs in side_by_side(part.states(), _states(directories)):
+            keys += 1
+            if ours != theirs:
+                keys_differing += 1
+                if len(differences) < _SHOWN:
+                    differences.append(_difference(key, ours, theirs))
     return BackfillVerifyReport(
-        run, len(keys), tuple(differing), as_hex(digest), open_reorders, decisions
+        run=run,
+        keys_compared=keys,
+        keys_differing=keys_differing,
+        differences=tuple(differences),
+        live_digest=as_hex(total(part.digest for part in live)),
+        open_reorders_live=sum(part.open_reorders for part in live),
+        decisions=decisions,
     )
 
 
-def _difference(key: InvKey, live: bytes | None, batch: bytes | None) -> dict[str, Any]:
+def side_by_side(live: Iterable[Entry], recomputed: Iterable[Entry]) -> Iterator[Pair]:
+    """Each key of two sides that are sorted by key, with what each says of it or None."""
+    ours = ((key, True, content) for key, content in live)
+    theirs = ((key, False, content) for key, content in recomputed)
+    merged = heapq.merge(ours, theirs, key=itemgetter(0))
+    for key, entries in groupby(merged, key=itemgetter(0)):
+        said = {is_live: content for _key, is_live, content in entries}
+        yield key, said.get(True), said.get(False)
+
+
+def _states(directories: Iterable[Path]) -> Iterator[Entry]:
+    """Key and state of one partition's units: each is sorted, so merged they are."""
+    units = (
+        ((key, content) for key, _offset, content in read_rows(directory, STATES))
+        for directory in directories
+    )
+    return heapq.merge(*units, key=itemgetter(0))
+
+
+def _difference(key: bytes, live: bytes | None, batch: bytes | None) -> dict[str, Any]:
     return {
-        "key": key,
+        "key": key.decode(),
         "live": None if live is None else live.decode(),
         "recomputed": None if batch is None else batch.decode(),
     }

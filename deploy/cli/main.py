@@ -14,7 +14,18 @@ from pydantic import ValidationError
 from typer.core import TyperGroup
 from typing_extensions import override
 
-from deploy.cli import bench, history, records, revision, sql, stack, trading, workers
+from deploy.cli import (
+    backfill,
+    bench,
+    generation,
+    history,
+    records,
+    revision,
+    sql,
+    stack,
+    trading,
+    workers,
+)
 from deploy.errors import StackError
 from deploy.variables import refuse_unknown
 
@@ -51,7 +62,18 @@ app = typer.Typer(
     context_settings=_CONTEXT,
     pretty_exceptions_enable=False,
 )
-for group in (stack, workers, trading, history, sql, records, revision, bench):
+for group in (
+    stack,
+    generation,
+    workers,
+    trading,
+    history,
+    backfill,
+    sql,
+    records,
+    revision,
+    bench,
+):
     group.register(app)
 
 
@@ -97,6 +119,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("bench.watch", "BenchFailed"),
         ("bench.faults.probe", "NotFresh"),
         ("analytics.backfill.plan", "UnknownRun"),
+        ("analytics.backfill.publish", "NotPublishable"),
         ("analytics.archive.follow", "ArchiveBehind"),
         ("analytics.kafka", "TopicUnreadable"),
         ("cdc.capture.client", "CaptureError"),

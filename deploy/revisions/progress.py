@@ -25,15 +25,18 @@ def ends(settings: Connections) -> dict[int, int]:
     return kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
 
 
-def reached(settings: Connections, revision: int) -> dict[int, int]:
-    """Per partition the first offset without effect on the revision's committed state."""
+def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, int]:
+    """Per partition the first offset without effect on the revision's committed state.
+
+    It stands in the last `tail` offsets, unless a transaction behind it was given up.
+    """
     topic = written_by(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions
     first, last = kafka.start_offsets(*asked), kafka.end_offsets(*asked)
-    begin = {number: max(first[number], last[number] - _TAIL) for number in last}
+    begin = {number: max(first[number], last[number] - tail) for number in last}
     found = dict.fromkeys(range(settings.partitions), 0)
-    tail = kafka.Tail(*asked, next_offsets=begin)
-    for message in tail.read_until(last, deadline=time.monotonic() + kafka.TIMEOUT_S):
+    reader = kafka.Tail(*asked, next_offsets=begin)
+    for message in reader.read_until(last, deadline=time.monotonic() + kafka.TIMEOUT_S):
         progress = None if message.error() else progress_in(message.headers() or ())
         if progress is not None:
             found[message.partition()] = progress.next_offset

@@ -83,8 +83,9 @@ class History(Protocol):
 class Publication:
     """Writes one partition. The broker's producer of it was initialised before: it is the fence.
 
-    `topic_ids` has those of `SOURCES`. Cut off anywhere, it may be begun again: nothing of it
-    depends on what was written before.
+    All partitions are begun, then written, then concluded, so that a worker that comes meanwhile
+    finds each of them unfinished. Cut off anywhere, it may be begun again: nothing of it depends on
+    what was written before. `topic_ids` has those of `SOURCES`.
     """
 
     def __init__(self, history: History, broker: Broker, topic_ids: TopicIds) -> None:
@@ -104,6 +105,16 @@ class Publication:
         self.keys = 0
         self.transactions = 0
 
+    async def begin(self) -> None:
+        """Write one key: from now on the changelog says that it is unfinished.
+
+        Raises:
+            Fenced: somebody else has initialised the partition's producer.
+        """
+        first = list(islice(self._history.states(), 1))
+        if first:
+            await self._write_states(first, self._history.beats())
+
     async def write(self) -> None:
         """Write everything but the progress.
 
@@ -112,7 +123,6 @@ class Publication:
         """
         history = self._history
         beats = history.beats()
-        # Levels come first: from the first transaction on the changelog says that it is unfinished.
         for states in _batches(history.states(), STATES_AT_ONCE):
             await self._write_states(states, beats)
             self._last = states[-1]

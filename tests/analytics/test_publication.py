@@ -88,6 +88,8 @@ async def publish(case: Case, broker: MemoryBroker, reach: Callable[..., object]
         writer = broker.writer(history.number, *([] if reach is None else [reach]))
         made.append(Publication(history, writer, ids))
     for one in made:
+        await one.begin()
+    for one in made:
         await one.write()
     for one in made:
         assert await one.conclude()
@@ -262,6 +264,7 @@ def test_a_partition_without_any_key_tells_no_progress(case: Case) -> None:
         nothing = PartitionHistory(0, GENERATION, 5, ())
         made = Publication(nothing, broker.writer(0), await broker.topic_ids(SOURCES))
 
+        await made.begin()
         await made.write()
 
         assert not await made.conclude()

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from analytics.backfill.plan import UnknownRun, ends_of_run, make_plan, save
-from deploy.cli.history import _rows
 from deploy.cli.main import app
+from deploy.cli.reports import rows
 from tests.analytics.histories import PARTITIONS, archived, generate
 
 
@@ -20,7 +20,7 @@ def test_a_report_is_printed_without_any_nested_value() -> None:
         "nothing": [],
     }
 
-    assert list(_rows(found)) == [
+    assert list(rows(found)) == [
         ("ok", True),
         ("archive, files", 2),
         ("archive, next_offsets, 0", 7),

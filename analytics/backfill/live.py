@@ -1,0 +1,56 @@
+"""The live workers' states in the form of a run's: a file per partition, sorted by key.
+
+Only one partition is in memory at a time. All of them at once, decoded, took gigabytes at a million
+keys. Each partition is as of its own end, which is all that a comparison with a run needs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from analytics.engines.results import STATES, ResultFile, read_rows
+from analytics.live_state import LiveState
+from cdc.contracts.state import encode_state
+from cdc.settings import Connections
+
+
+@dataclass(frozen=True, slots=True)
+class LivePartition:
+    """One partition's states before `end`, their digest as a run's manifest has it."""
+
+    number: int
+    end: int
+    directory: Path
+    digest: int
+    open_reorders: int
+
+    def states(self) -> Iterator[tuple[bytes, bytes]]:
+        """Key and whole state of every item, sorted by key."""
+        return ((key, content) for key, _offset, content in read_rows(self.directory, STATES))
+
+
+def live_partitions(settings: Connections, directory: Path) -> tuple[LivePartition, ...]:
+    """Every partition with a key, from the changelogs into files below `directory`.
+
+    Raises:
+        UnreadableRecord: names the place of a record of another version of this code.
+    """
+    found = (_taken(settings, number, directory) for number in range(settings.partitions))
+    return tuple(part for part in found if part is not None)
+
+
+def _taken(settings: Connections, number: int, directory: Path) -> LivePartition | None:
+    live = LiveState(settings, only=number)
+    live.refresh()
+    if number not in live.positions:
+        return None
+    target = directory / f"partition={number}"
+    target.mkdir(parents=True)
+    file, open_reorders = ResultFile(target, STATES), 0
+    keys = live.keys()
+    for key in keys:
+        state = live.state(key)
+        open_reorders += state.episode.state == "open"
+        file.write(key.encode(), state.position.offset, encode_state(state))
+    file.close()
+    return LivePartition(number, live.positions[number] + 1, target, file.digest, open_reorders)

@@ -1,0 +1,163 @@
+"""Verbs of recomputations: run, verify, publish, status."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from deploy import output
+from deploy.cli import given
+from deploy.cli.reports import only, report, rows
+from deploy.errors import StackError
+from deploy.stack.home import default_home
+from deploy.stack.runtime import load_environment
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Engine = Annotated[str, typer.Option(help="local or spark.")]
+Master = Annotated[str | None, typer.Option(help="Spark master; local cores by default.")]
+Code = Annotated[
+    Path | None, typer.Option(help="Tree with the code of another revision; this one by default.")
+]
+Python = Annotated[str, typer.Option(help="Interpreter with the packages of that code.")]
+
+ENGINES: Final = ("local", "spark")
+_RUN_COLUMNS: Final = (
+    "run",
+    "logic_revision",
+    "units_finished",
+    "units",
+    "finished",
+    "keys",
+    "records",
+    "seconds",
+    "digest",
+)
+_MODULE: Final = "deploy.cli.main"
+
+backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.add_typer(backfill, name="backfill")
+
+
+@backfill.command()
+def run(
+    *,
+    engine: Engine = "local",
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="The history of an earlier run, by name, or last."),
+    ] = None,
+    buckets: Annotated[int, typer.Option(help="Parts of each partition.")] = 1,
+    master: Master = None,
+    code: Code = None,
+    python: Python = "",
+    json: Json = False,
+) -> None:
+    """Recompute every key from the first record on, with the same rules.
+
+    With --code it is those of another revision, whose changelogs `publish` can fill from it.
+    """
+    given.one_of("--engine", engine, ENGINES)
+    given.whole("--buckets", buckets)
+    load_environment()
+    if code is not None:
+        options = {"--engine": engine, "--until": until, "--buckets": buckets, "--master": master}
+        _in_tree(code, python, "run", options, json=json)
+    from analytics.backfill import run as backfills  # noqa: PLC0415 -- reads the environment
+    from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
+
+    chosen = master or DEFAULT_MASTER
+    found = backfills.run(engine, until, buckets=buckets, progress=_units, master=chosen)
+    only("backfill run", found.as_json(), json=json)
+
+
+@backfill.command()
+def verify(*, engine: Engine = "local", master: Master = None, json: Json = False) -> None:
+    """Compare a recomputation with the live workers at the same offsets, byte for byte."""
+    given.one_of("--engine", engine, ENGINES)
+    load_environment()
+    from analytics.backfill import verify as comparison  # noqa: PLC0415 -- reads the environment
+    from analytics.engines.spark import DEFAULT_MASTER  # noqa: PLC0415 -- late like its user
+
+    found = comparison.verify(engine, progress=_units, master=master or DEFAULT_MASTER)
+    report("backfill verify", found, json=json)
+
+
+@backfill.command()
+def publish(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or last.")],
+    *,
+    code: Code = None,
+    python: Python = "",
+    json: Json = False,
+) -> None:
+    """Let a logic revision begin at the end of a run instead of replaying stock.events.
+
+    The run has to be of the rules of this code (or of --code), as they are committed, and of the
+    log that is there now; the revision may have no state yet. Cut off, start it again.
+    """
+    load_environment()
+    if code is not None:
+        _in_tree(code, python, "publish", {}, name, json=json)
+    from deploy.revisions.publish import publish as write  # noqa: PLC0415 -- writes topics
+
+    found = write(_settings(), name, output.errors.print)
+    only("backfill publish", found.as_json(), json=json)
+
+
+@backfill.command()
+def status(*, json: Json = False) -> None:
+    """List archive and runs."""
+    load_environment()
+    from analytics.backfill import status as runs  # noqa: PLC0415 -- reads the environment
+
+    found = runs.status()
+    if json:
+        output.as_json(found)
+        return
+    output.table("archive", ("what", "value"), list(rows(found["archive"])))
+    output.table(
+        f"{len(found['runs'])} runs, newest first",
+        _RUN_COLUMNS,
+        [[entry.get(name) for name in _RUN_COLUMNS] for entry in found["runs"]],
+    )
+
+
+def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by commands that need it
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
+
+    return Connections()
+
+
+def _in_tree(
+    code: Path,
+    python: str,
+    verb: str,
+    options: Mapping[str, object],
+    *arguments: str,
+    json: bool,
+) -> None:
+    """Have that tree's own command do it, on this stack, and end as it ends."""
+    tree = code.resolve()
+    if not (tree / "deploy" / "cli" / "backfill.py").is_file():
+        message = f"--code {tree}: no code of this project that can publish"
+        raise StackError(message)
+    told = [
+        text for name, said in options.items() if said is not None for text in (name, str(said))
+    ]
+    command = [python or sys.executable, "-m", _MODULE, "backfill", verb, *arguments, *told]
+    command += ["--json"] if json else []
+    mine = {"INVENTORY_HOME": str(default_home()), "PYTHONPATH": str(tree)}
+    done = subprocess.run(command, cwd=tree, env=os.environ | mine, check=False)  # noqa: S603 -- a tree that the operator has named
+    raise typer.Exit(done.returncode)
+
+
+def _units(done: int, planned: int, name: str) -> None:
+    output.errors.print(f"{done} of {planned} units: {name}")

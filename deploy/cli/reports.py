@@ -1,0 +1,50 @@
+"""How a report is printed: JSON for programs, rows of names and plain values for people."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, Protocol
+
+import typer
+
+from deploy import output
+
+
+class Report(Protocol):
+    """What a comparison gives."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 equal, 1 different, 2 not comparable yet."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+
+
+def report(title: str, found: Report, *, json: bool) -> NoReturn:
+    """Print a report and end with its exit code."""
+    only(title, found.as_json(), json=json)
+    raise typer.Exit(found.exit_code)
+
+
+def only(title: str, found: dict[str, Any], *, json: bool) -> None:
+    """Print what was found and go on."""
+    if json:
+        output.as_json(found)
+    else:
+        output.table(title, ("what", "value"), list(rows(found)))
+
+
+def rows(found: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """A report as rows of names and plain values: what is nested gets rows of its own."""
+    for name, content in found.items():
+        if isinstance(content, dict):
+            yield from ((f"{name}, {inner}", value) for inner, value in rows(content))
+        elif isinstance(content, list):
+            yield from ((name, _in_one_line(entry)) for entry in content)
+        else:
+            yield name, content
+
+
+def _in_one_line(entry: object) -> str:
+    if isinstance(entry, dict):
+        return ", ".join(f"{name} {value}" for name, value in rows(entry))
+    return str(entry)

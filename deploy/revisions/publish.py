@@ -1,0 +1,210 @@
+"""A published backfill: a logic revision begins at the end of a run instead of replaying the log.
+
+The run gives every state, this code's workers give the way to write them. Whoever runs this has the
+code of the revision, as its workers have. Nothing is written over: changelogs that hold anything
+else than this run's own unfinished publication are left as they are, and the reason is told.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from aiokafka.errors import KafkaError as ProducerError
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+
+from analytics import kafka
+from analytics.backfill.history import PartitionHistory
+from analytics.backfill.publish import Publishable, publishable
+from cdc.capture.admin import admin_client, create_topics
+from cdc.contracts.topics import APP_ID, STOCK_EVENTS, topics_of
+from cdc.settings import Connections
+from deploy.errors import StackError
+from deploy.revisions import progress
+from deploy.stack.home import write_json
+from inventory.revision import LOGIC_REVISION
+from streams.engine.publication import SOURCES, Publication
+from streams.engine.records import Fenced
+from streams.engine.restore import CHANGELOGS
+from streams.engine.transactions import PartitionProducers
+
+MARK: Final = "publication.json"  # beside the run: the topics that it was begun to be written to
+_WAIT_S: Final = 30.0
+_SESSION_S: Final = 10.0
+_POLL_S: Final = 0.2
+_YOUNG: Final = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
+_RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What stands in the revision's changelogs now; `keys` were written by this start."""
+
+    run: str
+    logic_revision: int
+    partitions: int
+    partitions_written: int
+    keys: int
+    transactions: int
+    seconds: float
+    next_offsets: Mapping[int, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for scripts."""
+        return asdict(self) | {"seconds": round(self.seconds, 3)}
+
+
+def publish(settings: Connections, name: str, say: Say) -> Published:
+    """Write the run of that name into the changelogs of this code's logic revision.
+
+    Cut off anywhere it may be started again: it goes through what is not whole yet.
+
+    Raises:
+        UnknownRun: there is no such run.
+        NotPublishable: it is unfinished, of other rules, or of another log.
+        StackError: workers of the revision run, or its changelogs hold something else.
+    """
+    began = time.monotonic()
+    found = publishable(settings, name)
+    refuse_workers(settings.kafka_bootstrap)
+    create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
+    _await_leaders(settings)
+    missing = _missing(settings, found)
+    try:
+        made = asyncio.run(_write(settings, missing, say))
+    except (Fenced, ProducerError) as error:
+        message = f"{error}: not all of run {found.run} is published"
+        repair = f"inventory backfill publish {found.run}"
+        raise StackError(message, repair=repair) from error
+    reached = progress.reached(settings, LOGIC_REVISION)
+    _commit(settings.kafka_bootstrap, reached)
+    return Published(
+        run=found.run,
+        logic_revision=LOGIC_REVISION,
+        partitions=len(found.histories),
+        partitions_written=len(missing),
+        keys=sum(one.keys for one in made),
+        transactions=sum(one.transactions for one in made),
+        seconds=time.monotonic() - began,
+        next_offsets=reached,
+    )
+
+
+def refuse_workers(bootstrap: str) -> None:
+    """Raise `StackError` while the revision's group has members: they write the same changelogs.
+
+    One that has ended without a word is a member for a session more.
+    """
+    deadline = time.monotonic() + _SESSION_S
+    while members := _members(bootstrap):
+        if time.monotonic() > deadline:
+            message = f"{members} workers of logic revision {LOGIC_REVISION} run: end them first"
+            raise StackError(message, repair="inventory revision list")
+        time.sleep(_POLL_S)
+
+
+def _members(bootstrap: str) -> int:
+    client = admin_client(bootstrap)
+    asked = client.describe_consumer_groups([APP_ID], request_timeout=_WAIT_S)
+    try:
+        return len(asked[APP_ID].result(_WAIT_S).members)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
+            raise
+        return 0
+
+
+def _await_leaders(settings: Connections) -> None:
+    """A topic that was just made has a name before it has somebody to ask."""
+    deadline = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            _hold_anything(settings)
+        except KafkaException as error:
+            if error.args[0].code() not in _YOUNG or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        time.sleep(_POLL_S)
+
+
+def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
+    """Partitions that are not published yet; the run's mark says that the rest of them is its own.
+
+    Raises:
+        StackError: the changelogs have a progress of their own, or content of somebody else.
+    """
+    whole = progress.reached(settings, LOGIC_REVISION, tail=sys.maxsize)
+    ends = {history.number: history.end for history in found.histories}
+    own = {number: whole[number] for number, end in ends.items() if whole[number] not in (0, end)}
+    if own:
+        message = f"logic revision {LOGIC_REVISION} has a state of its own, next offsets {own}"
+        raise StackError(message, repair=_RETIRE)
+    ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in CHANGELOGS}
+    mark = found.directory / MARK
+    if _hold_anything(settings) and _marked(mark) != ids:
+        message = (
+            f"changelogs of logic revision {LOGIC_REVISION} hold what {found.run} didn't write"
+        )
+        raise StackError(message, repair=_RETIRE)
+    write_json(mark, ids)
+    return [history for history in found.histories if whole[history.number] != history.end]
+
+
+def _hold_anything(settings: Connections) -> bool:
+    ends = (
+        kafka.end_offsets(settings.kafka_bootstrap, topic, settings.partitions)
+        for topic in CHANGELOGS
+    )
+    return any(any(end.values()) for end in ends)
+
+
+def _marked(mark: Path) -> object:
+    return json.loads(mark.read_text("utf-8")) if mark.exists() else None
+
+
+async def _write(
+    settings: Connections, histories: Sequence[PartitionHistory], say: Say
+) -> list[Publication]:
+    """Begin, write and conclude all partitions: workers find none whole before all are written."""
+    ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in SOURCES}
+    producers = PartitionProducers(settings.kafka_bootstrap, APP_ID)
+    try:
+        await producers.own(history.number for history in histories)
+        made = [Publication(history, producers, ids) for history in histories]
+        for one in made:
+            await one.begin()
+        for number, one in enumerate(made, 1):
+            await one.write()
+            say(f"{number} of {len(made)} partitions: {one.keys} keys")
+        for one in made:
+            await one.conclude()
+    finally:
+        await producers.close()
+    return made
+
+
+def _commit(bootstrap: str, reached: Mapping[int, int]) -> None:
+    """Have the group begin there: a hint, but without it workers read all of the topic again."""
+    places = [TopicPartition(STOCK_EVENTS, number, at) for number, at in reached.items() if at > 0]
+    client = admin_client(bootstrap)
+    request = [ConsumerGroupTopicPartitions(APP_ID, places)]
+    answer = client.alter_consumer_group_offsets(request, request_timeout=_WAIT_S)[APP_ID]
+    for place in answer.result(_WAIT_S).topic_partitions or ():
+        if place.error is not None:
+            raise KafkaException(place.error)

@@ -1,0 +1,197 @@
+"""What keeps a run from standing for a replay, as far as no broker has to be asked."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.source import SOURCE, refuse_other_source, source_id
+from analytics.backfill import publish
+from analytics.backfill.plan import PLAN_FILE, Plan, UnknownRun, load, make_plan
+from analytics.backfill.publish import NotPublishable, publishable
+from analytics.backfill.run import RUN_FILE, RUN_MANIFEST, RunReport, execute, runs_dir
+from analytics.engines import code
+from cdc.settings import Connections
+from tests.analytics.histories import PARTITIONS, archived, generate
+
+SOURCE_ID = "id-of-the-topic"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run in a home of its own."""
+
+    settings: Connections
+    report: RunReport
+
+
+@pytest.fixture
+def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Finished:
+    # The sources of this checkout may be in work; a tree without git is taken as it is.
+    monkeypatch.setattr(publish, "uncommitted", tuple)
+    settings = Connections(home=tmp_path, partitions=PARTITIONS)
+    refuse_other_source_of(settings, SOURCE_ID)
+    manifest = archived(settings.archive_dir, generate(seed=2))
+    ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+    plan = make_plan(manifest, engine="local", ends=ends)
+    return Finished(settings, execute(plan, runs_dir(settings)))
+
+
+def refuse_other_source_of(settings: Connections, topic_id: str) -> None:
+    settings.archive_dir.mkdir(parents=True, exist_ok=True)
+    refuse_other_source(settings.archive_dir, topic_id)
+
+
+def reason(finished: Finished, settings: Connections | None = None) -> str:
+    with pytest.raises(NotPublishable) as refused:
+        publishable(settings or finished.settings, finished.report.plan.run)
+    return str(refused.value)
+
+
+def change_plan(finished: Finished, **fields: object) -> None:
+    path = finished.report.directory / PLAN_FILE
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def of_another_revision(finished: Finished) -> None:
+    change_plan(finished, logic_revision=7)
+
+
+def of_other_code(finished: Finished) -> None:
+    change_plan(finished, code="0123456789abcdef")
+
+
+def without_an_end(finished: Finished) -> None:
+    (finished.report.directory / RUN_FILE).unlink()
+
+
+def with_a_unit_less(finished: Finished) -> None:
+    path = finished.report.directory / RUN_MANIFEST
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+
+
+def without_its_results(finished: Finished) -> None:
+    shutil.rmtree(finished.report.rows[0].directory)
+
+
+def with_a_partition_less(finished: Finished) -> None:
+    ends = finished.report.plan.ends
+    change_plan(finished, ends={number: end for number, end in ends.items() if number != 1})
+
+
+def of_another_topic(finished: Finished) -> None:
+    change_plan(finished, source_topic_id="another")
+
+
+def of_an_unknown_topic(finished: Finished) -> None:
+    change_plan(finished, source_topic_id=None)
+
+
+def with_a_shorter_archive(finished: Finished) -> None:
+    path = finished.settings.archive_dir / "manifest.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+
+
+def with_another_archive(finished: Finished) -> None:
+    path = finished.settings.archive_dir / "manifest.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    row = json.loads(first) | {"digest": "0" * 32}
+    path.write_text(json.dumps(row) + "\n" + "".join(rest))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (of_another_revision, "is of logic revision 7, this code is of 1"),
+        (of_other_code, r"other rules \(code 0123456789abcdef, here"),
+        (without_an_end, "is unfinished: 0 of 3 units are missing"),
+        (with_a_unit_less, "is unfinished: 1 of 3 units are missing"),
+        (without_its_results, "the results of partition=0/bucket=0of1 in .* are gone"),
+        (with_a_partition_less, r"has no history of partitions \[1\]"),
+        (of_another_topic, f"with id another, .* of the one with id {SOURCE_ID}"),
+        (of_an_unknown_topic, "with id None"),
+        (with_a_shorter_archive, "does not reach to the ends"),
+        (with_another_archive, "has other records of partition=0/bucket=0of1"),
+    ],
+)
+def test_a_run_that_is_not_the_history_of_this_log_by_these_rules_is_refused(
+    finished: Finished, spoil: Callable[[Finished], None], told: str
+) -> None:
+    spoil(finished)
+
+    with pytest.raises(NotPublishable, match=told):
+        publishable(finished.settings, "last")
+
+
+def test_a_run_of_another_generation_is_refused(finished: Finished) -> None:
+    later = finished.settings.model_copy(update={"generation": 2})
+
+    assert "is of generation 1, the stack of 2" in reason(finished, later)
+
+
+def test_a_run_of_another_release_has_to_be_computed_again(finished: Finished) -> None:
+    change_plan(finished, schema=1)
+
+    with pytest.raises(UnknownRun, match="is of another release"):
+        publishable(finished.settings, "last")
+
+
+def test_a_plan_comes_back_as_it_was_written(finished: Finished) -> None:
+    plan: Plan = finished.report.plan
+
+    assert load(finished.report.directory) == replace(
+        plan, units=load(finished.report.directory).units
+    )
+    assert plan.source_topic_id == SOURCE_ID
+
+
+def test_rules_in_work_are_named(
+    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    tree = tmp_path / "tree"
+    (tree / "inventory").mkdir(parents=True)
+    for name in "abcd":
+        (tree / "inventory" / f"{name}.py").write_text("RULE = 1\n")
+    monkeypatch.setattr(code, "ROOT", tree)
+    assert code.uncommitted() == ()
+    git = shutil.which("git")
+    assert git is not None
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    for command in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "rules")):
+        subprocess.run([git, *command], cwd=tree, check=True)  # noqa: S603 -- fixed commands
+    assert code.uncommitted() == ()
+
+    for name in "abcd":
+        (tree / "inventory" / f"{name}.py").write_text("RULE = 2\n")
+
+    monkeypatch.setattr(publish, "code_hash", lambda: finished.report.plan.code)
+    expected = "inventory/a.py, inventory/b.py, inventory/c.py, …"
+    assert reason(finished).endswith(f"can't be published: {expected}")
+
+
+def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
+    assert source_id(tmp_path) is None
+    refuse_other_source(tmp_path, "one")
+    refuse_other_source(tmp_path, "one")
+
+    with pytest.raises(BrokenArchive, match="id one, the broker's has two: it was deleted"):
+        refuse_other_source(tmp_path, "two")
+
+    (tmp_path / SOURCE).write_text("{}")
+    with pytest.raises(BrokenArchive, match="expected the id of the archived topic"):
+        source_id(tmp_path)
+
+
+def test_runs_of_two_topics_have_two_names(finished: Finished) -> None:
+    manifest = Manifest(finished.settings.archive_dir)
+    (manifest.directory / SOURCE).unlink()
+
+    other = make_plan(manifest, engine="local", ends=finished.report.plan.ends)
+
+    assert other.run != finished.report.plan.run
