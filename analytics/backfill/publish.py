@@ -48,7 +48,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
     _refuse_other_rules(plan)
     rows = _finished(directory, plan)
     _refuse_other_archive(settings, plan)
-    _refuse_other_log(settings, plan)
+    refuse_other_log(settings, plan)
     histories = tuple(
         PartitionHistory(
             number, settings.generation, end, tuple(row for row in rows if row.partition == number)
@@ -126,7 +126,8 @@ def _refuse_other_archive(settings: Connections, plan: Plan) -> None:
             raise NotPublishable(problem)
 
 
-def _refuse_other_log(settings: Connections, plan: Plan) -> None:
+def refuse_other_log(settings: Connections, plan: Plan) -> None:
+    """Raise `NotPublishable` unless the broker has the topic of the run, whole up to its ends."""
     asked = settings.kafka_bootstrap, STOCK_EVENTS
     topic_id = kafka.topic_id(*asked)
     if topic_id != plan.source_topic_id:

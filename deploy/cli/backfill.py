@@ -66,6 +66,7 @@ def run(
     """
     given.one_of("--engine", engine, ENGINES)
     given.whole("--buckets", buckets)
+    _refuse_other_project(code)
     load_environment()
     if code is not None:
         options = {"--engine": engine, "--until": until, "--buckets": buckets, "--master": master}
@@ -103,6 +104,7 @@ def publish(
     The run has to be of the rules of this code (or of --code), as they are committed, and of the
     log that is there now; the revision may have no state yet. Cut off, start it again.
     """
+    _refuse_other_project(code)
     load_environment()
     if code is not None:
         _in_tree(code, python, "publish", {}, name, json=json)
@@ -136,6 +138,12 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
     return Connections()
 
 
+def _refuse_other_project(code: Path | None) -> None:
+    if code is not None and not (code / "deploy" / "cli" / "backfill.py").is_file():
+        message = f"--code {str(code)!r}: expected a tree of this project that can publish"
+        raise StackError(message)
+
+
 def _in_tree(
     code: Path,
     python: str,
@@ -146,9 +154,6 @@ def _in_tree(
 ) -> None:
     """Have that tree's own command do it, on this stack, and end as it ends."""
     tree = code.resolve()
-    if not (tree / "deploy" / "cli" / "backfill.py").is_file():
-        message = f"--code {tree}: no code of this project that can publish"
-        raise StackError(message)
     told = [
         text for name, said in options.items() if said is not None for text in (name, str(said))
     ]

@@ -123,6 +123,8 @@ def test_every_verb_has_help(verb: str) -> None:
         (("query", "L|S", "--wait", "-1"), "--wait -1", "0 to 86400 seconds"),
         (("backfill", "run", "--engine", "flink"), "'flink'", "local or spark"),
         (("backfill", "run", "--buckets", "0"), "--buckets 0", "1 or more"),
+        (("backfill", "run", "--code", "/no/tree"), "'/no/tree'", "a tree of this project"),
+        (("backfill", "publish", "last", "--code", "/no/tree"), "'/no/tree'", "tree of this"),
         (("backfill", "verify", "--engine", "flink"), "'flink'", "local or spark"),
         (("rejected", "list", "--limit", "0"), "--limit 0", "1 or more"),
         (("sql", "SELECT 1", "--csv", "--json"), "--csv and --json", "one of them"),
