@@ -6,8 +6,8 @@ so that the report stands before pytest's summary and each run has files of its 
 processes share the tests, each measures what it runs and the first one judges the whole.
 
 Generated cases, simulations and comparisons with the second model are not followed: a gate should
-not hang on the luck of a draw, and following each line makes them three times slower. What they
-find becomes a test of its own.
+not hang on the luck of a draw, and following each line makes them three to ten times slower. What
+they find becomes a test of its own.
 """
 
 import io
@@ -32,7 +32,8 @@ COMPARISONS = (PROJECT / "tests" / "oracle", PROJECT / "tests" / "simulation")
 def is_generated(item: pytest.Item) -> bool:
     """Whether drawn values, or very many, decide which lines the test reaches."""
     drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-    return drawn or item.path.parent in COMPARISONS
+    marked = item.get_closest_marker("generated") is not None
+    return drawn or marked or item.path.parent in COMPARISONS
 
 
 class Share:

@@ -3,20 +3,52 @@
 from pathlib import PurePosixPath
 from typing import Final
 
+from typing_extensions import override
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
+STACK: Final = "stack"
 # Files of tests/stack whose tests start services of their own.
 APART: Final = frozenset({"test_foreground", "test_lost_topics", "test_revision_deployed"})
+# About how many seconds the longest take in `make test`; the others go by their number of tests.
+SECONDS: Final = {
+    STACK: 1_250,
+    "test_terms_add_up": 60,
+    "test_defects": 150,
+    "test_laws_of_decisions": 150,
+    "test_lost_topics": 150,
+    "test_histories": 140,
+    "test_laws_of_facts": 110,
+    "test_columns_agree": 60,
+    "test_every_crash": 60,
+    "test_revision_deployed": 60,
+    "test_engines": 50,
+    "test_schemas": 30,
+    "test_policy": 25,
+}
+SECONDS_OF_A_TEST: Final = 0.2
 
 
 class OneStack(LoadScopeScheduling):
     """A file goes to one process; all files whose tests share the stack go to the same one.
 
+    The longest go first, so that no process is left with one of them while the others are idle.
+
     Marks of groups would say it at each test, but pytest-xdist 3.8 writes them to a field that
     pytest 9.2 no longer reads.
     """
 
+    @override
     def _split_scope(self, nodeid: str) -> str:
         path = PurePosixPath(nodeid.partition("::")[0])
         is_shared = path.is_relative_to("tests/stack") and path.stem not in APART
-        return "stack" if is_shared else str(path)
+        return STACK if is_shared else str(path)
+
+    @override
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        self.workqueue.move_to_end(max(self.workqueue, key=self._seconds), last=False)
+        super()._assign_work_unit(node)
+
+    def _seconds(self, scope: str) -> float:
+        known = SECONDS.get(PurePosixPath(scope).stem, 0)
+        return known or SECONDS_OF_A_TEST * len(self.workqueue[scope])

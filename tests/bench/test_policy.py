@@ -44,6 +44,7 @@ def test_units_are_neither_made_nor_lost(rule: str) -> None:
             assert (left, year.orders) == (opening, 0)
 
 
+@pytest.mark.generated
 def test_reordering_sells_more_than_not_reordering() -> None:
     report = policy.run(seed=1, number=8, days=180)
 

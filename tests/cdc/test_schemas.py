@@ -90,6 +90,7 @@ def test_a_released_schema_is_never_edited() -> None:
     assert listed == hashes, f"a change of a record is a new version; {RELEASED.name} lists it then"
 
 
+@pytest.mark.generated
 def test_whatever_simulated_workers_write_fits_its_schema() -> None:
     seen: set[str] = set()
     for seed in SIMULATED:
