@@ -12,13 +12,15 @@ heartbeats too. So what a flood of records has decoded is taken out of its sight
 import gc
 from typing import Final
 
-# New containers before the youngest are looked at; the next two count looks at the ones before.
-THRESHOLDS: Final = (50_000, 20, 100)
+# New containers before the youngest are looked at; the next two count looks at the ones before. The
+# first two together are what one look goes through while keys come in: a million took 350 ms, and
+# everybody's questions waited.
+THRESHOLDS: Final = (10_000, 5, 2_000)
 FLOOD: Final = 20_000  # keys decoded since the last time; fewer are looked through quickly
 
 
 def collect_rarely() -> None:
-    """Let the collector run about seventy times less often, for the rest of the process."""
+    """Let the collector run about fourteen times less often, for the rest of the process."""
     gc.set_threshold(*THRESHOLDS)
 
 

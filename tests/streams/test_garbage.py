@@ -23,6 +23,29 @@ def test_the_collector_runs_rarely_and_stays_on() -> None:
     assert gc.isenabled()
 
 
+@pytest.mark.usefixtures("thresholds_put_back")
+def test_one_look_goes_through_few_of_many_new_containers() -> None:
+    seen: list[int] = []
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            looked_at = (gc.get_objects(each) for each in range(info["generation"] + 1))
+            seen.append(sum(map(len, looked_at)))
+
+    gc.collect()
+    gc.freeze()
+    collect_rarely()
+    gc.callbacks.append(count)
+    try:
+        kept = [[number] for number in range(1_300_000)]
+    finally:
+        gc.callbacks.remove(count)
+        gc.unfreeze()
+
+    assert len(kept) > 0
+    assert max(seen) < 100_000
+
+
 def test_a_flood_of_keys_is_hidden_from_the_collector_and_fewer_are_not() -> None:
     gc.collect()
     gc.unfreeze()
