@@ -7,6 +7,7 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from cdc.settings import Connections
+from streams.engine.undecodable import PERMILLE
 
 
 class StreamSettings(Connections):
@@ -24,6 +25,8 @@ class WorkerSettings(StreamSettings):
     gets its partitions back without moving anybody else's.
     `consumer` chooses how records come in: whole fetched chunks from a subclass of Faust's
     consumer, or Faust's public stream, which is slower and touches no private name.
+    `undecodable_permille` of the last 1,000 records may be refused before a worker stops; a person
+    who knows that they are no facts raises it to get past them.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
@@ -38,6 +41,7 @@ class WorkerSettings(StreamSettings):
     republish_s: float = Field(default=60.0, ge=1, le=3_600)
     snapshot_s: float = Field(default=60.0, ge=1, le=3_600)
     stall_s: float = Field(default=30.0, ge=5, le=600)
+    undecodable_permille: int = Field(default=PERMILLE, ge=0, le=1_000)
 
     @property
     def heartbeat_s(self) -> float:

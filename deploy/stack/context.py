@@ -25,10 +25,10 @@ WORKER_MODULE: Final = "streams.worker"
 STEPS: Final = ("migrate", "topics", "connector")
 HOST: Final = "127.0.0.1"
 DEFAULT_WORKERS: Final = 2
-# What a person may set for the processes of a stack: cost and latency, no result, no address.
+# What a person may set for the processes of a stack: cost, latency and patience; no address.
 _KNOBS: Final = (
     "LOG_LEVEL CONSUMER CHUNK_RECORDS BATCH_RECORDS BATCH_PAUSE_S BATCH_WITHIN_S SESSION_TIMEOUT_S"
-    " REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS SINK_POLL_MS"
+    " REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS SINK_POLL_MS UNDECODABLE_PERMILLE"
 )
 KNOBS: Final = frozenset(f"INVENTORY_{name}" for name in _KNOBS.split())
 # Who runs the stack, as its purchase orders say it.
@@ -81,6 +81,7 @@ class Context:
     secrets: Mapping[str, str]
     artifacts: Artifacts | None = None
     java: str = ""
+    generation: int = 1
 
     @property
     def kafka_bootstrap(self) -> str:
@@ -117,7 +118,7 @@ class Context:
             "INVENTORY_WEB_PORT": str(self.ports["web"]),
             "INVENTORY_DEMO": "1" if self.options.demo else "0",
             "INVENTORY_PARTITIONS": str(PARTITIONS),
-            "INVENTORY_GENERATION": "1",
+            "INVENTORY_GENERATION": str(self.generation),
         }
 
     def environment(self, **extra: str) -> dict[str, str]:

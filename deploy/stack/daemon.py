@@ -14,6 +14,7 @@ from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
 from deploy.stack.context import DEFAULT_WORKERS, Context, Options, worker_names
 from deploy.stack.director import Director
+from deploy.stack.generation import generation_of, refuse_half_captured
 from deploy.stack.home import Home
 from deploy.stack.ports import choose_ports
 from deploy.stack.processes import end, identify
@@ -25,6 +26,7 @@ from deploy.stack.wanted import Wanted, write_wanted
 def build_context(home: Home, options: Options) -> Context:
     """Choose ports and secrets, and find the JVM parts when the stack needs them."""
     home.create()
+    refuse_half_captured(home)
     names = ("postgres", "kafka", "kafka_controller", "connect", "web")
     ports = choose_ports(
         home.path / "ports.json", (*names, *worker_names(options.workers)), dict(options.ports)
@@ -37,6 +39,7 @@ def build_context(home: Home, options: Options) -> Context:
         secrets=home.secrets(),
         artifacts=fetch.ensure() if jvm else None,
         java=require_java() if jvm else "",
+        generation=generation_of(home).number,
     )
 
 

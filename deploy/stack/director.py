@@ -16,7 +16,7 @@ from typing_extensions import override
 from cdc.capture.admin import create_topics
 from cdc.capture.client import ConnectClient, connector_config, wait_streaming
 from deploy.errors import StackError
-from deploy.stack import bootstrap
+from deploy.stack import bootstrap, generation
 from deploy.stack.connector import ConnectorWatch
 from deploy.stack.context import (
     APPLICATIONS,
@@ -32,6 +32,7 @@ from deploy.stack.workforce import Workforce
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
+_STREAMING_S: Final = 90.0
 # These write captured tables, so they wait for the slot.
 _AFTER_CAPTURE: Final = ("heartbeat", "automation", "web")
 
@@ -73,6 +74,8 @@ class Director(threading.Thread):
             ]
             for job in jobs:
                 job.result()
+        if not generation.generation_of(self.context.home).captured:
+            self._capture_anew()
         started = time.monotonic()
         # These read topics only, so they start while the connector is registered.
         readers = self._applications(before_capture=True)
@@ -103,7 +106,14 @@ class Director(threading.Thread):
         connect.prepare(self.context)
         self._serve(connect.service(self.context), started)
 
-    def _start_capture(self) -> None:
+    def _capture_anew(self) -> None:
+        """Begin a generation: nobody reads before every row stands in the log."""
+        url = self.context.database_url("postgres")
+        self._step("former generation", lambda: generation.settle(url))
+        self._start_capture(generation.CAPTURED_WITHIN_S)
+        generation.captured(self.context.home)
+
+    def _start_capture(self, within_s: float = _STREAMING_S) -> None:
         wanted = all(map(self.context.options.wants, ("postgres", "kafka", "connect", "connector")))
         if not wanted:
             return
@@ -112,7 +122,8 @@ class Director(threading.Thread):
             client = ConnectClient(self.context.connect_url)
             try:
                 client.register(connector_config(HOST, self.context.ports["postgres"]))
-                wait_streaming(client, self.context.database_url("postgres"))
+                url = self.context.database_url("postgres")
+                wait_streaming(client, url, timeout_s=within_s)
             finally:
                 client.close()
 

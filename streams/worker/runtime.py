@@ -151,6 +151,7 @@ class Runtime:
             if self.ownership.ready.get(partition) is not owned:
                 self.metrics.skipped(len(chunk))
                 return False
+            owned.undecodable.permille = self.settings.undecodable_permille
             for part in unbroken(chunk):
                 try:
                     await self._fold(part, owned)

@@ -23,6 +23,7 @@ VERBS = (
     "explain",
     "sales",
     "sql",
+    "generation",
     "query",
     "workers",
     "revision",

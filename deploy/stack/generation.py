@@ -1,0 +1,103 @@
+"""A new generation of the log: what Postgres holds is captured again, into empty topics.
+
+For a history that can't be brought back: `stock.events` lost or cut off, a replication slot that
+Postgres has dropped, another Postgres. All facts stand in Postgres, so what the workers make of
+them is the same; what the log alone knew is gone, such as rows that were deleted or changed since.
+
+`prepare` works on a stopped home; the next start does the rest. Until that has come to its end
+nobody reads the log: a capture that was cut off sends rows again under other names, and is thrown
+away by preparing another generation.
+"""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, LiteralString
+
+import psycopg
+
+from cdc.capture.client import SLOT
+from deploy.errors import StackError
+from deploy.stack.home import Home, write_json
+from deploy.stack.runtime import read_runtime
+
+PREPARE: Final = "inventory generation --yes"
+CAPTURED_WITHIN_S: Final = 4 * 3_600.0
+_FILE: Final = "generation.json"
+_MOVED: Final = ("kafka", "archive", "workers")
+_SETTLE: Final[tuple[LiteralString, ...]] = (
+    # Its place in the write-ahead log belongs to the topics before.
+    """SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
+    WHERE slot_name = %(slot)s""",
+    "DELETE FROM read_model.sink_position",
+    # The keys that are still in need are proposed again, under ids of the new generation.
+    """UPDATE app.reorder_proposal
+    SET status = 'superseded', reason = 'generation', updated_at = clock_timestamp()
+    WHERE status IN ('open', 'snoozed')""",
+    """UPDATE app.price_proposal
+    SET status = 'cancelled', reason = 'generation', updated_at = clock_timestamp()
+    WHERE status IN ('open', 'snoozed')""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The number of the log's incarnation, and whether its capture has come to its end."""
+
+    number: int = 1
+    captured: bool = True
+
+
+def generation_of(home: Home) -> Generation:
+    """The home's generation; the first one has no file."""
+    try:
+        return Generation(**json.loads((home.path / _FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return Generation()
+
+
+def prepare(home: Home) -> tuple[Generation, Path]:
+    """Put topics, archive and files of the workers aside; gives the next generation and the place.
+
+    Raises:
+        StackError: the stack runs, never ran, or another logic revision stands beside it.
+    """
+    if read_runtime(home).running:
+        message = "the stack runs; its topics can't be put aside"
+        raise StackError(message, repair="inventory down")
+    if not home.postgres.is_dir():
+        message = f"{home.path} has no database to capture: there is nothing to begin anew"
+        raise StackError(message)
+    beside = sorted(path.name for path in home.path.glob("revisions/v*"))
+    if beside:
+        message = f"{', '.join(beside)} stands beside this stack and reads the former topics"
+        raise StackError(message, repair=f"inventory revision retire {beside[0][1:]} --delete")
+    former = generation_of(home)
+    aside = home.path / "former" / f"generation-{former.number}"
+    aside.mkdir(parents=True, mode=0o700, exist_ok=True)
+    coming = Generation(former.number + 1, captured=False)
+    write_json(home.path / _FILE, asdict(coming))
+    for name in _MOVED:
+        if (home.path / name).exists():
+            shutil.move(home.path / name, aside / name)
+    return coming, aside
+
+
+def refuse_half_captured(home: Home) -> None:
+    """Raise `StackError` if a capture into the home's topics was cut off."""
+    if not generation_of(home).captured and home.kafka.exists():
+        message = f"the capture of generation {generation_of(home).number} was cut off"
+        raise StackError(message, repair=PREPARE)
+
+
+def settle(database_url: str) -> None:
+    """Have Postgres forget what it knows of the former topics, in one transaction."""
+    with psycopg.connect(database_url) as connection:
+        for statement in _SETTLE:
+            connection.execute(statement, {"slot": SLOT})
+
+
+def captured(home: Home) -> None:
+    """Note that all rows stand in the log."""
+    write_json(home.path / _FILE, asdict(Generation(generation_of(home).number)))

@@ -1,0 +1,112 @@
+"""What a home puts aside before everything is captured anew, and what it refuses."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from deploy.errors import StackError
+from deploy.stack.context import Context, Options
+from deploy.stack.daemon import build_context
+from deploy.stack.director import Director
+from deploy.stack.generation import (
+    Generation,
+    captured,
+    generation_of,
+    prepare,
+    refuse_half_captured,
+)
+from deploy.stack.home import Home
+from deploy.stack.processes import identify
+from deploy.stack.runtime import Runtime, write_runtime
+from deploy.stack.supervisor import Supervisor
+from tests.deploy.test_home import context
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """One that ran once."""
+    home = Home(tmp_path / "home")
+    home.create()
+    home.postgres.mkdir()
+    home.kafka.mkdir()
+    (home.kafka / "log").write_text("records")
+    (home.path / "workers" / "topics.json").write_text("{}")
+    return home
+
+
+def test_a_home_begins_with_generation_1(home: Home) -> None:
+    assert generation_of(home) == Generation(1, captured=True)
+    assert context(home).variables()["INVENTORY_GENERATION"] == "1"
+
+
+def test_topics_archive_and_workers_are_put_aside_and_the_database_is_not(home: Home) -> None:
+    coming, aside = prepare(home)
+
+    assert coming == generation_of(home) == Generation(2, captured=False)
+    assert (aside / "kafka" / "log").read_text() == "records"
+    assert (aside / "workers" / "topics.json").exists()
+    assert (aside / "archive").is_dir()
+    assert not home.kafka.exists()
+    assert home.postgres.is_dir()
+
+
+def test_a_capture_that_was_cut_off_is_put_aside_as_well(home: Home) -> None:
+    prepare(home)
+    refuse_half_captured(home)
+    home.kafka.mkdir()
+
+    with pytest.raises(StackError, match="capture of generation 2 was cut off") as refused:
+        build_context(home, Options())
+
+    assert refused.value.repair == "inventory generation --yes"
+    assert prepare(home)[0].number == 3
+    refuse_half_captured(home)
+
+
+def test_a_generation_that_was_captured_is_gone_on_with(home: Home) -> None:
+    prepare(home)
+    home.kafka.mkdir()
+
+    captured(home)
+
+    refuse_half_captured(home)
+    assert generation_of(home) == Generation(2, captured=True)
+
+
+def test_what_runs_or_never_ran_or_has_company_is_left_alone(home: Home) -> None:
+    me = identify(os.getpid())
+    write_runtime(home, Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started))
+    with pytest.raises(StackError, match="the stack runs"):
+        prepare(home)
+    write_runtime(home, Runtime(phase="down"))
+
+    beside = home.path / "revisions" / "v2"
+    beside.mkdir(parents=True)
+    with pytest.raises(StackError, match="v2 stands beside this stack") as refused:
+        prepare(home)
+    assert refused.value.repair == "inventory revision retire 2 --delete"
+    beside.rmdir()
+
+    home.postgres.rmdir()
+    with pytest.raises(StackError, match="no database to capture"):
+        prepare(home)
+    assert generation_of(home).number == 1
+
+
+def test_nobody_reads_before_everything_is_captured(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(home)
+    steps: list[str] = []
+    nothing = Options(only=("migrate",))
+    ports = {"postgres": 1, "kafka": 2, "connect": 3, "kafka_controller": 4, "web": 5}
+    director = Director(Context(home, nothing, ports, home.secrets()), Supervisor(home, Runtime()))
+    monkeypatch.setattr("deploy.stack.generation.settle", lambda _url: steps.append("settled"))
+    monkeypatch.setattr(director, "_start_capture", lambda *_: steps.append("captured"))
+    monkeypatch.setattr(director, "_applications", lambda **_: steps.append("readers") or [])
+
+    director._bring_up()
+
+    assert steps == ["settled", "captured", "readers", "captured", "readers"]
+    assert generation_of(home).captured
