@@ -27,11 +27,13 @@ from inventory.model.record import Record
 from inventory.partition import Partition
 from streams.engine.effects import Effects, Writer
 from streams.engine.garbage import collect_rarely
+from streams.engine.pages import HugePages
 
 GENERATION: Final = 1
 KEYS: Final = (10_000, 100_000)
 ROUNDS: Final = 4
 _CHUNK: Final = 500
+_LOOK_EVERY: Final = 20  # chunks; a worker looks for new memory once a minute
 
 Tell = Callable[[str], None]
 T = TypeVar("T")
@@ -117,6 +119,7 @@ class FoldReport:
 class _Bench:
     """One partition under measurement; times are CPU nanoseconds of this process."""
 
+    pages: HugePages | None
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
     ring: Ring = field(default_factory=Ring)
     plain: Counters = field(default_factory=Counters)
@@ -139,7 +142,9 @@ class _Bench:
 
     def measure(self, events: Iterable[Event]) -> None:
         """Handle events in chunks, with a look at the clock between the parts."""
-        for chunk in _chunks(events, _CHUNK):
+        for number, chunk in enumerate(_chunks(events, _CHUNK)):
+            if self.pages is not None and number % _LOOK_EVERY == 0:
+                self.pages.look()
             began = time.process_time_ns()
             records = list(self._decoded(chunk))
             decoded = time.process_time_ns()
@@ -221,30 +226,35 @@ class Retailers:
 
 
 def run(
-    *, file: SalesFile | None, retailers: Retailers, tell: Tell = lambda _text: None
+    *,
+    file: SalesFile | None,
+    retailers: Retailers,
+    huge_pages: bool = True,
+    tell: Tell = lambda _text: None,
 ) -> FoldReport:
     """Measure the file, if there is one, and a retailer of each number of keys."""
     collect_rarely()  # as a worker does
+    pages = HugePages() if huge_pages else None  # and this too
     cases = []
     if file is not None:
         tell(f"reading {file.path}")
-        cases.append(_of_file(file))
+        cases.append(_of_file(file, pages))
     for number in retailers.keys:
         tell(f"a retailer of {number} keys")
-        cases.append(_of_retailer(number, retailers.rounds, retailers.seed))
+        cases.append(_of_retailer(number, retailers, pages))
     return FoldReport(_machine(), os.getloadavg()[0], tuple(cases))
 
 
-def _of_file(file: SalesFile) -> Case:
-    bench = _Bench()
+def _of_file(file: SalesFile, pages: HugePages | None) -> Case:
+    bench = _Bench(pages)
     bench.measure(file_events(file.path, file.stores, file.limit))
     return bench.case("file")
 
 
-def _of_retailer(keys: int, rounds: int, seed: int) -> Case:
-    bench, retailer = _Bench(), Retailer(keys, seed)
+def _of_retailer(keys: int, retailers: Retailers, pages: HugePages | None) -> Case:
+    bench, retailer = _Bench(pages), Retailer(keys, retailers.seed)
     bench.prepare(retailer.opening())
-    bench.measure(retailer.trading(rounds))
+    bench.measure(retailer.trading(retailers.rounds))
     return bench.case("retailer")
 
 

@@ -47,6 +47,9 @@ def bench_fold(
     keys: Annotated[str, typer.Option(help="Sizes of a made retailer.")] = "10000,100000",
     rounds: Annotated[int, typer.Option(help="Records a key, after its opening.")] = 4,
     seed: Annotated[int, typer.Option(help="Same seed, same log.")] = 1,
+    small_pages: Annotated[
+        bool, typer.Option("--small-pages", help="Leave memory on the kernel's ordinary pages.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Measure all rules on one core, from bytes to bytes; needs no stack."""
@@ -61,6 +64,7 @@ def bench_fold(
     report = run(
         file=None if file is None else SalesFile(file, _STORES[stores], limit),
         retailers=Retailers(sizes, rounds, seed),
+        huge_pages=not small_pages,
         tell=output.errors.print,
     )
     if json:

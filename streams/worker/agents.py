@@ -10,6 +10,7 @@ import structlog
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.app import create_app
 from streams.engine.garbage import Flood
+from streams.engine.pages import HugePages
 from streams.engine.records import TopicIds
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
@@ -20,6 +21,7 @@ from streams.worker.standstill import watch
 
 INSPECT_S = 5.0
 PULSE_S = 0.5
+PAGES_S = 60.0
 SNAPSHOT_SHARE = 10  # snapshots take a tenth of the time, but
 LONGEST_PAUSE = 10  # come after so many intervals at last: what is behind them is restored slowly
 
@@ -40,6 +42,7 @@ def build_worker(settings: WorkerSettings, origins: TopicIds) -> faust.App:
         _attach_stream(app, runtime)
     _attach_rebalance(app, runtime)
     _attach_timers(app, runtime)
+    _attach_memory(app)
     _attach_snapshots(app, runtime)
     _attach_queries(app, runtime)
     return app
@@ -133,6 +136,15 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
         while not app.should_stop:
             await asyncio.sleep(PULSE_S)
             runtime.loop_seen_s = time.monotonic()
+
+
+def _attach_memory(app: faust.App) -> None:
+    @app.task
+    async def keep_huge() -> None:
+        pages = HugePages()
+        while not app.should_stop:
+            await asyncio.sleep(PAGES_S)
+            await asyncio.to_thread(pages.look)
 
 
 def _attach_snapshots(app: faust.App, runtime: Runtime) -> None:
