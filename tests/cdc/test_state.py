@@ -16,6 +16,12 @@ from inventory.model.state import KeyState, WindowRow
 KEY = InvKey("L|A")
 
 
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tests before this one left would be moved, and counted, when the memory grows."""
+    monkeypatch.setattr(documents, "_POLICIES", {})
+
+
 def ranged(reorder_point_units: int) -> KeyState:
     policy = ItemLocation(1, KEY, reorder_point_units=reorder_point_units)
     return KeyState(KEY, Position(1, 7), policy=policy)
@@ -41,7 +47,6 @@ def test_a_remembered_policy_takes_no_more_room_than_its_bytes() -> None:
 
 
 def test_a_remembered_policy_is_forgotten_with_its_last_state() -> None:
-    """Of its own policy only: a full look also ends states that tests before it left in cycles."""
     state = ranged(20)
     remembered = id(state.policy)
 
