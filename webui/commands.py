@@ -6,9 +6,10 @@ rendered, 422 if the input breaks a rule.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final
+from urllib.parse import quote
 from uuid import UUID
 
 from django.contrib import messages
@@ -23,6 +24,7 @@ Form = dict[str, str]
 _MOST_DIGITS: Final = 12
 _MOST_DIGITS_OF_IDS: Final = 18
 _AMOUNT: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,2}))?")
+_LONGEST_ID: Final = 200
 _DAY_RULE: Final = "a day like 2026-11-21"
 _NOT_OURS: Final = "this page is out of date: reload it"
 
@@ -185,7 +187,22 @@ def answered(
     except ServiceError as error:
         return show(refusal_text(error), 422)
     messages.success(request, message)
-    return HttpResponseRedirect(back)
+    return HttpResponseRedirect(back + _place(request))
+
+
+def _place(request: HttpRequest) -> str:
+    """The fragment of the card that the form names as the next one, empty without any."""
+    card = request.POST.get("next", "")[:_LONGEST_ID]
+    return f"#{quote(card, safe='')}" if card else ""
+
+
+def next_cards(ids: Sequence[str]) -> dict[str, str]:
+    """For each card of a list the one to go on with: the one behind it, before it for the last.
+
+    A long desk must not begin at its top again with every decision.
+    """
+    behind = [*ids[1:], *ids[-2:-1]]
+    return dict(zip(ids, behind, strict=False))
 
 
 def attempt(

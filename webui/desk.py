@@ -17,7 +17,7 @@ from webui.commands import attempt, command_of, form_of, signed, whole
 LONGEST_SNOOZE_DAYS: Final = 90
 _HIDDEN: Final = {
     *("csrfmiddlewaretoken", "command_id", "proposal", "shown_revision", "action"),
-    *("destination", "sku"),
+    *("destination", "sku", "next"),
 }
 
 

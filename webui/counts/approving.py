@@ -17,6 +17,7 @@ from webui.commands import (
     form_of,
     identity,
     money,
+    next_cards,
     signed,
 )
 from webui.counts import selectors
@@ -49,13 +50,14 @@ def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -
     requests = selectors.waiting_requests(location=location)
     person = request.user.get_username()
     subject = form.get("subject", "")
-    known = {f"count-{draft.id}" for draft in drafts} | {f"request-{ask.id}" for ask in requests}
+    known = [f"count-{draft.id}" for draft in drafts] + [f"request-{ask.id}" for ask in requests]
     context = {
         "tab": "waiting",
         "location": location,
         "locations": locations(),
         "counts": [(draft, draft.counted_by == person) for draft in drafts],
         "requests": [(ask, ask.requested_by == person) for ask in requests],
+        "next_cards": next_cards(known),
         "waiting_count": len(drafts) + len(requests),
         "form": form,
         # Beside the row that it is about, or above the list when that row is gone.

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
-from webui.commands import attempt, form_of
+from webui.commands import attempt, form_of, next_cards
 from webui.desk import Refusal
 from webui.ledger.services.orders import version_of_drafts
 from webui.ledger.services.purchasing_terms import days_of
@@ -120,6 +120,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
     here = any(str(line.id) == refused_line for line in lines)
     first = _first_line(request, lines, refused_line)
     part = lines[first : first + PAGE_LINES]
+    behind = next_cards([f"line-{line.id}" for line in part])
     context = {
         "head": head,
         "days": ", ".join(days_of(head.order_days_mask)),
@@ -128,6 +129,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
                 "line": line,
                 "command_id": uuid4(),
                 "refusal": refusal if str(line.id) == refused_line else None,
+                "next_card": behind.get(f"line-{line.id}", ""),
             }
             for line in part
         ],
@@ -136,7 +138,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
         "total_minor": total_minor(lines),
         "history": history(ref),
         "refusal": None if here else refusal,
-        "query": urlencode({"ref": ref}),
+        "query": urlencode({"ref": ref} | ({"from": first} if first else {})),
     }
     status = 200 if refusal is None else refusal.status
     keys = sorted({line.inv_key for line in part})
@@ -182,7 +184,9 @@ def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> i
 def act(request: HttpRequest) -> HttpResponse:
     """Do one thing to a line or to the whole order, and come back to it."""
     ref = _ref(request)
-    back = f"{reverse('order')}?{urlencode({'ref': ref})}"
+    first = request.GET.get("from", "")
+    page = {"ref": ref} | ({"from": first} if _is_number(first) else {})
+    back = f"{reverse('order')}?{urlencode(page)}"
     may = abilities(request.user)
 
     form = form_of(request)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
 from webui.automation.prices import objections_to
+from webui.commands import next_cards
 from webui.desk import Command, Refusal, answer, view_of
 from webui.ledger.services import (
     Conflict,
@@ -53,6 +54,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "view": view,
         "views": VIEWS,
         "cards": cards,
+        "next_cards": next_cards([proposal.proposal_id for proposal in found]),
         "open_count": selectors.desk_count("price_proposal"),
         "location": location,
         "locations": locations(),

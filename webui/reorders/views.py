@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
-from webui.commands import form_of
+from webui.commands import form_of, next_cards
 from webui.desk import Refusal, answer, view_of
 from webui.ledger.services import ServiceError
 from webui.ledger.services.reorders_automatic import Reason, why_not
@@ -55,6 +55,7 @@ def _show(
         "view": view,
         "views": VIEWS,
         "groups": _groups(view, cards),
+        "next_cards": next_cards([need.reorder_id for need in shown]),
         **around.as_context(),
         "most": MOST_COUNTED,
         "shown": len(shown),

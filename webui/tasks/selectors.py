@@ -28,6 +28,11 @@ class Task:
     opened_at: datetime
     age_us: int
 
+    @property
+    def anchor(self) -> str:
+        """The address of the task inside the page."""
+        return f"task-{self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:

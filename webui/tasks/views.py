@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
-from webui.commands import identity
+from webui.commands import identity, next_cards
 from webui.desk import Command, Refusal, answer
 from webui.ledger.services.tasks import VARIANCE, acknowledge_variance
 from webui.page import render_page
@@ -60,8 +60,11 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     may = abilities(request.user)
     cards = {task.id: _card(task, refusal, person, may) for task in found}
     query = {"for": chosen, "kind": wanted.kind, "location": wanted.location}
+    groups = _groups(found, cards, mine, counted, query)
+    shown = [card["task"].anchor for _, parts in groups for part in parts for card in part.cards]
     context = {
-        "groups": _groups(found, cards, mine, counted, query),
+        "groups": groups,
+        "next_cards": next_cards(shown),
         "choices": _choices(mine, chosen, counted, query),
         "kinds": _kinds(wanted, counted, query),
         "kind": wanted.kind,

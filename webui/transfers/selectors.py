@@ -46,6 +46,11 @@ class Moving:
         return str(self.in_id)
 
     @property
+    def anchor(self) -> str:
+        """The address of the transfer inside the page."""
+        return f"transfer-{self.in_id}"
+
+    @property
     def version(self) -> str:
         """What changes with every write of the arriving row."""
         return self.recorded_at.isoformat()

@@ -19,6 +19,7 @@ from webui.commands import (
     form_of,
     identity,
     needed_day,
+    next_cards,
     whole,
 )
 from webui.ledger.services import (
@@ -67,6 +68,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "location": location,
         "locations": locations(),
         "transfers": found,
+        "next_cards": next_cards([row.anchor for row in found]),
         "stuck_count": selectors.stuck_count(),
         "form": form,
         "refusal": refusal,

@@ -1,5 +1,6 @@
 // Desks and the system page look for news. Nothing moves under a person's hands: while somebody
 // works in the list, news waits behind a button.
+import { CARD, keepPlace } from "./place.js";
 import { say, swap } from "./swap.js";
 
 const EVERY_MS = 2_000;
@@ -28,7 +29,13 @@ function startVersion() {
     if (!answer.ok || answer.redirected) return;
     const { version } = await answer.json();
     if (version === desk.dataset.version) return;
-    if (!isBusy(desk) && (await swap(location.href, "#desk", (here) => !isBusy(here)))) {
+    let goBack = () => {};
+    const isFree = (here) => {
+      goBack = keepPlace(here);
+      return !isBusy(here);
+    };
+    if (!isBusy(desk) && (await swap(location.href, "#desk", isFree))) {
+      goBack();
       button.hidden = true;
       say(desk.dataset.news || "Proposals have changed");
     } else if (isBusy(desk)) {
@@ -39,7 +46,9 @@ function startVersion() {
 
 /** Whether somebody has opened, focused or changed anything in the list, or has paused the page. */
 function isBusy(desk) {
-  if (isPaused() || desk.contains(document.activeElement)) return true;
+  const at = document.activeElement;
+  // A decision leads to the next card: who has only arrived there has not begun with it.
+  if (isPaused() || (desk.contains(at) && !at.matches(CARD))) return true;
   if (desk.querySelector("details[open], [role=alert], [aria-busy=true]")) return true;
   return [...desk.querySelectorAll("input")].some(
     (input) => input.value !== input.defaultValue || input.checked !== input.defaultChecked,

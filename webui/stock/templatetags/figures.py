@@ -1,5 +1,6 @@
 """Filters that print the figures of `webui.readmodel.figures` in templates."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django import template
@@ -18,6 +19,12 @@ register.filter("at_us", figures.time_text)
 register.filter("age", figures.age_text)
 register.filter("cover", figures.cover_text)
 register.filter("counted", figures.counted_text)
+
+
+@register.filter
+def at(values: Mapping[str, str], key: str) -> str:
+    """What a mapping has for `key`, empty where it has nothing."""
+    return values.get(key, "")
 
 
 @register.filter

@@ -1,0 +1,147 @@
+"""A decision leads to the next card of its desk, not to the top of the page."""
+
+import re
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.ledger.inbox import level, state
+from tests.ledger.pages import form, person
+from tests.ledger.rows import price_proposal, reorder_proposal
+from tests.ledger.test_count_pages import shelf, waiting
+from webui.commands import next_cards
+from webui.ledger import services
+
+__all__ = ["shelf"]
+
+
+def html(answer: Any) -> str:
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def next_of(page: str, card: str) -> set[str]:
+    """Where the forms of a card lead."""
+    [article] = re.findall(
+        rf'<(?:article|li) [^>]*id="{re.escape(card)}".*?</(?:article|li)>', page
+    )
+    return set(re.findall(r'name="next" value="([^"]*)"', article))
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([], {}),
+        (["a"], {}),
+        (["a", "b"], {"a": "b", "b": "a"}),
+        (["a", "b", "c"], {"a": "b", "b": "c", "c": "b"}),
+    ],
+)
+def test_the_next_card_is_the_one_behind_and_before_the_last(
+    ids: list[str], expected: dict[str, str]
+) -> None:
+    assert next_cards(ids) == expected
+
+
+@pytest.fixture
+def needs(ledger: psycopg.Connection) -> list[str]:
+    ids = []
+    for sku in ("S1", "S2", "S3"):
+        services.range_item(location="L", sku=sku, policy={"supplier": "ACME"})
+        level(ledger, state(sku=sku))
+        ids.append(f"R:L|{sku}:1-2")
+        reorder_proposal(ledger, reorder_id=ids[-1], sku=sku, inv_key=f"L|{sku}")
+    return ids
+
+
+def test_a_need_leads_to_the_one_behind_it_and_says_what_became_of_it(needs: list[str]) -> None:
+    client = person("buyer")
+    page = html(client.get("/reorders/"))
+    assert [next_of(page, card) for card in needs] == [{needs[1]}, {needs[2]}, {needs[1]}]
+
+    fields = form(needs[0], 1, action="reject", reason="no", next=needs[1])
+    answer = client.post("/reorders/decide?view=open&location=L&supplier=", fields)
+
+    assert answer.status_code == 302
+    place = "/reorders/?view=open&location=L&supplier=#R%3AL%7CS2%3A1-2"
+    assert answer["Location"] == place
+    assert "Rejected. The need is held" in html(client.get(place))
+
+
+def test_a_refused_decision_stays_at_its_own_card(needs: list[str]) -> None:
+    fields = form(needs[0], 1, action="reject", reason="", next=needs[1])
+
+    answer = person("buyer").post("/reorders/decide", fields)
+
+    assert answer.status_code == 422
+    assert "You had filled in" not in html(answer)
+
+
+def test_a_price_leads_to_the_one_behind_it(ledger: psycopg.Connection) -> None:
+    ids = []
+    for sku in ("S1", "S2"):
+        services.range_item(location="L", sku=sku)
+        ids.append(f"P:L|{sku}:1-2")
+        price_proposal(ledger, proposal_id=ids[-1], sku=sku, inv_key=f"L|{sku}")
+
+    page = html(person("pricing").get("/prices/"))
+
+    assert [next_of(page, card) for card in ids] == [{ids[1]}, {ids[0]}]
+
+
+def test_a_place_in_the_page_is_all_that_a_form_can_name(needs: list[str]) -> None:
+    fields = form(needs[0], 1, action="reject", reason="no", next="//elsewhere/#<\r\n" + "x" * 300)
+
+    answer = person("buyer").post("/reorders/decide", fields)
+
+    assert answer.status_code == 302
+    place, _, fragment = answer["Location"].partition("#")
+    assert place == "/reorders/"
+    assert fragment.startswith("%2F%2Felsewhere%2F%23%3C%0D%0A")
+    assert len(fragment) < 300
+
+
+def order(number: int) -> int:
+    return services.place_order_line(
+        location="L",
+        sku=f"S{number}",
+        supplier="ACME",
+        order_ref="X-1",
+        ordered_units=1,
+        status="draft",
+    )
+
+
+def test_a_line_of_an_order_is_come_back_to_and_a_deleted_one_passed(
+    ledger: psycopg.Connection,
+) -> None:
+    first, second = order(1), order(2)
+    client = person("buyer")
+    page = html(client.get("/orders/order?ref=X-1"))
+
+    assert next_of(page, f"line-{first}") == {f"line-{first}", f"line-{second}"}
+
+    ids = rf'name="line" value="{first}"><input type="hidden" name="next" value="line-{first}">'
+    [version] = set(
+        re.findall(rf'{ids}<input type="hidden" name="shown_version" value="(.*?)"', page)
+    )
+    given = {"line": first, "shown_version": version, "command_id": uuid4(), "units": 2}
+    answer = client.post(
+        "/orders/act?ref=X-1&from=0", given | {"action": "change", "next": f"line-{first}"}
+    )
+
+    assert answer.status_code == 302
+    assert answer["Location"] == f"/orders/order?ref=X-1&from=0#line-{first}"
+
+
+def test_the_waiting_list_leads_from_counts_to_adjustments(shelf: psycopg.Connection) -> None:
+    count_id = waiting(19)
+    wanted = services.Wanted("L", "S", "theft", 100)
+    asked = services.request_adjustment(wanted=wanted, actor="ann").request_id
+    client = person("manager", "max")
+
+    page = html(client.get("/counts/waiting/"))
+
+    count, ask = f"count-{count_id}", f"request-{asked}"
+    assert (next_of(page, count), next_of(page, ask)) == ({ask}, {count})
