@@ -13,11 +13,15 @@ from webui.ledger.services.prices import MOST_PRICE
 LONGEST_CENTIDAYS: Final = 100_000
 
 
+Use = dict[str, tuple[str, ...]]
+
+
 class Field(NamedTuple):
     """A column of `item_location` with its words; `options` are (value, label), else a number.
 
     Numbers are whole. Only money and spans, whose columns end in `_minor` and `_centidays`, are
-    typed with decimals.
+    typed with decimals. `used` says with which values of which other fields a rule reads it: where
+    each field of one of its alternatives has one of the values. Without any it is always used.
     """
 
     column: str
@@ -26,6 +30,15 @@ class Field(NamedTuple):
     low: int = 0
     high: int = MOST_UNITS
     default: str = ""
+    used: tuple[Use, ...] = ()
+
+    @property
+    def used_text(self) -> str:
+        """`used` for the page: `replenish_family=RS,RsS levels=fixed | replenish_family=par`."""
+        return " | ".join(
+            " ".join(f"{name}={','.join(values)}" for name, values in use.items())
+            for use in self.used
+        )
 
     @property
     def name(self) -> str:
@@ -46,20 +59,29 @@ class Field(NamedTuple):
         return read(form, self.name, low=self.low, high=self.high, label=self.label)
 
 
-def _days(column: str, label: str) -> Field:
+def _days(column: str, label: str, *used: Use) -> Field:
     """A span; the column has hundredths of a day."""
-    return Field(column, f"{label}, days", high=LONGEST_CENTIDAYS)
+    return Field(column, f"{label}, days", high=LONGEST_CENTIDAYS, used=used)
+
+
+def _in(*families: str, **others: str) -> Use:
+    """Used by these families, and where each of the others has its value."""
+    return {"replenish_family": families, **{name: (value,) for name, value in others.items()}}
 
 
 FAMILIES: Final = (
     ("off", "off: no orders are proposed"),
-    ("sS", "min/max (sS): at the reorder point, up to the order level"),
-    ("sQ", "fixed quantity (sQ): at the reorder point, so many at a time"),
-    ("RS", "periodic (RS): on order days, up to the order level"),
-    ("RsS", "periodic with a reorder point (RsS)"),
+    ("sQ", "sQ: at the reorder point, multiples of a quantity"),
+    ("sS", "sS, min/max: at the reorder point, up to the order level"),
+    ("RS", "RS: on order days, up to the order level"),
+    ("RsS", "RsS: on order days at the reorder point, up to the order level"),
     ("par", "par: up to the order level whenever below it"),
-    ("cover", "cover: for so many days of demand"),
+    ("cover", "cover, time supply: for so many days of demand"),
 )
+_ORDERING: Final = tuple(family for family, _ in FAMILIES if family != "off")
+_COMPUTED: Final = tuple(family for family in _ORDERING if family != "par")
+_PROTECTED: Final = ("sQ", "sS", "RS", "RsS")
+# What each family reads is domain.md 5.1; S of `par` is always typed.
 SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
     (
         "When and how much to order",
@@ -70,31 +92,58 @@ SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
                 "Levels",
                 (("fixed", "typed here"), ("computed", "computed from demand and lead time")),
                 default="fixed",
+                used=(_in(*_COMPUTED),),
             ),
-            Field("reorder_point_units", "Reorder point, units"),
-            Field("order_up_to_units", "Order up to, units"),
-            Field("order_quantity_units", "Quantity at a time, units"),
-            Field("pack_units", "Pack, units", low=1, default="1"),
-            Field("moq_units", "Minimum order, units"),
-            _days("lead_time_centidays", "Lead time"),
+            Field(
+                "reorder_point_units",
+                "Reorder point s, units",
+                used=(_in("sQ", "sS", "RsS", "cover", levels="fixed"),),
+            ),
+            Field(
+                "order_up_to_units",
+                "Order up to S, units",
+                used=(_in("sS", "RS", "RsS", "cover", levels="fixed"), _in("par")),
+            ),
+            Field(
+                "order_quantity_units",
+                "Quantity at a time Q, units",
+                used=(_in("sQ"), _in("sS", levels="computed")),
+            ),
+            Field("pack_units", "Pack, units", low=1, default="1", used=(_in(*_ORDERING),)),
+            Field("moq_units", "Minimum order, units", used=(_in(*_ORDERING),)),
+            _days("lead_time_centidays", "Lead time L", _in(*_ORDERING)),
         ),
     ),
     (
         "For computed levels",
         (
-            _days("review_centidays", "Review"),
-            _days("cycle_centidays", "Cycle"),
-            _days("min_cover_centidays", "Least cover"),
-            _days("max_cover_centidays", "Most cover"),
+            _days("review_centidays", "Review R", _in("RS", "RsS", levels="computed")),
+            _days("cycle_centidays", "Cycle C", _in("sS", levels="computed")),
+            _days("min_cover_centidays", "Least cover", _in("cover", levels="computed")),
+            _days("max_cover_centidays", "Most cover", _in("cover", levels="computed")),
             Field(
                 "safety_method",
-                "Safety stock",
+                "Safety stock SS",
                 (("fixed", "typed here"), ("days", "days of demand"), ("service", "service level")),
                 default="fixed",
+                used=(_in(*_PROTECTED, levels="computed"),),
             ),
-            Field("safety_stock_units", "Safety stock, units"),
-            _days("safety_centidays", "Safety"),
-            Field("service_z_micro", "Service level z, millionths", high=10_000_000),
+            Field(
+                "safety_stock_units",
+                "Safety stock, units",
+                used=(_in(*_PROTECTED, levels="computed", safety_method="fixed"),),
+            ),
+            _days(
+                "safety_centidays",
+                "Safety stock",
+                _in(*_PROTECTED, levels="computed", safety_method="days"),
+            ),
+            Field(
+                "service_z_micro",
+                "Service level z, millionths",
+                high=10_000_000,
+                used=(_in(*_PROTECTED, levels="computed", safety_method="service"),),
+            ),
         ),
     ),
     (

@@ -8,6 +8,7 @@ import { startLive } from "./live.js";
 import { startPick } from "./pick.js";
 import { startScan } from "./scan.js";
 import { startSearch } from "./search.js";
+import { startUses } from "./uses.js";
 
 const live = startLive();
 startSearch(live);
@@ -17,4 +18,5 @@ startForms();
 startKeys();
 startPick();
 startScan();
+startUses();
 startAnswer();

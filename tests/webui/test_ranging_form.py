@@ -1,0 +1,78 @@
+"""The form asks for what a family reads: held against the rules themselves."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+
+from inventory.model.ids import InvKey
+from inventory.model.policy import ItemLocation
+from inventory.policies.levels import Levels, levels
+from webui.ranging.form import FIELDS, Field
+
+FAMILIES = ("off", "sQ", "sS", "RS", "RsS", "par", "cover")
+CHOICES = list(product(FAMILIES, ("fixed", "computed"), ("fixed", "days", "service")))
+BASE: dict[str, Any] = {
+    "reorder_point_units": 20,
+    "order_up_to_units": 60,
+    "order_quantity_units": 39,
+    "lead_time_centidays": 500,
+    "review_centidays": 700,
+    "cycle_centidays": 1_000,
+    "min_cover_centidays": 300,
+    "max_cover_centidays": 900,
+    "safety_stock_units": 11,
+    "safety_centidays": 250,
+    "service_z_micro": 1_644_854,
+}
+
+
+def is_used(field: Field, chosen: dict[str, str]) -> bool:
+    """As the page judges it."""
+    if not field.used:
+        return True
+    return any(all(chosen[name] in values for name, values in use.items()) for use in field.used)
+
+
+def levels_of(chosen: dict[str, str], **changes: Any) -> Levels:
+    policy = ItemLocation(id=1, inv_key=InvKey("L|S"), status="active", **BASE, **chosen)
+    return levels(replace(policy, **changes), 4_000_000, 1_000_000)
+
+
+@pytest.mark.parametrize(
+    "field", [field for field in FIELDS if field.column in BASE], ids=lambda field: field.column
+)
+@pytest.mark.parametrize("choice", CHOICES, ids="-".join)
+def test_levels_change_with_a_field_exactly_where_the_form_asks_for_it(
+    choice: tuple[str, str, str], field: Field
+) -> None:
+    chosen = dict(zip(("replenish_family", "levels", "safety_method"), choice, strict=True))
+    is_of_orders = chosen["replenish_family"] == "sQ" and field.column == "order_quantity_units"
+    is_typed = chosen["levels"] == "fixed" or chosen["replenish_family"] in ("par", "cover")
+    # The due day of an order comes from the lead time, whatever its levels come from.
+    is_of_orders |= is_typed and field.column == "lead_time_centidays"
+
+    before = levels_of(chosen)
+    after = levels_of(chosen, **{field.column: BASE[field.column] * 2})
+
+    assert (after != before) == (is_used(field, chosen) and not is_of_orders)
+
+
+def test_nothing_is_asked_of_an_item_that_nobody_orders() -> None:
+    chosen = {"replenish_family": "off", "levels": "computed", "safety_method": "days"}
+
+    asked = [field.column for field in FIELDS if is_used(field, chosen)]
+
+    assert asked == [
+        *("replenish_family", "cost_minor", "regular_minor"),
+        *("margin_permille", "tax_bp", "price_mode"),
+    ]
+
+
+def test_the_page_gets_the_alternatives_as_text() -> None:
+    [order_up_to] = [field for field in FIELDS if field.column == "order_up_to_units"]
+
+    assert order_up_to.used_text == (
+        "replenish_family=sS,RS,RsS,cover levels=fixed | replenish_family=par"
+    )
