@@ -8,9 +8,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_PRICES, SEE, requires
-from webui.commands import money
+from webui.commands import Form, money
 from webui.desk import Command, Refusal, answer
 from webui.ledger.services import ServiceError, roll_back_price, set_price
+from webui.ledger.services.far_prices import FarPrice, refuse_far
 from webui.ledger.services.prices import MOST_PRICE
 from webui.page import render_page
 from webui.prices.timeline import (
@@ -56,10 +57,28 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
         "undone_to_minor": _undone_to_minor(item, rows),
         "refusal": refusal,
         "form": refusal.form if refusal else {},
+        "far_minor": _far_minor(refusal.form, item, rows) if refusal else None,
         "command_id": uuid4(),
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "prices/item.html", context, live_keys=[key], status=status)
+
+
+def _is_meant(form: Form) -> bool:
+    """Whether the tick is for this price: one for another price, typed before, says nothing."""
+    return bool(form.get("meant")) and form["meant"] == form.get("price")
+
+
+def _far_minor(form: Form, item: PricedItem, rows: list[PriceRow]) -> int | None:
+    """The price that was refused because it wants to be meant; None for any other refusal."""
+    usual = rows[0].price_minor if rows else item.regular_minor
+    try:
+        refuse_far(money(form, "price", low=1, high=MOST_PRICE), usual)
+    except FarPrice as refused:
+        return refused.price_minor
+    except ServiceError:
+        return None
+    return None
 
 
 def _undone_to_minor(item: PricedItem, rows: list[PriceRow]) -> int | None:
@@ -85,7 +104,7 @@ def _say(command: Command, location: str, sku: str) -> str:
     match command.action:
         case "manual" | "emergency" as kind:
             price = money(command.form, "price", low=1, high=MOST_PRICE)
-            set_price(**common, price_minor=price, kind=kind)
+            set_price(**common, price_minor=price, kind=kind, is_meant=_is_meant(command.form))
             return "Written: it holds from the next ten-minute window on."
         case "rollback":
             roll_back_price(**common)

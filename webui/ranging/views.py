@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from webui.accounts.roles import RANGE_ITEMS, requires
 from webui.commands import Form, answered, asked_item, command_of, form_of
 from webui.ledger.services import ServiceError
+from webui.ledger.services.far_prices import FarPrice, refuse_far_policy
 from webui.ledger.services.ranging import LONGEST_NAME, NewItem, range_new_item
 from webui.page import render_page
 from webui.ranging.form import OPENINGS, policy_of, shown_sections
@@ -40,6 +41,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
     context: dict[str, Any] = {
         "form": form,
         "refusal": refusal,
+        "tick": _amounts(form) if refusal and _is_far(form) else "",
         "places": _places(location),
         "suppliers": suppliers(),
         "sections": shown_sections(form),
@@ -53,6 +55,21 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "command_id": uuid4(),
     }
     return render_page(request, "ranging/desk.html", context, status=status)
+
+
+def _amounts(form: Form) -> str:
+    """What a tick is for: one for other amounts, typed before, says nothing."""
+    return f"{form.get('cost', '')} / {form.get('regular', '')}"
+
+
+def _is_far(form: Form) -> bool:
+    """Whether amounts of a refused form want to be meant."""
+    sku = form.get("sku", "")
+    try:
+        refuse_far_policy(sku, f"{form.get('location', '')}|{sku}", policy_of(form))
+    except ServiceError as refused:
+        return isinstance(refused, FarPrice)
+    return False
 
 
 def _places(asked_for: str) -> list[Choice]:
@@ -88,6 +105,7 @@ def _take(form: Form, actor: str) -> tuple[str, str]:
         name=form.get("name", ""),
         opening_units=0 if opening == "zero" else None,
     )
-    range_new_item(item=item, actor=actor, command_id=command_of(form))
+    is_meant = form.get("meant") == _amounts(form)
+    range_new_item(item=item, actor=actor, is_meant=is_meant, command_id=command_of(form))
     counted = "" if opening == "zero" else " Its stock is known once the staff have counted it."
     return f"{sku} is in the range of {location}.{counted}", reverse("item", args=[location, sku])

@@ -17,6 +17,7 @@ from inventory.policies.price_targets import floor_minor
 from webui.ledger.services import checks
 from webui.ledger.services.bulk import insert_many
 from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.far_prices import refuse_far, usual_minor
 from webui.ledger.services.items import locked_item
 from webui.ledger.services.transactions import (
     Row,
@@ -57,6 +58,7 @@ def set_price(  # noqa: PLR0913 -- one keyword per column
     effective_from: datetime | None = None,
     step: int = 0,
     shown_price_id: int | None = None,
+    is_meant: bool = True,
     reason: str | None = None,
     actor: str | None = None,
     command_id: UUID | None = None,
@@ -66,26 +68,33 @@ def set_price(  # noqa: PLR0913 -- one keyword per column
     Only an `initial` price may lie in the past, and only as the first of its timeline: windows
     that have begun keep their price. An `emergency` price needs a reason and begins with the next
     window. With `shown_price_id` the newest row must still be that one, `NO_PRICE` for none.
+    Without `is_meant` a price far from the last one is refused, see `far_prices`.
     """
     checks.whole("price_minor", price_minor, 1, MOST_PRICE)
-    checks.one_of("kind", kind, KINDS)
     checks.whole("step", step, -MOST_STEP - 1, MOST_STEP)
-    checks.happened("effective_from", effective_from)
-    if kind == "emergency":
-        checks.text("reason", reason)
-        if effective_from is not None:
-            refuse("effective_from", effective_from, "an emergency price begins with next window")
+    _check_kind(kind, effective_from, reason)
 
     def work() -> Row:
         item = locked_item(location=location, sku=sku)
         newest = newest_price(item["inv_key"])
         _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
+        if not is_meant:
+            refuse_far(price_minor, usual_minor(newest, item))
         begins = _beginning(item["inv_key"], kind, effective_from, newest)
         price = Price(price_minor, step, kind, begins)
         return {"id": write_price(item, price, actor=actor, reason=reason)}
 
     with ledger_transaction():
         return int(once(command_id, f"price {location}|{sku}", actor, work)["id"])
+
+
+def _check_kind(kind: str, effective_from: datetime | None, reason: str | None) -> None:
+    checks.one_of("kind", kind, KINDS)
+    checks.happened("effective_from", effective_from)
+    if kind == "emergency":
+        checks.text("reason", reason)
+        if effective_from is not None:
+            refuse("effective_from", effective_from, "an emergency price begins with next window")
 
 
 def _beginning(

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from webui.ledger.services import checks
 from webui.ledger.services.errors import refuse
+from webui.ledger.services.far_prices import refuse_far_policy
 from webui.ledger.services.items import range_item
 from webui.ledger.services.purchasing_terms import terms_of
 from webui.ledger.services.reference import name_products
@@ -37,11 +38,14 @@ class NewItem(NamedTuple):
     opening_units: int | None = 0
 
 
-def range_new_item(*, item: NewItem, actor: str, command_id: UUID | None = None) -> str:
+def range_new_item(
+    *, item: NewItem, actor: str, is_meant: bool = True, command_id: UUID | None = None
+) -> str:
     """Range an item and name its product, if it has no name; its `inv_key`.
 
     `ServiceError` for a location or supplier that nobody knows and for a policy that breaks a
-    limit, `Conflict` for an item that is ranged there already.
+    limit, `Conflict` for an item that is ranged there already. Without `is_meant` amounts far from
+    those of other locations are refused, see `far_prices`.
     """
     inv_key = checks.key(item.location, item.sku)
 
@@ -51,6 +55,8 @@ def range_new_item(*, item: NewItem, actor: str, command_id: UUID | None = None)
         _refuse_unknown_supplier(item.policy.get("supplier"))
         if len(item.name) > LONGEST_NAME:
             refuse("name", item.name[:40], f"at most {LONGEST_NAME} characters")
+        if not is_meant:
+            refuse_far_policy(item.sku, inv_key, item.policy)
         if item.name:
             name_products(names={item.sku: item.name})
         range_item(

@@ -20,6 +20,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "ordered_units": "Units",
         "confirmed_units": "Units in all",
         "price_minor": "Price",
+        "regular_minor": "Regular price",
         "limit_minor": "Limit",
         "minimum_order_minor": "Minimum order",
         "auto_max_minor": "Automatic limit",

@@ -1,0 +1,78 @@
+"""Prices that look like a slip of the finger, 2499 for 24.99: who means one says so a second time.
+
+The rules know no such limit (docs/domain.md 0, 6.4): a person may set any price from 0.01 on that
+is not below the floor. So nothing is forbidden here, and programs are not asked. A factor of two
+lets through what is usual, half price included, and catches a lost point, a digit too many and most
+digits that changed their places.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from inventory.explanation.words import money_text
+from webui.ledger.services.errors import ServiceError
+from webui.ledger.services.transactions import Row, fetch_one
+
+FACTOR: Final = 2
+# Of a regular price over its cost, where nothing else is known of an item.
+FACTOR_OF_COST: Final = 10
+_ELSEWHERE: Final = """
+SELECT min(cost_minor) FILTER (WHERE cost_minor > 0) AS least_cost_minor,
+       max(cost_minor) AS most_cost_minor,
+       min(regular_minor) AS least_regular_minor, max(regular_minor) AS most_regular_minor
+FROM retail.item_location WHERE sku = %s AND inv_key <> %s
+"""
+_ASK: Final = "unless you tick that it is meant"
+PRICE: Final = "price_minor"
+REGULAR: Final = "regular_minor"
+
+
+class FarPrice(ServiceError):
+    """An amount that is allowed, and has to be said twice."""
+
+    def __init__(self, field: str, price_minor: int, rule: str) -> None:
+        self.price_minor = price_minor
+        super().__init__(field, price_minor, rule)
+
+
+def is_far(price_minor: int, *, least_minor: int, most_minor: int) -> bool:
+    """Whether a price is less than half of the least or more than twice the most that is usual."""
+    return price_minor > FACTOR * most_minor or FACTOR * price_minor < least_minor
+
+
+def usual_minor(newest: Row | None, item: Row) -> int | None:
+    """What a new price of an item is compared with: the last one, else its regular price."""
+    found = item["regular_minor"] if newest is None else newest["price_minor"]
+    return None if found is None else int(found)
+
+
+def refuse_far(price_minor: int, usual: int | None) -> None:
+    """Raise `FarPrice` for a price far from the usual one, if there is one."""
+    if usual is not None and is_far(price_minor, least_minor=usual, most_minor=usual):
+        rule = f"at most twice and at least half of the last price, {money_text(usual)}, {_ASK}"
+        raise FarPrice(PRICE, price_minor, rule)
+
+
+def refuse_far_policy(sku: str, inv_key: str, policy: Mapping[str, object]) -> None:
+    """Raise `FarPrice` for a cost or regular price that no other location comes near.
+
+    Where nobody else has the item, a regular price is compared with the cost.
+    """
+    known = fetch_one(_ELSEWHERE, sku, inv_key) or {}
+    for column in ("cost_minor", REGULAR):
+        typed = policy.get(column)
+        least, most = known.get(f"least_{column}"), known.get(f"most_{column}")
+        if not isinstance(typed, int) or least is None or most is None:
+            continue
+        if is_far(typed, least_minor=least, most_minor=most):
+            span = " to ".join(dict.fromkeys((money_text(least), money_text(most))))
+            rule = f"at most twice and at least half of what other locations have, {span}, {_ASK}"
+            raise FarPrice(column, typed, rule)
+    if known.get("most_regular_minor") is None:
+        _refuse_far_from_cost(policy.get("regular_minor"), policy.get("cost_minor"))
+
+
+def _refuse_far_from_cost(regular: object, cost: object) -> None:
+    if isinstance(regular, int) and isinstance(cost, int) and 0 < cost * FACTOR_OF_COST < regular:
+        rule = f"at most ten times the cost, {money_text(cost)}, {_ASK}"
+        raise FarPrice(REGULAR, regular, rule)
