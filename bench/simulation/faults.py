@@ -28,7 +28,11 @@ AGE: Final = "put the first snapshots back"
 SWAP: Final = "swap snapshots of partitions"
 SPOOF: Final = "snapshots of another generation"
 WIPE: Final = "delete changelogs, kill everybody"
+CUT: Final = "cut the source off"
+REMAKE: Final = "make the source anew, kill everybody"
+CUT_ROWS: Final = "cut window rows off"
 
+LOSSES: Final = (CUT, REMAKE, CUT_ROWS)  # nothing brings it back: halting is right, going on is not
 DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the worker is killed too, and finds them
 _KINDS: Final = {
     KILL: 6,
@@ -80,6 +84,7 @@ _LATEST: Final = 160
 _MOST: Final = 5
 _MOST_BESIDE: Final = 2
 QUARTERS: Final = 4
+HALVES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ class Fault:
 
     `to` is who has each partition afterwards, for a rebalance. `quarter` is where the group goes
     on afterwards, as a share of the log: offsets that lie behind the changelog or ahead of it.
+    `part` is how many quarters of a topic are cut off, or how many halves of it are made anew.
     """
 
     at: int
@@ -96,15 +102,18 @@ class Fault:
     to: tuple[int, ...] = ()
     quarter: int | None = None
     steps: int = 0
+    part: int = 0
 
     @override
     def __str__(self) -> str:
         """A few words for the list that a failing seed prints."""
         words = [f"at step {self.at}: {self.kind}"]
-        if self.kind not in (MOVE, COMPACT, EXPIRE, WIPE):
+        if self.kind not in (MOVE, COMPACT, EXPIRE, WIPE, *LOSSES):
             words.append(f"worker {self.slot}")
         if self.steps:
             words.append(f"for {self.steps} steps")
+        if self.part:
+            words.append(f"{self.part}/{HALVES if self.kind == REMAKE else QUARTERS} of it")
         if self.to:
             words.append("partitions to workers " + " ".join(map(str, self.to)))
         if self.quarter is not None:
@@ -136,6 +145,12 @@ def draw_keeping(random: Random, *, first: int) -> tuple[Fault, ...]:
         chosen.append(Fault(at, kind, first, to=moved, steps=held))
         at += random.choice(_PAUSES[:-3])
     return tuple(chosen)
+
+
+def draw_loss(random: Random) -> Fault:
+    """Something that a worker can only halt at, or has no need of any more."""
+    kind = random.choice(LOSSES)
+    return Fault(random.randrange(10, _LATEST), kind, part=random.randint(1, QUARTERS))
 
 
 def _chain(random: Random, *, first: int) -> list[Fault]:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from bench.simulation.faults import SLOTS, Fault, draw_faults, draw_keeping
+from bench.simulation.faults import SLOTS, WIPE, Fault, draw_faults, draw_keeping, draw_loss
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
 _REBUILDING: Final = 1 / 5  # of all histories: too rare a chain of events for the others
 _KEEPING: Final = 1 / 8  # of the others: about the writing of snapshots
+_LOSING: Final = 1 / 12  # of all histories, which end sooner then
 _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 
 
@@ -46,6 +47,19 @@ class Plan:
 
 def draw_plan(seed: int) -> Plan:
     """The history of a seed."""
+    # Drawn apart, so that the other histories are what they were without it.
+    random = Random(f"{seed}:loss")  # noqa: S311 -- a simulation, not a secret
+    plan = _draw_plan(seed)
+    return with_loss(plan, draw_loss(random)) if random.random() < _LOSING else plan
+
+
+def with_loss(plan: Plan, loss: Fault) -> Plan:
+    """The same history with a loss in it, behind which nobody rebuilds changelogs."""
+    kept = [fault for fault in plan.faults if fault.kind != WIPE or fault.at < loss.at]
+    return replace(plan, faults=tuple(sorted((*kept, loss), key=lambda fault: fault.at)))
+
+
+def _draw_plan(seed: int) -> Plan:
     random = Random(f"{seed}:plan")  # noqa: S311 -- a simulation, not a secret
     steps = draw_steps(random)
     to = tuple(int(random.random() < 1 / 4) for _ in range(PARTITIONS))

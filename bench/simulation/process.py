@@ -122,7 +122,8 @@ class Process:
         if self._stopping:
             return False
         log = self._world.broker.topics
-        return any(at < len(log[STOCK_EVENTS, p]) for p, at in self.positions.items())
+        newest = {p: log[STOCK_EVENTS, p][-1:] for p in self.positions}
+        return any(found and found[0].offset >= self.positions[p] for p, found in newest.items())
 
     @property
     def is_behind(self) -> bool:
@@ -255,9 +256,12 @@ class Process:
                 self.run(self.keep())
 
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
+        """What is there; behind a part that was cut off, if the place to begin at lies in it."""
         records = self._world.broker.topics[STOCK_EVENTS, partition]
-        chunk = [_source(r) for r in records[start : start + self._world.chunk_size()]]
-        self.positions[partition] = start + len(chunk)
+        found = [_source(record) for record in records if record.offset >= start]
+        chunk = found[: self._world.chunk_size()]
+        if chunk:
+            self.positions[partition] = chunk[-1].offset + 1
         return chunk
 
     async def _handle(self, partition: int, chunk: Sequence[SourceRecord]) -> None:

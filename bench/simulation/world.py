@@ -7,11 +7,10 @@ records arrive and everything that anybody can still see is compared with the si
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Final
-
-from typing_extensions import override
 
 from bench.simulation import faults
 from bench.simulation.aftermath import Aftermath
@@ -20,6 +19,7 @@ from bench.simulation.disk import Disk
 from bench.simulation.event_loop import StepLoop
 from bench.simulation.faults import QUARTERS, SLOTS, Fault
 from bench.simulation.history import Step
+from bench.simulation.losses import WatchedBroker
 from bench.simulation.oracle import truth_of
 from bench.simulation.plan import Plan
 from bench.simulation.process import (
@@ -33,26 +33,14 @@ from bench.simulation.process import (
     Stopped,
 )
 from bench.simulation.source import Sent, written
-from cdc.contracts.topics import STOCK_EVENTS
-from streams.engine.memory import MemoryBroker, Transaction
+from cdc.contracts.topics import SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
+from streams.engine.memory import MemoryBroker
+from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced
 from streams.engine.restore import CHANGELOGS
 
 MOST_STEPS: Final = 5_000
 _BEATS_FROM: Final = 1_000  # numbers of the steps that close a history
-
-
-class WatchedBroker(MemoryBroker):
-    """Shows each committed transaction to a reader who compares it with the truth."""
-
-    def __init__(self, visible: list[Visible]) -> None:
-        super().__init__()
-        self._visible = visible
-
-    @override
-    def commit(self, transaction: Transaction) -> None:
-        super().commit(transaction)
-        self._visible[transaction.partition].committed(transaction.sent)
 
 
 @dataclass(slots=True)
@@ -94,13 +82,15 @@ class World:
         self._in_order = plan.in_order
         self._timer_is_due = True
         self._changelogs_are_whole = True
+        self.halted: dict[int, LogMismatch] = {}
         self.loop = StepLoop()
         self.disk = disk
         disk.clear()
         self._sent = sent
         self.truths = [truth_of(sent, p) for p in range(plan.partitions)]
         self.visible = [Visible(p, truth) for p, truth in enumerate(self.truths)]
-        self.broker: MemoryBroker = WatchedBroker(self.visible)
+        self._watched = WatchedBroker(self.visible)
+        self.broker: MemoryBroker = self._watched
         self.group_offsets = [0] * plan.partitions
         self.group_round = 0
         self.trace: list[str] = []
@@ -152,6 +142,9 @@ class World:
         """Start the process again if it had a reason to die."""
         if isinstance(error, Violation):
             self._violation = self._violation or error
+        elif self._lives(process) and isinstance(error, LogMismatch) and self._watched.has_lost:
+            self._halt(process, error)
+            return
         elif self._lives(process) and isinstance(error, Fenced) and not process.is_fenced:
             self._violation = Violation(f"a worker is fenced by another one: {error}")
         elif self._lives(process) and not isinstance(error, Fenced | BrokerFailed | Stopped):
@@ -239,6 +232,9 @@ class World:
             faults.EXPIRE: self.broker.expire,
             faults.STOP: lambda: process.run(process.stop()),
             faults.WIPE: self._wipe,
+            faults.CUT: lambda: self._watched.lose(STOCK_EVENTS, fault.part),
+            faults.CUT_ROWS: lambda: self._watched.lose(SALES_WINDOWS_CHANGELOG, fault.part),
+            faults.REMAKE: lambda: self._remake(fault.part),
         }
         happen.get(fault.kind, lambda: self._damage(fault.kind, process))()
         if fault.to:
@@ -246,7 +242,7 @@ class World:
             self.group_round += 1
         if fault.quarter is not None:
             for partition in range(len(self.truths)):
-                end = len(self.broker.topics[STOCK_EVENTS, partition])
+                end = self.broker.next_offset((STOCK_EVENTS, partition))
                 self.group_offsets[partition] = end * fault.quarter // QUARTERS
 
     def _keep(self, process: Process, steps: int) -> None:
@@ -270,6 +266,12 @@ class World:
         for process in self.processes:
             self._end(process, "killed")
 
+    def _remake(self, halves: int) -> None:
+        """Nobody lives meanwhile: who lives on compares ids every few seconds, by a clock."""
+        if self._watched.remake_source(halves):
+            for process in self.processes:
+                self._end(process, "killed")
+
     def _damage(self, kind: str, process: Process) -> None:
         if kind == faults.SPOOF:
             for partition in range(len(self.truths)):
@@ -292,16 +294,27 @@ class World:
         """Nothing of the process ever happens again; another one starts in its place."""
         if not self._lives(process):
             return
+        self._remove(process, reason)
+        self.halted.pop(process.slot, None)
+        self.processes[process.slot].start()
+
+    def _halt(self, process: Process, error: LogMismatch) -> None:
+        """The process ends for a reason that stays: nobody starts another one."""
+        self._remove(process, f"halts: {error}")
+        self.halted[process.slot] = error
+
+    def _remove(self, process: Process, reason: str) -> None:
         self.trace.append(f"{self.step}: worker {process.slot} {reason}")
         self._waiting = [w for w in self._waiting if w.process is not process]
         self.processes[process.slot] = Process(self, process.slot)
-        self.processes[process.slot].start()
 
     # What is left.
 
     def _check_end(self) -> None:
         left = Aftermath(self.broker, self.disk, self.loop)
         for partition, truth in enumerate(self.truths):
+            if self._assigned_to[partition] in self.halted:
+                continue
             end = len(truth.verdicts)
             self.visible[partition].check_complete(end)
             if self.visible[partition].progress != end:
@@ -310,6 +323,10 @@ class World:
             owned = owner.ownership.ready.get(partition)
             if owned is None or dict(owned.published.items()) != truth.partition.states:
                 broken(f"partition {partition} shows one pass", owned and owned.published)
+            if self._watched.has_lost:
+                with suppress(LogMismatch):
+                    left.check_restore(partition, truth)
+                continue
             if self._changelogs_are_whole:
                 left.check_use(partition)
             left.check_restore(partition, truth)

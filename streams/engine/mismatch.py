@@ -14,7 +14,7 @@ from inventory.revision import LOGIC_REVISION
 from streams.engine.records import TopicIds
 
 REPAIR: Final = f"`inventory workers rebuild --yes` makes the changelogs from {STOCK_EVENTS} again"
-LOST: Final = "history is missing: bring it back and rebuild, or start a new generation"
+LOST: Final = "history is missing: bring the topic itself back, or begin a new generation"
 
 
 class LogMismatch(Exception):

@@ -1,0 +1,109 @@
+"""What is lost of a topic for good halts whoever needs it, and nobody goes on without it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from bench.simulate import silent
+from bench.simulation.checks import Violation
+from bench.simulation.disk import Disk
+from bench.simulation.faults import CUT, CUT_ROWS, KILL, LOSSES, REMAKE, WIPE, Fault
+from bench.simulation.history import HOUR_US, Step
+from bench.simulation.plan import Plan, draw_plan, with_loss
+from bench.simulation.world import World
+from streams.engine.mismatch import LogMismatch
+
+LATE = 10_000  # when nothing else is left to do
+SALES = tuple(Step(number, "sale", 0, gap_us=HOUR_US // 4) for number in range(6))
+SOONER = tuple(Step(number, "sale", 0) for number in range(6))
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    with silent(), Disk() as disk:
+        yield disk
+
+
+def world_of(steps: tuple[Step, ...], *faults: Fault) -> Plan:
+    return Plan(0, steps, faults, to=(0,), sizes=(2,), in_order=True)
+
+
+def lost(disk: Disk, steps: tuple[Step, ...], *faults: Fault) -> World:
+    world = World(world_of(steps, *faults), disk)
+    world.run()
+    return world
+
+
+@pytest.mark.parametrize("part", [1, 2, 3, 4])
+def test_a_source_made_anew_halts_whoever_starts(disk: Disk, part: int) -> None:
+    world = lost(disk, SALES, Fault(LATE, REMAKE, part=part))
+
+    assert "was deleted and made anew" in str(world.halted[0])
+
+
+def test_a_source_made_anew_before_anything_came_of_it_is_a_source(disk: Disk) -> None:
+    assert not lost(disk, SALES, Fault(1, REMAKE, part=4)).halted
+
+
+def test_a_source_cut_off_before_it_was_read_halts_a_worker_that_runs(disk: Disk) -> None:
+    world = lost(disk, SALES, Fault(28, CUT, part=4))
+
+    assert "stock.events[0]@2: out of range" in str(world.halted[0])
+
+
+def test_a_worker_that_has_read_everything_needs_no_record_of_the_source(disk: Disk) -> None:
+    assert not lost(disk, SALES, Fault(LATE, CUT, part=4)).halted
+
+
+def test_a_source_cut_off_within_the_ring_halts_whoever_starts(disk: Disk) -> None:
+    world = lost(disk, SOONER, Fault(LATE, CUT, part=2), Fault(LATE, KILL))
+
+    assert "begins at 3, it was cut off" in str(world.halted[0])
+
+
+def test_window_rows_cut_off_halt_whoever_starts(disk: Disk) -> None:
+    world = lost(disk, SALES, Fault(LATE, CUT_ROWS, part=2), Fault(LATE, KILL))
+
+    assert "rows of S1|A: it was cut off" in str(world.halted[0])
+
+
+def test_a_worker_that_runs_needs_no_row_of_the_changelog(disk: Disk) -> None:
+    assert not lost(disk, SALES, Fault(LATE, CUT_ROWS, part=4)).halted
+
+
+def test_a_worker_that_halts_without_a_loss_is_found(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def halt(*_: object) -> None:
+        raise LogMismatch
+
+    monkeypatch.setattr("streams.engine.restore.refuse_other_source", halt)
+
+    with pytest.raises(Violation, match="a worker lives through everything"):
+        lost(disk, SALES, Fault(LATE, KILL))
+
+
+def test_histories_with_a_loss_are_the_others_with_one_thing_more() -> None:
+    plans = [draw_plan(seed) for seed in range(200)]
+
+    losing = [plan for plan in plans if any(fault.kind in LOSSES for fault in plan.faults)]
+
+    assert {fault.kind for plan in losing for fault in plan.faults} >= set(LOSSES)
+    assert 10 < len(losing) < 40
+
+
+def test_nobody_rebuilds_changelogs_behind_a_loss() -> None:
+    wipes = (Fault(5, WIPE), Fault(50, WIPE))
+    plan = replace(world_of(SALES), faults=wipes)
+
+    assert with_loss(plan, Fault(20, CUT, part=1)).faults == (wipes[0], Fault(20, CUT, part=1))
+
+
+def test_a_worker_that_folds_another_source_is_found(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.engine.restore.refuse_other_source", lambda *_: None)
+
+    with pytest.raises(Violation, match="into the state of another source"):
+        lost(disk, SALES, Fault(LATE, REMAKE, part=4))
