@@ -43,7 +43,7 @@ _PRODUCER: Final[dict[str, Any]] = {
     "producer_linger": 0.005,
     "producer_max_batch_size": 262_144,
     "producer_max_request_size": 1_000_000,
-    "producer_compression_type": "lz4",
+    "producer_compression_type": "zstd",
     "producer_request_timeout": 60,
 }
 _WEB: Final[dict[str, Any]] = {

@@ -60,7 +60,7 @@ class PartitionProducers:
             linger_ms=0,  # batches are built here; waiting for more would only add latency
             max_batch_size=BATCH_BYTES,
             max_request_size=REQUEST_BYTES,
-            compression_type="lz4",
+            compression_type="zstd",  # aiokafka's lz4 takes its best level: five times as long
             request_timeout_ms=REQUEST_TIMEOUT_MS,
         )
         await producer.start()
