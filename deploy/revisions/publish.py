@@ -6,10 +6,12 @@ else than this run's own unfinished publication are left as they are, and the re
 """
 
 import asyncio
+import fcntl
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -38,6 +40,7 @@ from streams.engine.restore import CHANGELOGS
 from streams.engine.transactions import PartitionProducers
 
 MARK: Final = "publication.json"  # beside the run: the topics that it was begun to be written to
+_LOCK: Final = "publishing.lock"
 _WAIT_S: Final = 30.0
 _SESSION_S: Final = 10.0
 _POLL_S: Final = 0.2
@@ -81,16 +84,17 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
     """
     began = time.monotonic()
     found = publishable(settings, name)
-    refuse_workers(settings.kafka_bootstrap)
-    create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
-    _await_leaders(settings)
-    missing = _missing(settings, found)
-    try:
-        made = asyncio.run(_write(settings, missing, say))
-    except (Fenced, ProducerError) as error:
-        message = f"{error}: not all of run {found.run} is published"
-        repair = f"inventory backfill publish {found.run}"
-        raise StackError(message, repair=repair) from error
+    with _alone(found.directory.parent):
+        refuse_workers(settings.kafka_bootstrap)
+        create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
+        _await_leaders(settings)
+        missing = _missing(settings, found)
+        try:
+            made = asyncio.run(_write(settings, missing, say))
+        except (Fenced, ProducerError) as error:
+            message = f"{error}: not all of run {found.run} is published"
+            repair = f"inventory backfill publish {found.run}"
+            raise StackError(message, repair=repair) from error
     reached = progress.reached(settings, LOGIC_REVISION)
     _commit(settings.kafka_bootstrap, reached)
     return Published(
@@ -103,6 +107,18 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
         seconds=time.monotonic() - began,
         next_offsets=reached,
     )
+
+
+@contextmanager
+def _alone(runs: Path) -> Iterator[None]:
+    """Hold the runs' lock: the second of two publications could mix its states with the first's."""
+    with (runs / _LOCK).open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            message = "another backfill is being published"
+            raise StackError(message) from error
+        yield
 
 
 def refuse_workers(bootstrap: str) -> None:
