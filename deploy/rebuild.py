@@ -35,6 +35,7 @@ from deploy.errors import StackError
 from deploy.revisions import progress
 from deploy.revisions.promote import connect
 from deploy.stack import fleet
+from deploy.stack.generation import PREPARE
 from deploy.stack.home import Home
 from deploy.stack.membership import leave
 from deploy.stack.wanted import REPAIR
@@ -118,18 +119,20 @@ def refuse_cut_source(settings: Connections) -> None:
     for number, first in kafka.start_offsets(*asked).items():
         if first > 0:
             message = f"{STOCK_EVENTS}[{number}] begins at {first}: history is missing before it"
-            raise StackError(message)
+            raise StackError(message, repair=PREPARE)
     try:
-        reached = progress.reached(settings, LOGIC_REVISION)
+        told = progress.told(settings, LOGIC_REVISION)
     except (KafkaException, kafka.TopicUnreadable, UnreadableRecord):
         return  # no changelog to contradict it
-    for number, end in kafka.end_offsets(*asked).items():
-        if reached[number] > end:
+    source, ends = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS), progress.ends(settings)
+    for number, state in told.items():
+        if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:
             message = (
-                f"{STOCK_EVENTS}[{number}] ends at {end}, the workers' state at {reached[number]}: "
+                f"{STOCK_EVENTS}[{number}] has the id {source} and ends at {ends[number]}, the "
+                f"workers' state is of {state.source_topic_id} and goes on at {state.next_offset}: "
                 "the topic was made anew, and what was in it is not there to be read again"
             )
-            raise StackError(message)
+            raise StackError(message, repair=PREPARE)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from analytics import kafka
-from cdc.contracts.progress import progress_in
+from cdc.contracts.progress import Progress, progress_in
 from cdc.contracts.topics import STOCK_EVENTS, written_by
 from cdc.settings import Connections
 from deploy.errors import StackError
@@ -26,7 +26,16 @@ def ends(settings: Connections) -> dict[int, int]:
 
 
 def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, int]:
-    """Per partition the first offset without effect on the revision's committed state.
+    """Per partition the first offset without effect on the revision's committed state."""
+    states = told(settings, revision, tail=tail)
+    return {
+        number: states[number].next_offset if number in states else 0
+        for number in range(settings.partitions)
+    }
+
+
+def told(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, Progress]:
+    """What the revision's committed state says of itself, for partitions that have one.
 
     It stands in the last `tail` offsets, unless a transaction behind it was given up.
     """
@@ -34,12 +43,12 @@ def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[
     asked = settings.kafka_bootstrap, topic, settings.partitions
     first, last = kafka.start_offsets(*asked), kafka.end_offsets(*asked)
     begin = {number: max(first[number], last[number] - tail) for number in last}
-    found = dict.fromkeys(range(settings.partitions), 0)
+    found: dict[int, Progress] = {}
     reader = kafka.Tail(*asked, next_offsets=begin)
     for message in reader.read_until(last, deadline=time.monotonic() + kafka.TIMEOUT_S):
         progress = None if message.error() else progress_in(message.headers() or ())
         if progress is not None:
-            found[message.partition()] = progress.next_offset
+            found[message.partition()] = progress
     return found
 
 

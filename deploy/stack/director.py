@@ -111,7 +111,7 @@ class Director(threading.Thread):
         url = self.context.database_url("postgres")
         self._step("former generation", lambda: generation.settle(url))
         self._start_capture(generation.CAPTURED_WITHIN_S)
-        generation.captured(self.context.home)
+        self._step("every key", lambda: generation.conclude(self.context.home, url))
 
     def _start_capture(self, within_s: float = _STREAMING_S) -> None:
         wanted = all(map(self.context.options.wants, ("postgres", "kafka", "connect", "connector")))

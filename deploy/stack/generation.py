@@ -41,6 +41,14 @@ _SETTLE: Final[tuple[LiteralString, ...]] = (
 )
 
 
+# A captured row is a state and no event, it opens no need. So each policy is written once more as
+# it is, without its triggers, and every key decides anew.
+_ASK_AGAIN: Final[tuple[LiteralString, ...]] = (
+    "SET LOCAL session_replication_role = replica",
+    "UPDATE retail.item_location SET status = status",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """The number of the log's incarnation, and whether its capture has come to its end."""
@@ -98,6 +106,9 @@ def settle(database_url: str) -> None:
             connection.execute(statement, {"slot": SLOT})
 
 
-def captured(home: Home) -> None:
-    """Note that all rows stand in the log."""
+def conclude(home: Home, database_url: str) -> None:
+    """Have every key decide anew, and note that all rows stand in the log."""
+    with psycopg.connect(database_url) as connection:
+        for statement in _ASK_AGAIN:
+            connection.execute(statement)
     write_json(home.path / _FILE, asdict(Generation(generation_of(home).number)))

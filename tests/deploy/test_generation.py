@@ -11,7 +11,6 @@ from deploy.stack.daemon import build_context
 from deploy.stack.director import Director
 from deploy.stack.generation import (
     Generation,
-    captured,
     generation_of,
     prepare,
     refuse_half_captured,
@@ -64,16 +63,6 @@ def test_a_capture_that_was_cut_off_is_put_aside_as_well(home: Home) -> None:
     refuse_half_captured(home)
 
 
-def test_a_generation_that_was_captured_is_gone_on_with(home: Home) -> None:
-    prepare(home)
-    home.kafka.mkdir()
-
-    captured(home)
-
-    refuse_half_captured(home)
-    assert generation_of(home) == Generation(2, captured=True)
-
-
 def test_what_runs_or_never_ran_or_has_company_is_left_alone(home: Home) -> None:
     me = identify(os.getpid())
     write_runtime(home, Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started))
@@ -103,10 +92,10 @@ def test_nobody_reads_before_everything_is_captured(
     ports = {"postgres": 1, "kafka": 2, "connect": 3, "kafka_controller": 4, "web": 5}
     director = Director(Context(home, nothing, ports, home.secrets()), Supervisor(home, Runtime()))
     monkeypatch.setattr("deploy.stack.generation.settle", lambda _url: steps.append("settled"))
+    monkeypatch.setattr("deploy.stack.generation.conclude", lambda *_: steps.append("concluded"))
     monkeypatch.setattr(director, "_start_capture", lambda *_: steps.append("captured"))
     monkeypatch.setattr(director, "_applications", lambda **_: steps.append("readers") or [])
 
     director._bring_up()
 
-    assert steps == ["settled", "captured", "readers", "captured", "readers"]
-    assert generation_of(home).captured
+    assert steps == ["settled", "captured", "concluded", "readers", "captured", "readers"]
