@@ -21,7 +21,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PLANTED = Path(__file__).parent / "planted"
 COPIED = ("inventory", "cdc", "streams", "bench/simulation")
 SEEDS = 2_000
-PATIENCE_S = 300
+PATIENCE_S = 1_200
 # A defect that is met once in thousands of seeds says where to begin, or the hunt takes minutes.
 BEGIN = re.compile(r"^Hunted from seed (\d+)\.$", re.MULTILINE)
 HUNT = (
