@@ -79,13 +79,14 @@ def test_a_sheet_is_opened_scanned_and_handed_in(shelf: psycopg.Connection) -> N
 
 
 def test_the_counters_pages_never_say_what_is_expected(shelf: psycopg.Connection) -> None:
+    # A number that no id and no time of day looks like.
+    shelf.execute("UPDATE retail.stock_count SET units = 731973")
     waiting(5)
     ann = person("associate", "ann")
     sheet = services.open_sheet(location="L", actor="ann")
 
     for path in ("/counts/", f"/counts/sheets/{sheet}/", "/counts/?location=L&sku=S"):
-        said = text(ann.get(path))
-        assert "20" not in re.sub(r"20\d\d-\d\d-\d\d [\d:]+", "", said).replace(f"{sheet}", "")
+        assert "731973" not in text(ann.get(path)).replace(",", "")
     assert "S at L" in text(ann.get("/counts/"))  # to be counted again
     assert ann.get("/counts/waiting/").status_code == 403
 
