@@ -1,0 +1,174 @@
+"""A logic revision that begins from a published backfill, beside the one that replayed it all."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analytics.backfill.plan import directory_of, load
+from analytics.backfill.publish import NotPublishable, refuse_other_log
+from analytics.backfill.run import runs_dir
+from deploy.stack.home import PROJECT
+from tests.analytics.shop import Shop
+from tests.stack.running import RunningStack
+from tests.stack.test_revision_deployed import CODE
+from tests.stack.test_revisions import desk, replaced, report, sell
+
+PUBLISHED = 5
+WITHIN_S = 300.0
+STATES = """
+import json, sys
+from deploy.stack.runtime import load_environment
+load_environment()
+from analytics.live_state import LiveState
+from cdc.contracts.state import encode_state
+from cdc.settings import Connections
+
+live = LiveState(Connections())
+live.refresh()
+print(json.dumps({key: encode_state(live.state(key)).decode() for key in live.keys(sys.argv[1])}))
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rules under another number."""
+    found = tmp_path_factory.mktemp("published") / "tree"
+    for package in CODE:
+        shutil.copytree(
+            PROJECT / package, found / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    replaced(
+        found / "inventory" / "revision.py",
+        r"LOGIC_REVISION: Final = \d+",
+        f"LOGIC_REVISION: Final = {PUBLISHED}",
+    )
+    return found
+
+
+@pytest.fixture
+def shop(stack: RunningStack) -> Iterator[Shop]:
+    """A shop with needs; afterwards nothing of the other revision is left."""
+    opened = Shop(stack.settings.owner_database_url.get_secret_value())
+    opened.trade()
+    sell(stack, opened, "C", 90)
+    stack.wait_until(lambda: "C" in desk(stack, opened))
+    try:
+        yield opened
+    finally:
+        stack.cli("revision", "retire", str(PUBLISHED), "--delete")
+
+
+def recomputed(stack: RunningStack, *options: str) -> str:
+    """Name of a run over everything that is in the log now."""
+    done = stack.cli("backfill", "run", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["run"])
+
+
+def publish(stack: RunningStack, tree: Path, run: str) -> subprocess.CompletedProcess[str]:
+    return stack.cli("backfill", "publish", run, "--code", str(tree), "--json")
+
+
+def refused(stack: RunningStack, tree: Path, run: str) -> str:
+    done = publish(stack, tree, run)
+    assert done.returncode == 1, done.stdout
+    return done.stderr
+
+
+def in_tree(
+    stack: RunningStack, tree: Path, *arguments: str, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """That tree's code as a process of its own."""
+    mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
+    return subprocess.run(  # noqa: S603 -- our own code
+        [sys.executable, *arguments],
+        cwd=tree,
+        env=mine | dict(stack.environment) | {"INVENTORY_HOME": str(stack.home.path)} | more,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
+
+
+def ready_partitions(stack: RunningStack) -> dict[int, int]:
+    """Where the revision's worker began in each partition, by its log."""
+    name = f"shadow-v{PUBLISHED}-1.log"
+    text = (stack.home.path / "revisions" / f"v{PUBLISHED}" / "logs" / name).read_text("utf-8")
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return {
+        line["partition"]: line["next_offset"]
+        for line in lines
+        if line.get("event") == "partition ready"
+    }
+
+
+def states(stack: RunningStack, tree: Path, shop: Shop) -> dict[str, str]:
+    """The whole state of each key as that code's workers hold it, without their number."""
+    done = in_tree(stack, tree, "-c", STATES, shop.location)
+    assert done.returncode == 0, done.stderr
+    number = re.compile(r'"logic_revision":\d+')
+    return {key: number.sub("", state) for key, state in json.loads(done.stdout).items()}
+
+
+def published_ends(found: Mapping[str, Any]) -> dict[int, int]:
+    return {int(number): end for number, end in found["next_offsets"].items()}
+
+
+def test_a_run_of_another_log_is_refused(stack: RunningStack, shop: Shop) -> None:
+    plan = load(directory_of(runs_dir(stack.settings), recomputed(stack)))
+    refuse_other_log(stack.settings, plan)
+    behind = {number: end + 1_000_000 for number, end in plan.ends.items()}
+
+    with pytest.raises(NotPublishable, match="it was deleted and made anew"):
+        refuse_other_log(stack.settings, replace(plan, source_topic_id="another"))
+    with pytest.raises(NotPublishable, match=r"stock\.events\[0\] holds offsets 0 to"):
+        refuse_other_log(stack.settings, replace(plan, ends=behind))
+
+
+def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
+    stack: RunningStack, shop: Shop, tree: Path
+) -> None:
+    own = recomputed(stack)
+    assert f"{own} is of logic revision 1, this code is of {PUBLISHED}" in refused(stack, tree, own)
+    run = recomputed(stack, "--code", str(tree))
+
+    done = publish(stack, tree, run)
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["logic_revision"] == PUBLISHED
+    assert found["partitions_written"] == found["partitions"] >= 1  # those with facts
+    assert found["keys"] >= 3
+    again = json.loads(publish(stack, tree, run).stdout)
+    assert (again["partitions_written"], again["keys"]) == (0, 0)
+    ends = published_ends(found)
+    assert published_ends(again) == ends
+    sell(stack, shop, "B", 95)
+    stack.wait_until(lambda: "B" in desk(stack, shop))
+
+    started = stack.cli("revision", "start", str(PUBLISHED), "--code", str(tree))
+
+    assert started.returncode == 0, started.stderr
+    assert ready_partitions(stack) == ends
+    compared = report(stack, "compare", str(PUBLISHED), "--states")
+    assert compared["differing"] == 0, compared["differences"]
+    assert compared["equal"] >= 2
+    assert compared["states"]["differing"] == 0, compared["states"]["keys"]
+    assert compared["states"]["equal"] >= 3
+    replayed = states(stack, PROJECT, shop)
+    assert states(stack, tree, shop) == replayed
+    assert len(replayed) == 3
+    assert {made_by for _, made_by in desk(stack, shop).values()} == {1}
+    assert "workers of logic revision 5 run" in refused(stack, tree, run)
+    assert stack.cli("revision", "retire", str(PUBLISHED)).returncode == 0
+    assert "has a state of its own" in refused(stack, tree, run)
