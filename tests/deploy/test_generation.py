@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cdc.contracts.decode import decode
 from deploy.errors import StackError
 from deploy.stack.context import Context, Options
 from deploy.stack.daemon import build_context
@@ -19,7 +20,9 @@ from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_runtime
 from deploy.stack.supervisor import Supervisor
+from inventory.partition import Folded, Partition
 from tests.deploy.test_home import context
+from tests.streams import facts
 
 
 @pytest.fixture
@@ -99,3 +102,23 @@ def test_nobody_reads_before_everything_is_captured(
     director._bring_up()
 
     assert steps == ["settled", "captured", "concluded", "readers", "captured", "readers"]
+
+
+def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> None:
+    at_us, generation = facts.DAY_0_US, 2
+    policy = facts.ranged(id_=1, at_us=at_us)
+    captured = (
+        ("stock_count", facts.count(id_=1, at_us=at_us, units=2)),
+        ("item_location", policy),
+    )
+    partition = Partition(generation)
+
+    def apply(offset: int, table: str, op: str, **images: dict[str, object]) -> Folded:
+        content = facts.change(table, op=op, lsn=offset, commit_us=at_us + offset, **images)
+        return partition.apply(decode(facts.KEY.encode(), content, offset=offset))
+
+    opened = [apply(at, table, "r", after=row).outputs for at, (table, row) in enumerate(captured)]
+    assert opened == [(), ()]
+
+    [need] = apply(2, "item_location", "u", before=policy, after=policy).outputs
+    assert need.id == f"R:{facts.KEY}:2-2"
