@@ -53,9 +53,14 @@ class HugePages:
         Half a millisecond for each, without the interpreter's lock: call it from a thread. What was
         refused is not asked for again until it has been given back and taken anew.
         """
-        if self._madvise is None or not _SMAPS.exists():
+        try:
+            # Names of mapped files stand in it, in any encoding.
+            smaps = _SMAPS.read_text(encoding="utf-8", errors="replace")
+        except OSError:
             return 0
-        mapped = list(anonymous(_SMAPS.read_text()))
+        if self._madvise is None:
+            return 0
+        mapped = list(anonymous(smaps))
         self._asked &= {start for mapping in mapped for start in mapping.huge_ranges()}
         wanted = {start for each in mapped if each.is_filled() for start in each.huge_ranges()}
         moved = 0

@@ -1,5 +1,6 @@
 """Memory on huge pages: what is asked for, once, and that nothing else happens to it."""
 
+import ctypes
 import mmap
 from pathlib import Path
 
@@ -27,6 +28,18 @@ def used_huge_kb() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages"))
 
 
+def can_collapse() -> bool:
+    """Whether this kernel moves memory onto huge pages on demand, asked without our code."""
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    with mmap.mmap(-1, 2 * HUGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        memory.write(b"x" * len(memory))
+        start = ctypes.addressof(first := ctypes.c_char.from_buffer(memory))
+        del first
+        aligned = -(-start // HUGE_BYTES) * HUGE_BYTES
+        return bool(madvise(aligned, HUGE_BYTES, 25) == 0)
+
+
 def test_only_writable_memory_without_a_name_counts() -> None:
     filled, empty = anonymous(SMAPS)
 
@@ -42,6 +55,7 @@ def test_only_whole_aligned_ranges_are_asked_for() -> None:
     assert not Mapping(HUGE_BYTES + 1, 3 * HUGE_BYTES - 1, 0).huge_ranges()
 
 
+@pytest.mark.skipif(not can_collapse(), reason="this kernel moves nothing onto huge pages")
 def test_filled_memory_moves_once_and_keeps_its_content() -> None:
     pages = HugePages()
     pages.look()
@@ -51,11 +65,22 @@ def test_filled_memory_moves_once_and_keeps_its_content() -> None:
     try:
         memory.write(content)
         moved = pages.look()
-        if moved == 0:
-            pytest.skip("this kernel moves nothing onto huge pages on demand")
 
+        assert moved > 0
         assert used_huge_kb() > before_kb
         assert memory[:] == content
         assert pages.look() < moved
     finally:
         memory.close()
+
+
+@pytest.mark.parametrize("content", [None, b"7f01-7f02 r-xp 00 fe:00 7 /a/\xff\nRss: 4 kB\n"])
+def test_what_cannot_be_read_ends_no_worker(
+    content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    smaps = tmp_path / "smaps"
+    if content is not None:
+        smaps.write_bytes(content)
+    monkeypatch.setattr("streams.engine.pages._SMAPS", smaps)
+
+    assert HugePages().look() == 0

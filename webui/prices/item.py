@@ -11,7 +11,7 @@ from webui.accounts.roles import DECIDE_PRICES, SEE, requires
 from webui.commands import Form, money
 from webui.desk import Command, Refusal, answer
 from webui.ledger.services import ServiceError, roll_back_price, set_price
-from webui.ledger.services.far_prices import FarPrice, refuse_far
+from webui.ledger.services.far_prices import FarPrice, refuse_far, usual_minor
 from webui.ledger.services.prices import MOST_PRICE
 from webui.page import render_page
 from webui.prices.timeline import (
@@ -71,7 +71,7 @@ def _is_meant(form: Form) -> bool:
 
 def _far_minor(form: Form, item: PricedItem, rows: list[PriceRow]) -> int | None:
     """The price that was refused because it wants to be meant; None for any other refusal."""
-    usual = rows[0].price_minor if rows else item.regular_minor
+    usual = usual_minor(rows[0].price_minor if rows else None, item.regular_minor)
     try:
         refuse_far(money(form, "price", low=1, high=MOST_PRICE), usual)
     except FarPrice as refused:

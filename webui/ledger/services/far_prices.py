@@ -11,7 +11,7 @@ from typing import Final
 
 from inventory.explanation.words import money_text
 from webui.ledger.services.errors import ServiceError
-from webui.ledger.services.transactions import Row, fetch_one
+from webui.ledger.services.transactions import fetch_one
 
 FACTOR: Final = 2
 # Of a regular price over its cost, where nothing else is known of an item.
@@ -40,10 +40,9 @@ def is_far(price_minor: int, *, least_minor: int, most_minor: int) -> bool:
     return price_minor > FACTOR * most_minor or FACTOR * price_minor < least_minor
 
 
-def usual_minor(newest: Row | None, item: Row) -> int | None:
+def usual_minor(last_minor: int | None, regular_minor: int | None) -> int | None:
     """What a new price of an item is compared with: the last one, else its regular price."""
-    found = item["regular_minor"] if newest is None else newest["price_minor"]
-    return None if found is None else int(found)
+    return regular_minor if last_minor is None else last_minor
 
 
 def refuse_far(price_minor: int, usual: int | None) -> None:
@@ -68,8 +67,8 @@ def refuse_far_policy(sku: str, inv_key: str, policy: Mapping[str, object]) -> N
             span = " to ".join(dict.fromkeys((money_text(least), money_text(most))))
             rule = f"at most twice and at least half of what other locations have, {span}, {_ASK}"
             raise FarPrice(column, typed, rule)
-    if known.get("most_regular_minor") is None:
-        _refuse_far_from_cost(policy.get("regular_minor"), policy.get("cost_minor"))
+    if known.get(f"most_{REGULAR}") is None:
+        _refuse_far_from_cost(policy.get(REGULAR), policy.get("cost_minor"))
 
 
 def _refuse_far_from_cost(regular: object, cost: object) -> None:

@@ -79,7 +79,8 @@ def set_price(  # noqa: PLR0913 -- one keyword per column
         newest = newest_price(item["inv_key"])
         _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
         if not is_meant:
-            refuse_far(price_minor, usual_minor(newest, item))
+            last_minor = None if newest is None else newest["price_minor"]
+            refuse_far(price_minor, usual_minor(last_minor, item["regular_minor"]))
         begins = _beginning(item["inv_key"], kind, effective_from, newest)
         price = Price(price_minor, step, kind, begins)
         return {"id": write_price(item, price, actor=actor, reason=reason)}
