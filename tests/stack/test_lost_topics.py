@@ -1,7 +1,7 @@
 """Topics that are deleted, cut off or full of garbage: workers halt with a reason, and come back.
 
-A stack of its own, because nothing but a rebuild repairs it, and nothing at all after the last
-test.
+A stack of its own, because nothing but a rebuild repairs it, and nothing but a new generation the
+last tests.
 """
 
 import json
@@ -135,6 +135,41 @@ def test_garbage_by_the_thousand_halts_a_worker_with_the_name_of_the_schema(
     wait_for_halt(own, Ending.SCHEMA_BREAK, "can't be decoded as Debezium's envelope")
 
 
+def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
+    made_anew(own, STOCK_EVENTS)
+    restart(own)
+
+    wait_for_halt(own, Ending.LOG_MISMATCH, "history is missing")
+
+    refused = own.cli("workers", "rebuild", "--yes")
+    assert refused.returncode == 1
+    assert "the topic was made anew" in refused.stderr
+    assert "inventory generation --yes" in refused.stderr
+    assert own.runtime.services["worker-1"].state != "paused"
+
+
+def test_a_worker_elsewhere_halts_however_far_the_source_made_anew_has_grown(
+    own: RunningStack,
+) -> None:
+    """Behind the former offsets only the id in the progress tells the two topics apart."""
+    producer = Producer({"bootstrap.servers": own.settings.kafka_bootstrap, "acks": "all"})
+    for partition in range(12):
+        for number in range(2_000):
+            producer.produce(STOCK_EVENTS, b"another history", b"L|S", partition=partition)
+            if number % 100 == 0:
+                producer.poll(0)
+    assert producer.flush(60) == 0
+    own.settings.worker_dir.joinpath("topics.json").unlink()
+    own.home.log_of("worker-1").write_text("")
+
+    restart(own)
+
+    wait_for_halt(own, Ending.LOG_MISMATCH, "but the state comes from")
+    refused = own.cli("workers", "rebuild", "--yes")
+    assert refused.returncode == 1
+    assert "the topic was made anew" in refused.stderr
+
+
 def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
     admin = admin_client(own.settings.kafka_bootstrap)
     policy = ConfigEntry(
@@ -152,15 +187,3 @@ def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
     restart(own)
 
     wait_for_halt(own, Ending.LOG_MISMATCH, "it was cut off")
-
-
-def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
-    made_anew(own, STOCK_EVENTS)
-    restart(own)
-
-    wait_for_halt(own, Ending.LOG_MISMATCH, "history is missing")
-
-    refused = own.cli("workers", "rebuild", "--yes")
-    assert refused.returncode == 1
-    assert "the topic was made anew" in refused.stderr
-    assert own.runtime.services["worker-1"].state != "paused"
