@@ -166,20 +166,24 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
         StackError: the changelogs have a progress of their own, or content of somebody else.
     """
     whole = progress.reached(settings, LOGIC_REVISION, tail=sys.maxsize)
+    ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in CHANGELOGS}
+    mark = found.directory / MARK
+    is_begun = _marked(mark) == ids
     ends = {history.number: history.end for history in found.histories}
-    own = {number: whole[number] for number, end in ends.items() if whole[number] not in (0, end)}
+    # Workers may have gone on in a partition that this run had concluded before it was cut off.
+    own = {number: at for number, at in whole.items() if 0 < at < ends.get(number, 0)}
+    if not is_begun:
+        own = {number: at for number, at in whole.items() if at > 0}
     if own:
         message = f"logic revision {LOGIC_REVISION} has a state of its own, next offsets {own}"
         raise StackError(message, repair=_RETIRE)
-    ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in CHANGELOGS}
-    mark = found.directory / MARK
-    if _hold_anything(settings) and _marked(mark) != ids:
+    if not is_begun and _hold_anything(settings):
         message = (
             f"changelogs of logic revision {LOGIC_REVISION} hold what {found.run} didn't write"
         )
         raise StackError(message, repair=_RETIRE)
     write_json(mark, ids)
-    return [history for history in found.histories if whole[history.number] != history.end]
+    return [history for history in found.histories if whole[history.number] < history.end]
 
 
 def _hold_anything(settings: Connections) -> bool:
