@@ -26,7 +26,7 @@ from deploy.stack.wanted import Wanted, write_wanted
 def build_context(home: Home, options: Options) -> Context:
     """Choose ports and secrets, and find the JVM parts when the stack needs them."""
     home.create()
-    refuse_half_captured(home)
+    refuse_half_captured(home, options)
     names = ("postgres", "kafka", "kafka_controller", "connect", "web")
     ports = choose_ports(
         home.path / "ports.json", (*names, *worker_names(options.workers)), dict(options.ports)

@@ -80,7 +80,8 @@ class Director(threading.Thread):
         # These read topics only, so they start while the connector is registered.
         readers = self._applications(before_capture=True)
         self.supervisor.want(*readers)
-        self._start_capture()
+        if all(map(self.context.options.wants, generation.CAPTURING)):
+            self._capture(_STREAMING_S)
         writers = self._applications(before_capture=False)
         self.supervisor.want(*writers)
         self._await([*readers, *writers], started)
@@ -110,14 +111,10 @@ class Director(threading.Thread):
         """Begin a generation: nobody reads before every row stands in the log."""
         url = self.context.database_url("postgres")
         self._step("former generation", lambda: generation.settle(url))
-        self._start_capture(generation.CAPTURED_WITHIN_S)
+        self._capture(generation.CAPTURED_WITHIN_S)
         self._step("every key", lambda: generation.conclude(self.context.home, url))
 
-    def _start_capture(self, within_s: float = _STREAMING_S) -> None:
-        wanted = all(map(self.context.options.wants, ("postgres", "kafka", "connect", "connector")))
-        if not wanted:
-            return
-
+    def _capture(self, within_s: float) -> None:
         def register() -> None:
             client = ConnectClient(self.context.connect_url)
             try:

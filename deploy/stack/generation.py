@@ -19,13 +19,16 @@ import psycopg
 
 from cdc.capture.client import SLOT
 from deploy.errors import StackError
+from deploy.stack.context import Options
 from deploy.stack.home import Home, write_json
-from deploy.stack.runtime import read_runtime
+from deploy.stack.runtime import UP, read_runtime
 
 PREPARE: Final = "inventory generation --yes"
 CAPTURED_WITHIN_S: Final = 4 * 3_600.0
 _FILE: Final = "generation.json"
-_MOVED: Final = ("kafka", "archive", "workers")
+# The broker's files last: as long as they are there, a start refuses what was cut off here.
+_MOVED: Final = ("archive", "workers", "kafka")
+CAPTURING: Final = ("postgres", "kafka", "connect", "connector")
 _SETTLE: Final[tuple[LiteralString, ...]] = (
     # Its place in the write-ahead log belongs to the topics before.
     """SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
@@ -58,11 +61,29 @@ class Generation:
 
 
 def generation_of(home: Home) -> Generation:
-    """The home's generation; the first one has no file."""
+    """The home's generation; the first one has no file.
+
+    Raises:
+        StackError: the file is damaged.
+    """
+    file = home.path / _FILE
     try:
-        return Generation(**json.loads((home.path / _FILE).read_text(encoding="utf-8")))
+        found = Generation(**json.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return Generation()
+    except (ValueError, TypeError) as error:
+        raise _damaged(file, repr(error)) from error
+    if type(found.number) is not int or type(found.captured) is not bool:
+        raise _damaged(file, repr(found))
+    return found
+
+
+def _damaged(file: Path, found: str) -> StackError:
+    message = (
+        f"{file}: expected a number and whether it is captured, found {found}; the number stands "
+        "in the names below former/ of this home, plus 1"
+    )
+    return StackError(message)
 
 
 def prepare(home: Home) -> tuple[Generation, Path]:
@@ -92,11 +113,18 @@ def prepare(home: Home) -> tuple[Generation, Path]:
     return coming, aside
 
 
-def refuse_half_captured(home: Home) -> None:
-    """Raise `StackError` if a capture into the home's topics was cut off."""
-    if not generation_of(home).captured and home.kafka.exists():
-        message = f"the capture of generation {generation_of(home).number} was cut off"
+def refuse_half_captured(home: Home, options: Options) -> None:
+    """Raise `StackError` if a capture was cut off, or these parts can't make the coming one."""
+    generation = generation_of(home)
+    if generation.captured:
+        return
+    if home.kafka.exists():
+        message = f"the capture of generation {generation.number} was cut off"
         raise StackError(message, repair=PREPARE)
+    missing = [name for name in CAPTURING if not options.wants(name)]
+    if missing:
+        message = f"generation {generation.number} is not captured yet: {missing[0]} has to start"
+        raise StackError(message, repair=UP)
 
 
 def settle(database_url: str) -> None:

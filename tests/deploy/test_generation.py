@@ -55,7 +55,7 @@ def test_topics_archive_and_workers_are_put_aside_and_the_database_is_not(home: 
 
 def test_a_capture_that_was_cut_off_is_put_aside_as_well(home: Home) -> None:
     prepare(home)
-    refuse_half_captured(home)
+    refuse_half_captured(home, Options())
     home.kafka.mkdir()
 
     with pytest.raises(StackError, match="capture of generation 2 was cut off") as refused:
@@ -63,7 +63,55 @@ def test_a_capture_that_was_cut_off_is_put_aside_as_well(home: Home) -> None:
 
     assert refused.value.repair == "inventory generation --yes"
     assert prepare(home)[0].number == 3
-    refuse_half_captured(home)
+    refuse_half_captured(home, Options())
+
+
+def test_what_is_put_aside_by_halves_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[str] = []
+
+    def move_one(place: Path, aside: Path) -> None:
+        if moved:
+            raise PermissionError(place)
+        moved.append(place.name)
+        place.rename(aside)
+
+    monkeypatch.setattr("shutil.move", move_one)
+    with pytest.raises(PermissionError):
+        prepare(home)
+
+    with pytest.raises(StackError, match="generation 2 was cut off"):
+        build_context(home, Options())
+
+
+@pytest.mark.parametrize(
+    ("only", "missing"),
+    [
+        (("postgres", "kafka"), "connect"),
+        (("postgres", "kafka", "connect", "worker-1"), "connector"),
+        (("migrate",), "postgres"),
+    ],
+)
+def test_a_start_of_some_parts_makes_no_capture(
+    home: Home, only: tuple[str, ...], missing: str
+) -> None:
+    prepare(home)
+
+    with pytest.raises(StackError, match=f"generation 2 .* {missing} has to start") as refused:
+        build_context(home, Options(only=only))
+
+    assert refused.value.repair == "inventory up --detach"
+    assert not generation_of(home).captured
+    refuse_half_captured(home, Options())
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"number": "2"}', '{"epoch": 2}', "7"])
+def test_a_damaged_file_is_one_line(home: Home, content: str) -> None:
+    (home.path / "generation.json").write_text(content)
+
+    with pytest.raises(StackError, match=r"generation\.json: expected a number"):
+        build_context(home, Options())
 
 
 def test_what_runs_or_never_ran_or_has_company_is_left_alone(home: Home) -> None:
@@ -96,12 +144,12 @@ def test_nobody_reads_before_everything_is_captured(
     director = Director(Context(home, nothing, ports, home.secrets()), Supervisor(home, Runtime()))
     monkeypatch.setattr("deploy.stack.generation.settle", lambda _url: steps.append("settled"))
     monkeypatch.setattr("deploy.stack.generation.conclude", lambda *_: steps.append("concluded"))
-    monkeypatch.setattr(director, "_start_capture", lambda *_: steps.append("captured"))
+    monkeypatch.setattr(director, "_capture", lambda *_: steps.append("captured"))
     monkeypatch.setattr(director, "_applications", lambda **_: steps.append("readers") or [])
 
     director._bring_up()
 
-    assert steps == ["settled", "captured", "concluded", "readers", "captured", "readers"]
+    assert steps == ["settled", "captured", "concluded", "readers", "readers"]
 
 
 def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> None:
