@@ -22,6 +22,7 @@ EXPIRED: Final = "expired"  # window rows that no state holds any more, with the
 HEARTBEATS: Final = "heartbeats"  # states of the partitions' own keys, which are no items
 BEATS: Final = "beats"  # the newest content of each heartbeat
 _FLUSH_ROWS: Final = 20_000
+_READ_ROWS: Final = 1_000  # of whole states: some megabytes, times the units that are merged
 
 
 def _rows_of(content: str) -> Any:  # noqa: ANN401 -- pyarrow ships no types
@@ -85,6 +86,6 @@ class RunSink:
 def read_rows(directory: Path, kind: str) -> Iterator[tuple[bytes, int, bytes]]:
     """Rows (key, offset, content) of one kind that a task left."""
     with pq.ParquetFile(directory / f"{kind}.parquet") as file:
-        for batch in file.iter_batches():
+        for batch in file.iter_batches(batch_size=_READ_ROWS):
             columns = [batch.column(index).to_pylist() for index in range(3)]
             yield from zip(*columns, strict=True)

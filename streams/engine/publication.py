@@ -9,7 +9,7 @@ Decisions, late and rejected records go to the revision's own outputs, as a repl
 of each key the last decisions only, which is what compaction leaves of all.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, Protocol, TypeVar
 
@@ -123,7 +123,7 @@ class Publication:
         """
         history = self._history
         beats = history.beats()
-        for states in _batches(history.states(), STATES_AT_ONCE):
+        for states in _batches(history.states(), STATES_AT_ONCE, _rows_of):
             await self._write_states(states, beats)
             self._last = states[-1]
             self.keys += len(states)
@@ -173,7 +173,21 @@ class Publication:
         self.transactions += 1
 
 
-def _batches(found: Iterable[T], most: int) -> Iterator[list[T]]:
-    source = iter(found)
-    while batch := list(islice(source, most)):
+def _rows_of(state: KeyState) -> int:
+    return len(state.windows)
+
+
+def _batches(
+    found: Iterable[T], most: int, rows_of: Callable[[T], int] = lambda _: 0
+) -> Iterator[list[T]]:
+    """Up to `most` of them, and none more once they have `ROWS_AT_ONCE`."""
+    batch: list[T] = []
+    rows = 0
+    for one in found:
+        batch.append(one)
+        rows += rows_of(one)
+        if len(batch) >= most or rows >= ROWS_AT_ONCE:
+            yield batch
+            batch, rows = [], 0
+    if batch:
         yield batch

@@ -1,7 +1,7 @@
 """A published run is what a replay would have left, and half of one is taken for nothing."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from analytics.backfill.history import PartitionHistory
 from analytics.engines.task import recompute
 from analytics.engines.unit import units_of
 from cdc.contracts.decisions import NotADecision, decode_price, decode_reorder
-from cdc.contracts.progress import progress_in
+from cdc.contracts.progress import Beat, progress_in
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import (
     PRICE_EVENTS,
@@ -21,11 +21,13 @@ from cdc.contracts.topics import (
     STOCK_LATE,
     STOCK_REJECTED,
 )
+from inventory.model.ids import InvKey
+from inventory.model.state import KeyState
 from streams.engine import publication
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker
 from streams.engine.publication import SOURCES, Publication
-from streams.engine.records import Fenced, SourceRecord
+from streams.engine.records import Broker, Fenced, SourceRecord, TopicIds
 from streams.engine.restore import CHANGELOGS, LogMismatch, restore
 from streams.engine.store import OwnedPartition
 from tests.analytics.histories import Generated, archived, generate
@@ -224,6 +226,36 @@ def test_cut_off_anywhere_it_is_refused_until_it_is_written_again(
                 for topic in CHANGELOGS:
                     assert compacted(broker, topic, number) == compacted(whole, topic, number)
                 assert (await restore(number, GENERATION, broker)).next_offset == case.ends[number]
+
+    asyncio.run(play())
+
+
+class Watched(Publication):
+    """Tells how many window rows each transaction has to write."""
+
+    def __init__(self, history: PartitionHistory, broker: Broker, topic_ids: TopicIds) -> None:
+        super().__init__(history, broker, topic_ids)
+        self.rows: list[int] = []
+
+    async def _write_states(self, states: Iterable[KeyState], beats: Mapping[InvKey, Beat]) -> None:
+        batch = list(states)
+        self.rows.append(sum(len(state.windows) for state in batch))
+        await super()._write_states(batch, beats)
+
+
+def test_a_transaction_is_bounded_by_its_rows(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play() -> None:
+        broker, history = broker_of(case), case.histories[0]
+        of_a_key = [len(state.windows) for state in history.states()]
+        most = max(of_a_key)
+        monkeypatch.setattr(publication, "ROWS_AT_ONCE", most)
+
+        ids = await broker.topic_ids(SOURCES)
+        made = Watched(history, broker.writer(history.number), ids)
+        await made.write()
+
+        assert sum(made.rows) == sum(of_a_key) > 2 * most
+        assert max(made.rows) < 2 * most
 
     asyncio.run(play())
 
