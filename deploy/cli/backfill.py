@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -157,7 +156,7 @@ def _in_tree(
     told = [
         text for name, said in options.items() if said is not None for text in (name, str(said))
     ]
-    command = [python or sys.executable, "-m", _MODULE, "backfill", verb, *arguments, *told]
+    command = [given.interpreter(python), "-m", _MODULE, "backfill", verb, *arguments, *told]
     command += ["--json"] if json else []
     mine = {"INVENTORY_HOME": str(default_home()), "PYTHONPATH": str(tree)}
     done = subprocess.run(command, cwd=tree, env=os.environ | mine, check=False)  # noqa: S603 -- a tree that the operator has named

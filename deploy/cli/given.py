@@ -1,5 +1,7 @@
 """What a person gave an option, held to what it takes: a refusal names option, value and form."""
 
+import os
+import sys
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
@@ -45,6 +47,16 @@ def one_of(option: str, value: str, known: Sequence[str]) -> None:
 
 def _either(known: Sequence[str]) -> str:
     return " or ".join(known) if len(known) == 2 else f"one of {', '.join(known)}"  # noqa: PLR2004 -- a pair
+
+
+def interpreter(python: str) -> str:
+    """The Python to start, this one for an empty `python`; a path is taken from here.
+
+    The command runs in another tree, where `.venv/bin/python` would be that tree's.
+    """
+    if not python:
+        return sys.executable
+    return os.path.abspath(python) if os.sep in python else python  # noqa: PTH100 -- a resolved link leaves its venv
 
 
 def finite(text: str) -> float | None:

@@ -68,7 +68,7 @@ def start(
     if number in (LOGIC_REVISION, active(settings)):
         message = f"logic revision {number} is the one that this stack runs or that decides"
         raise StackError(message, repair="inventory revision list")
-    chosen = shadow.Code(code.resolve(), python) if python else shadow.Code(code.resolve())
+    chosen = shadow.Code(code.resolve(), given.interpreter(python))
     beside = shadow.start(Home(default_home()), number, chosen, workers)
     output.console.print(f"logic revision {number} runs beside; its logs are in {beside.logs}")
 

@@ -1,0 +1,45 @@
+"""Commands that run by the code of another tree: which interpreter they take."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from deploy.cli import given
+from deploy.cli.main import app
+from deploy.stack.home import PROJECT
+
+
+def test_a_relative_interpreter_is_that_of_this_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = tmp_path / "tree"
+    (tree / "deploy" / "cli").mkdir(parents=True)
+    (tree / "deploy" / "cli" / "backfill.py").touch()
+    here = tmp_path / "here"
+    (here / "bin").mkdir(parents=True)
+    python = here / "bin" / "python"
+    python.write_text('#!/bin/sh\necho "$@" > "$OUT"\nexit 7\n')
+    python.chmod(python.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("OUT", str(tmp_path / "out"))
+    monkeypatch.setattr("deploy.cli.backfill.load_environment", dict)
+
+    done = CliRunner().invoke(
+        app, ["backfill", "publish", "R", "--code", str(tree), "--python", "bin/python"]
+    )
+
+    assert done.exit_code == 7, done.exception
+    assert (tmp_path / "out").read_text() == "-m deploy.cli.main backfill publish R\n"
+
+
+def test_a_name_is_looked_up_and_a_link_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "python").symlink_to(PROJECT)
+    monkeypatch.chdir(tmp_path)
+
+    assert given.interpreter("python3.12") == "python3.12"
+    assert given.interpreter(f".{os.sep}python") == str(tmp_path / "python")
