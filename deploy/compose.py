@@ -20,6 +20,7 @@ from deploy.parts import (
 from deploy.stack.context import APPLICATIONS, COMPANY, WORKER_MODULE
 from deploy.stack.home import PROJECT
 from deploy.variables import PREFIX
+from streams.engine.undecodable import PERMILLE
 from webui.config.environment import WebEnvironment
 
 FILE: Final = PROJECT / "docker-compose.yml"
@@ -201,6 +202,7 @@ def worker(name: str) -> dict[str, Any]:
         INVENTORY_WORKER_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WORKER_PORT=str(_WORKER_PORT),
         INVENTORY_WORKER_URLS=worker_urls(),
+        INVENTORY_UNDECODABLE_PERMILLE=optional("INVENTORY_UNDECODABLE_PERMILLE", str(PERMILLE)),
     )
     url = f"http://localhost:{_WORKER_PORT}/readyz"
     return service | {"healthcheck": _health("CMD", "curl", "-fsS", url)}

@@ -14,6 +14,7 @@ from deploy.parts import BROKER, CONNECT, LOCAL_BROKER, LOCAL_CONNECT
 from deploy.stack.context import APPLICATIONS, Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.services import connect, kafka, postgres
+from streams.settings import WorkerSettings
 
 OURS = "retail-inventory:local"
 # What names places and nothing else: these have to differ between one machine and containers.
@@ -82,6 +83,14 @@ def test_topics_and_connector_come_from_the_functions_of_the_local_stack() -> No
 
     assert "create_topics(" in source
     assert "connector_config(" in source
+
+
+def test_workers_pass_as_much_garbage_as_the_env_file_says(parsed: dict[str, Any]) -> None:
+    name = "INVENTORY_UNDECODABLE_PERMILLE"
+    default = WorkerSettings.model_fields["undecodable_permille"].default
+
+    for worker in ("worker-1", "worker-2"):
+        assert parsed["services"][worker]["environment"][name] == f"${{{name}:-{default}}}"
 
 
 def test_every_process_of_the_project_is_a_service(parsed: dict[str, Any]) -> None:
