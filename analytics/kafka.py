@@ -5,7 +5,7 @@ or rows that were written.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -113,17 +113,23 @@ class Tail:
     partitions: int
     next_offsets: dict[int, int] = field(default_factory=dict)
     last_offsets: dict[int, int] = field(default_factory=dict)  # of records, not of markers
+    clock: Callable[[], float] = time.monotonic
 
     def read(self, *, deadline: float) -> Iterator[Any]:
         """Messages up to the end that the topic has now, per partition in offset order."""
         ends = end_offsets(self.bootstrap, self.topic, self.partitions)
         yield from self.read_until(ends, deadline=deadline)
 
-    def read_until(self, ends: Mapping[int, int], *, deadline: float) -> Iterator[Any]:
-        """Messages before `ends`.
+    def read_until(
+        self, ends: Mapping[int, int], *, deadline: float | None = None
+    ) -> Iterator[Any]:
+        """Messages before `ends`, by `deadline`; without one as long as more and more arrives.
 
         Transaction markers and compaction leave gaps, so the end of a partition is where the
         client says so or where a record reaches it.
+
+        Raises:
+            TopicUnreadable: not in time, or without a deadline nothing for `TIMEOUT_S`.
         """
         open_partitions = {
             number for number, end in ends.items() if self.next_offsets.get(number, 0) < end
@@ -133,9 +139,13 @@ class Tail:
         client = consumer(self.bootstrap)
         try:
             client.assign([self._start(number) for number in sorted(open_partitions)])
+            limit = self.clock() + TIMEOUT_S if deadline is None else deadline
             while open_partitions:
+                before = dict(self.next_offsets)
                 yield from self._some(client, ends, open_partitions)
-                self._check(open_partitions, deadline)
+                if deadline is None and self.next_offsets != before:
+                    limit = self.clock() + TIMEOUT_S
+                self._check(open_partitions, limit)
         finally:
             client.close()
 
@@ -161,6 +171,6 @@ class Tail:
         return TopicPartition(self.topic, number, OFFSET_BEGINNING if known is None else known)
 
     def _check(self, still: set[int], deadline: float) -> None:
-        if still and time.monotonic() > deadline:
+        if still and self.clock() > deadline:
             problem = f"{self.topic}: partitions {sorted(still)} not read to their end in time"
             raise TopicUnreadable(problem)

@@ -37,7 +37,8 @@ def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[
 def told(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, Progress]:
     """What the revision's committed state says of itself, for partitions that have one.
 
-    It stands in the last `tail` offsets, unless a transaction behind it was given up.
+    It stands in the last `tail` offsets, unless a transaction behind it was given up. However long
+    reading them takes, it goes on while they arrive: a million whole levels are many GB.
     """
     topic = written_by(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions
@@ -45,7 +46,7 @@ def told(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int
     begin = {number: max(first[number], last[number] - tail) for number in last}
     found: dict[int, Progress] = {}
     reader = kafka.Tail(*asked, next_offsets=begin)
-    for message in reader.read_until(last, deadline=time.monotonic() + kafka.TIMEOUT_S):
+    for message in reader.read_until(last):
         progress = None if message.error() else progress_in(message.headers() or ())
         if progress is not None:
             found[message.partition()] = progress

@@ -1,0 +1,57 @@
+"""What stands in a publication's way on a running stack: large topics, other topics, workers."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from analytics import kafka
+from cdc.contracts.topics import STOCK_EVENTS
+from tests.analytics.shop import Shop
+from tests.stack.running import RunningStack
+
+
+@dataclass
+class Clock:
+    """Seconds that pass only when somebody says so."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def shop(stack: RunningStack) -> Shop:
+    opened = Shop(stack.settings.owner_database_url.get_secret_value())
+    opened.trade()
+    return opened
+
+
+def slowly(tail: kafka.Tail, clock: Clock, ends: dict[int, int]) -> Iterator[Any]:
+    """A message takes almost as long as nothing may arrive."""
+    for message in tail.read_until(ends):
+        clock.now += kafka.TIMEOUT_S - 1
+        yield message
+
+
+def test_a_topic_is_read_as_long_as_it_takes_but_not_while_nothing_comes(
+    stack: RunningStack, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka, "_BATCH", 1)
+    asked = stack.settings.kafka_bootstrap, STOCK_EVENTS, stack.settings.partitions
+    stack.wait_until(lambda: sum(kafka.end_offsets(*asked).values()) >= 3)
+    ends = kafka.end_offsets(*asked)
+    clock = Clock()
+
+    read = list(slowly(kafka.Tail(*asked, clock=clock), clock, ends))
+
+    assert len(read) >= 3
+    assert clock.now > kafka.TIMEOUT_S
+
+    waited = itertools.count(0, int(kafka.TIMEOUT_S / 4))
+    behind = {0: ends[0] + 1_000_000}
+    with pytest.raises(kafka.TopicUnreadable, match=r"partitions \[0\] not read to their end"):
+        list(kafka.Tail(*asked, {0: ends[0]}, clock=waited.__next__).read_until(behind))
