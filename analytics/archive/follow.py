@@ -17,7 +17,7 @@ from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
 from analytics import kafka
 from analytics.archive.manifest import BrokenArchive, Manifest
-from analytics.archive.source import refuse_other_source
+from analytics.archive.source import refuse_other_source, settle_source
 from analytics.archive.writer import Arrival, PartitionWriter, open_writers
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
@@ -155,6 +155,7 @@ def checked_starts(settings: Connections, writers: list[PartitionWriter]) -> dic
                 f"archive needs {expected} next: the topic was cut or recreated"
             )
             raise BrokenArchive(problem)
+    settle_source(settings.archive_dir, topic_id)
     return {writer.partition: writer.next_offset for writer in writers}
 
 

@@ -32,16 +32,25 @@ def source_id(directory: Path) -> str | None:
 
 
 def refuse_other_source(directory: Path, topic_id: str) -> None:
-    """Raise `BrokenArchive` unless the archive is of this topic; the first to ask settles it."""
+    """Raise `BrokenArchive` if the archive is known to be of another topic."""
     known = source_id(directory)
-    if known is None:
-        path = directory / SOURCE
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(json.dumps({"topic": STOCK_EVENTS, _ID: topic_id}), encoding="utf-8")
-        temporary.replace(path)
-    elif known != topic_id:
+    if known not in (None, topic_id):
         problem = (
             f"{directory}: made of the {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
             " it was deleted and made anew"
         )
         raise BrokenArchive(problem)
+
+
+def settle_source(directory: Path, topic_id: str) -> None:
+    """Say for ever of which topic the archive is, unless that is known.
+
+    Only for one whose offsets were found in that topic: an archive of an earlier release may be of
+    one that is no more.
+    """
+    if source_id(directory) is not None:
+        return
+    path = directory / SOURCE
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps({"topic": STOCK_EVENTS, _ID: topic_id}), encoding="utf-8")
+    temporary.replace(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from analytics.archive.manifest import BrokenArchive, Manifest
-from analytics.archive.source import SOURCE, refuse_other_source, source_id
+from analytics.archive.source import SOURCE, refuse_other_source, settle_source, source_id
 from analytics.backfill import publish
 from analytics.backfill.plan import PLAN_FILE, Plan, UnknownRun, load, make_plan
 from analytics.backfill.publish import NotPublishable, publishable
@@ -35,16 +35,12 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Finished:
     # The sources of this checkout may be in work; a tree without git is taken as it is.
     monkeypatch.setattr(publish, "uncommitted", tuple)
     settings = Connections(home=tmp_path, partitions=PARTITIONS)
-    refuse_other_source_of(settings, SOURCE_ID)
+    settings.archive_dir.mkdir(parents=True)
+    settle_source(settings.archive_dir, SOURCE_ID)
     manifest = archived(settings.archive_dir, generate(seed=2))
     ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
     plan = make_plan(manifest, engine="local", ends=ends)
     return Finished(settings, execute(plan, runs_dir(settings)))
-
-
-def refuse_other_source_of(settings: Connections, topic_id: str) -> None:
-    settings.archive_dir.mkdir(parents=True, exist_ok=True)
-    refuse_other_source(settings.archive_dir, topic_id)
 
 
 def reason(finished: Finished, settings: Connections | None = None) -> str:
@@ -177,7 +173,10 @@ def test_rules_in_work_are_named(
 
 def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
     assert source_id(tmp_path) is None
-    refuse_other_source(tmp_path, "one")
+    refuse_other_source(tmp_path, "none yet")
+    assert source_id(tmp_path) is None
+    settle_source(tmp_path, "one")
+    settle_source(tmp_path, "two")
     refuse_other_source(tmp_path, "one")
 
     with pytest.raises(BrokenArchive, match="id one, the broker's has two: it was deleted"):

@@ -3,11 +3,17 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from analytics import kafka
+from analytics.archive.follow import checked_starts
+from analytics.archive.manifest import BrokenArchive
+from analytics.archive.source import source_id
+from analytics.archive.writer import PartitionWriter, open_writers
 from cdc.contracts.topics import STOCK_EVENTS
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
@@ -55,3 +61,18 @@ def test_a_topic_is_read_as_long_as_it_takes_but_not_while_nothing_comes(
     behind = {0: ends[0] + 1_000_000}
     with pytest.raises(kafka.TopicUnreadable, match=r"partitions \[0\] not read to their end"):
         list(kafka.Tail(*asked, {0: ends[0]}, clock=waited.__next__).read_until(behind))
+
+
+def test_an_archive_that_is_refused_is_not_settled_as_this_topics(
+    stack: RunningStack, shop: Shop, tmp_path: Path
+) -> None:
+    settings = stack.settings.model_copy(update={"home": tmp_path})
+    writers = open_writers(settings.archive_dir, partitions=settings.partitions, generation=1)
+    beyond = cast("PartitionWriter", SimpleNamespace(partition=0, next_offset=1_000_000))
+
+    with pytest.raises(BrokenArchive, match=r"holds offsets 0 to .*, the archive needs 1000000"):
+        checked_starts(settings, [beyond])
+
+    assert source_id(settings.archive_dir) is None
+    checked_starts(settings, writers)
+    assert source_id(settings.archive_dir) == kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
