@@ -32,6 +32,7 @@ from cdc.contracts.topics import APP_ID, STOCK_EVENTS, topics_of
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions import progress
+from deploy.revisions.promote import active
 from deploy.stack.home import write_json
 from inventory.revision import LOGIC_REVISION
 from streams.engine.publication import SOURCES, Publication
@@ -49,6 +50,7 @@ _YOUNG: Final = (
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
+_LIST: Final = "inventory revision list"
 _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 Say = Callable[[str], None]
@@ -85,7 +87,7 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
     began = time.monotonic()
     found = publishable(settings, name)
     with _alone(found.directory.parent):
-        refuse_workers(settings.kafka_bootstrap)
+        refuse_workers(settings)
         create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
         _await_leaders(settings)
         missing = _missing(settings, found)
@@ -96,7 +98,7 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
             repair = f"inventory backfill publish {found.run}"
             raise StackError(message, repair=repair) from error
     reached = progress.reached(settings, LOGIC_REVISION)
-    _commit(settings.kafka_bootstrap, reached)
+    commit(settings.kafka_bootstrap, reached, say)
     return Published(
         run=found.run,
         logic_revision=LOGIC_REVISION,
@@ -121,17 +123,25 @@ def _alone(runs: Path) -> Iterator[None]:
         yield
 
 
-def refuse_workers(bootstrap: str) -> None:
+def refuse_workers(settings: Connections) -> None:
     """Raise `StackError` while the revision's group has members: they write the same changelogs.
 
     One that has ended without a word is a member for a session more.
     """
     deadline = time.monotonic() + _SESSION_S
-    while members := _members(bootstrap):
+    while members := _members(settings.kafka_bootstrap):
         if time.monotonic() > deadline:
             message = f"{members} workers of logic revision {LOGIC_REVISION} run: end them first"
-            raise StackError(message, repair="inventory revision list")
+            raise _refused(settings, message, repair=_LIST)
         time.sleep(_POLL_S)
+
+
+def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
+    """With what helps: nobody ends or retires what decides, so another revision was meant."""
+    if active(settings) != LOGIC_REVISION:
+        return StackError(message, repair=repair)
+    meant = "it decides here; to publish another revision, name its tree with --code"
+    return StackError(f"{message}; {meant}", repair=_LIST)
 
 
 def _members(bootstrap: str) -> int:
@@ -219,9 +229,23 @@ async def _write(
     return made
 
 
-def _commit(bootstrap: str, reached: Mapping[int, int]) -> None:
-    """Have the group begin there: a hint, but without it workers read all of the topic again."""
+def commit(bootstrap: str, reached: Mapping[int, int], say: Say) -> None:
+    """Have the group begin there: a hint, but without it workers read all of the topic again.
+
+    Workers that have joined meanwhile commit for themselves; what keeps it from being given is
+    said, for all is published by then.
+    """
     places = [TopicPartition(STOCK_EVENTS, number, at) for number, at in reached.items() if at > 0]
+    if not places:
+        return
+    try:
+        _give_offsets(bootstrap, places)
+    except KafkaException as error:
+        reason = error.args[0].str()
+        say(f"published, but the offsets of group {APP_ID} are left as they are: {reason}")
+
+
+def _give_offsets(bootstrap: str, places: list[TopicPartition]) -> None:
     client = admin_client(bootstrap)
     request = [ConsumerGroupTopicPartitions(APP_ID, places)]
     answer = client.alter_consumer_group_offsets(request, request_timeout=_WAIT_S)[APP_ID]

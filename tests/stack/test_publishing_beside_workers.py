@@ -15,6 +15,8 @@ from analytics.archive.manifest import BrokenArchive
 from analytics.archive.source import source_id
 from analytics.archive.writer import PartitionWriter, open_writers
 from cdc.contracts.topics import STOCK_EVENTS
+from deploy.errors import StackError
+from deploy.revisions.publish import commit, refuse_workers
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 
@@ -76,3 +78,19 @@ def test_an_archive_that_is_refused_is_not_settled_as_this_topics(
     assert source_id(settings.archive_dir) is None
     checked_starts(settings, writers)
     assert source_id(settings.archive_dir) == kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
+
+
+def test_whoever_names_no_tree_is_not_sent_to_end_what_decides(stack: RunningStack) -> None:
+    with pytest.raises(StackError, match="it decides here; to publish another revision") as refused:
+        refuse_workers(stack.settings)
+
+    assert refused.value.repair == "inventory revision list"
+
+
+def test_offsets_that_workers_commit_themselves_are_left_to_them(stack: RunningStack) -> None:
+    said: list[str] = []
+
+    commit(stack.settings.kafka_bootstrap, {0: 1}, said.append)
+
+    assert len(said) == 1
+    assert "published, but the offsets of group inventory-v1 are left as they are" in said[0]
