@@ -20,6 +20,7 @@ from streams.engine.records import Broker, Log
 from streams.engine.restore import TAIL, newest_progress, restore
 from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
+from streams.engine.undecodable import PERMILLE
 
 RESTORES_AT_ONCE = 4
 
@@ -80,6 +81,7 @@ class Ownership:
         self._open_log = open_log
         self._on_failure = on_failure
         self._load_snapshot = load_snapshot
+        self.permille = PERMILLE  # of undecodable records, as a person allows it
         self._lost: dict[int, OwnedPartition] = {}
         self._fenced: frozenset[int] = frozenset()  # we became the only writer of these
         self._attempt: asyncio.Task[None] | None = None
@@ -187,7 +189,9 @@ class Ownership:
             if former is not None and await _is_current(former, reader):
                 return former
             snapshot = await self._load_snapshot(partition)
-            return await restore(partition, self._generation, reader, snapshot)
+            owned = await restore(partition, self._generation, reader, snapshot)
+            owned.undecodable.permille = self.permille
+            return owned
 
     def _leave(self, partition: int, owned: OwnedPartition | None) -> None:
         """Leave a state to the next attempt, which looks whether it still is the newest."""

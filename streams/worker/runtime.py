@@ -112,6 +112,7 @@ class Runtime:
             lambda error: die("partition could not be taken over", error),
             self.keeper.find,
         )
+        self.ownership.permille = settings.undecodable_permille
         self.watchdog = Watchdog(settings.stall_s, RESTORE_STALL_S)
         self.ends: dict[int, int] = {}
         self.loop_seen_s = time.monotonic()
@@ -151,7 +152,6 @@ class Runtime:
             if self.ownership.ready.get(partition) is not owned:
                 self.metrics.skipped(len(chunk))
                 return False
-            owned.undecodable.permille = self.settings.undecodable_permille
             for part in unbroken(chunk):
                 try:
                     await self._fold(part, owned)

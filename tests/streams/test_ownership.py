@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from streams.engine.ownership import RESTORES_AT_ONCE, Ownership
 from streams.engine.records import Fenced, LogRecord, Positions, Stage
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
+from streams.settings import WorkerSettings
+from streams.worker.runtime import Runtime
 from tests.streams import lives
 from tests.streams.test_engine import sold_history
 
@@ -79,6 +82,21 @@ def test_a_partition_that_comes_back_untouched_keeps_its_state() -> None:
 
     assert after is before
     assert worker.failures == []
+
+
+def test_a_restored_partition_knows_how_much_garbage_a_person_lets_pass(tmp_path: Path) -> None:
+    worker = Worker(sold_history(3))
+    settings = WorkerSettings(home=tmp_path, undecodable_permille=77)
+    worker.ownership.permille = Runtime(settings).ownership.permille
+
+    async def restored() -> OwnedPartition | None:
+        await worker.ownership.assign([0])
+        return await worker.ownership.owned(0)
+
+    owned = asyncio.run(restored())
+
+    assert owned is not None
+    assert owned.undecodable.permille == 77
 
 
 def test_a_partition_that_somebody_else_moved_is_restored() -> None:
