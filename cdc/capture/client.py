@@ -22,6 +22,7 @@ DEFINITION: Final = Path(__file__).with_name("connector.json")
 
 _PLUGIN: Final = "PostgresConnector"
 _POLL_S: Final = 0.1
+_FAILED_FOR_S: Final = 60.0
 
 
 class CaptureError(RuntimeError):
@@ -134,6 +135,18 @@ class ConnectClient:
             body["connector"]["state"], tasks[0].get("state", "UNASSIGNED"), trace
         )
 
+    def snapshot_ended(self) -> bool:
+        """Whether the whole snapshot stands in the log and no restart begins it again.
+
+        So Connect's own offsets tell it, which are kept after the records are acknowledged.
+        """
+        try:
+            answer = self._http.get(f"/connectors/{CONNECTOR}/offsets")
+        except httpx.HTTPError:
+            return False
+        found = [] if answer.is_error else [entry["offset"] for entry in answer.json()["offsets"]]
+        return any("snapshot" not in at or at.get("snapshot_completed") is True for at in found)
+
     def restart_failed(self) -> None:
         """Restart what has failed, and only that."""
         self._http.post(
@@ -164,20 +177,32 @@ def wait_streaming(
     )
 
 
+def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float) -> ConnectorState:
+    """Return once it streams and its snapshot, of one row at least, stands in the log."""
+    return _until(
+        client.state,
+        lambda state: state.running and slot_active(database_url) and client.snapshot_ended(),
+        timeout_s=timeout_s,
+    )
+
+
 def _until(
     look: Callable[[], ConnectorState],
     accept: Callable[[ConnectorState], bool],
     *,
     timeout_s: float,
+    failed_for_s: float = _FAILED_FOR_S,
 ) -> ConnectorState:
-    deadline = time.monotonic() + timeout_s
+    """Wait, but not for a task that has failed for good: Connect itself starts it never again."""
+    began = alive_at = time.monotonic()
     while True:
-        seen = look()
+        seen, now = look(), time.monotonic()
         if accept(seen):
             return seen
-        if time.monotonic() > deadline:
+        alive_at = alive_at if seen.failed else now
+        if now - began > timeout_s or now - alive_at > failed_for_s:
             message = (
-                f"connector {CONNECTOR} is not streaming after {timeout_s:.0f} s: "
+                f"connector {CONNECTOR} is not streaming after {now - began:.0f} s: "
                 f"connector {seen.connector}, task {seen.task}, slot {SLOT} not active\n"
                 f"{seen.trace[:2000]}"
             )

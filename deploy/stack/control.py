@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from deploy.errors import StackError
 from deploy.stack.context import Options
+from deploy.stack.generation import generation_of
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import end, wait_until
 from deploy.stack.runtime import Runtime, read_runtime, write_runtime
@@ -83,7 +84,8 @@ def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
         if runtime.phase == "failed" or not runtime.running:
             message = runtime.error or "the supervisor ended"
             raise StackError(message, repair=runtime.repair or "inventory logs supervisor")
-        if time.monotonic() > deadline:
+        # The capture of a generation takes as long as it takes; the supervisor knows its limit.
+        if time.monotonic() > deadline and generation_of(home).captured:
             message = f"the stack is still starting after {_START_S:.0f} s"
             raise StackError(message, repair="inventory doctor")
         time.sleep(_POLL_S)

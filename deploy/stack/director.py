@@ -16,7 +16,7 @@ from typing_extensions import override
 from cdc.capture.admin import create_topics
 from cdc.capture.client import ConnectClient, connector_config, wait_streaming
 from deploy.errors import StackError
-from deploy.stack import bootstrap, generation
+from deploy.stack import bootstrap, generation, recapture
 from deploy.stack.connector import ConnectorWatch
 from deploy.stack.context import (
     APPLICATIONS,
@@ -32,7 +32,6 @@ from deploy.stack.workforce import Workforce
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
-_STREAMING_S: Final = 90.0
 # These write captured tables, so they wait for the slot.
 _AFTER_CAPTURE: Final = ("heartbeat", "automation", "web")
 
@@ -81,7 +80,7 @@ class Director(threading.Thread):
         readers = self._applications(before_capture=True)
         self.supervisor.want(*readers)
         if all(map(self.context.options.wants, generation.CAPTURING)):
-            self._capture(_STREAMING_S)
+            self._capture(wait_streaming)
         writers = self._applications(before_capture=False)
         self.supervisor.want(*writers)
         self._await([*readers, *writers], started)
@@ -109,18 +108,18 @@ class Director(threading.Thread):
 
     def _capture_anew(self) -> None:
         """Begin a generation: nobody reads before every row stands in the log."""
-        url = self.context.database_url("postgres")
-        self._step("former generation", lambda: generation.settle(url))
-        self._capture(generation.CAPTURED_WITHIN_S)
-        self._step("every key", lambda: generation.conclude(self.context.home, url))
+        url, bootstrap = self.context.database_url("postgres"), self.context.kafka_bootstrap
+        self._step("rows to capture", lambda: recapture.refuse_too_many(url))
+        self._step("former generation", lambda: recapture.settle(url))
+        self._capture(lambda client, url: recapture.wait_whole(client, url, bootstrap))
+        self._step("every key", lambda: recapture.conclude(self.context.home, url))
 
-    def _capture(self, within_s: float) -> None:
+    def _capture(self, wait: Callable[[ConnectClient, str], object]) -> None:
         def register() -> None:
             client = ConnectClient(self.context.connect_url)
             try:
                 client.register(connector_config(HOST, self.context.ports["postgres"]))
-                url = self.context.database_url("postgres")
-                wait_streaming(client, url, timeout_s=within_s)
+                wait(client, self.context.database_url("postgres"))
             finally:
                 client.close()
 

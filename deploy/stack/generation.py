@@ -13,43 +13,18 @@ import json
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, LiteralString
+from typing import Final
 
-import psycopg
-
-from cdc.capture.client import SLOT
 from deploy.errors import StackError
 from deploy.stack.context import Options
 from deploy.stack.home import Home, write_json
 from deploy.stack.runtime import UP, read_runtime
 
 PREPARE: Final = "inventory generation --yes"
-CAPTURED_WITHIN_S: Final = 4 * 3_600.0
 _FILE: Final = "generation.json"
 # The broker's files last: as long as they are there, a start refuses what was cut off here.
 _MOVED: Final = ("archive", "workers", "kafka")
 CAPTURING: Final = ("postgres", "kafka", "connect", "connector")
-_SETTLE: Final[tuple[LiteralString, ...]] = (
-    # Its place in the write-ahead log belongs to the topics before.
-    """SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
-    WHERE slot_name = %(slot)s""",
-    "DELETE FROM read_model.sink_position",
-    # The keys that are still in need are proposed again, under ids of the new generation.
-    """UPDATE app.reorder_proposal
-    SET status = 'superseded', reason = 'generation', updated_at = clock_timestamp()
-    WHERE status IN ('open', 'snoozed')""",
-    """UPDATE app.price_proposal
-    SET status = 'cancelled', reason = 'generation', updated_at = clock_timestamp()
-    WHERE status IN ('open', 'snoozed')""",
-)
-
-
-# A captured row is a state and no event, it opens no need. So each policy is written once more as
-# it is, without its triggers, and every key decides anew.
-_ASK_AGAIN: Final[tuple[LiteralString, ...]] = (
-    "SET LOCAL session_replication_role = replica",
-    "UPDATE retail.item_location SET status = status",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +102,6 @@ def refuse_half_captured(home: Home, options: Options) -> None:
         raise StackError(message, repair=UP)
 
 
-def settle(database_url: str) -> None:
-    """Have Postgres forget what it knows of the former topics, in one transaction."""
-    with psycopg.connect(database_url) as connection:
-        for statement in _SETTLE:
-            connection.execute(statement, {"slot": SLOT})
-
-
-def conclude(home: Home, database_url: str) -> None:
-    """Have every key decide anew, and note that all rows stand in the log."""
-    with psycopg.connect(database_url) as connection:
-        for statement in _ASK_AGAIN:
-            connection.execute(statement)
+def captured(home: Home) -> None:
+    """Note that all rows stand in the log."""
     write_json(home.path / _FILE, asdict(Generation(generation_of(home).number)))

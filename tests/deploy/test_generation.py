@@ -1,6 +1,7 @@
 """What a home puts aside before everything is captured anew, and what it refuses."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,12 @@ import pytest
 from cdc.contracts.decode import decode
 from deploy.errors import StackError
 from deploy.stack.context import Context, Options
+from deploy.stack.control import wait_ready
 from deploy.stack.daemon import build_context
 from deploy.stack.director import Director
 from deploy.stack.generation import (
     Generation,
+    captured,
     generation_of,
     prepare,
     refuse_half_captured,
@@ -142,14 +145,17 @@ def test_nobody_reads_before_everything_is_captured(
     nothing = Options(only=("migrate",))
     ports = {"postgres": 1, "kafka": 2, "connect": 3, "kafka_controller": 4, "web": 5}
     director = Director(Context(home, nothing, ports, home.secrets()), Supervisor(home, Runtime()))
-    monkeypatch.setattr("deploy.stack.generation.settle", lambda _url: steps.append("settled"))
-    monkeypatch.setattr("deploy.stack.generation.conclude", lambda *_: steps.append("concluded"))
+    monkeypatch.setattr(
+        "deploy.stack.recapture.refuse_too_many", lambda _url: steps.append("counted")
+    )
+    monkeypatch.setattr("deploy.stack.recapture.settle", lambda _url: steps.append("settled"))
+    monkeypatch.setattr("deploy.stack.recapture.conclude", lambda *_: steps.append("concluded"))
     monkeypatch.setattr(director, "_capture", lambda *_: steps.append("captured"))
     monkeypatch.setattr(director, "_applications", lambda **_: steps.append("readers") or [])
 
     director._bring_up()
 
-    assert steps == ["settled", "captured", "concluded", "readers", "readers"]
+    assert steps == ["counted", "settled", "captured", "concluded", "readers", "readers"]
 
 
 def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> None:
@@ -170,3 +176,23 @@ def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> No
 
     [need] = apply(2, "item_location", "u", before=policy, after=policy).outputs
     assert need.id == f"R:{facts.KEY}:2-2"
+
+
+def test_a_capture_is_waited_for_and_another_start_is_not(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me = identify(os.getpid())
+    starting = Runtime(supervisor_pid=me.pid, supervisor_ticks=me.started, phase="starting")
+    starting.steps = [{"step": "connector", "seconds": 1_000.0}]
+    prepare(home)
+    write_runtime(home, starting)
+    monkeypatch.setattr("deploy.stack.control._START_S", -1.0)
+
+    def serve(_step: object) -> None:
+        write_runtime(home, replace(starting, phase="ready"))
+
+    assert wait_ready(home, serve).phase == "ready"
+    write_runtime(home, starting)
+    captured(home)
+    with pytest.raises(StackError, match="still starting"):
+        wait_ready(home)

@@ -7,8 +7,10 @@ import pytest
 
 from cdc.contracts.decisions import encode_reorder
 from cdc.contracts.topics import REORDER_EVENTS
-from deploy.stack.generation import conclude, generation_of, settle
+from deploy.errors import StackError
+from deploy.stack.generation import generation_of
 from deploy.stack.home import Home
+from deploy.stack.recapture import _rows, conclude, refuse_too_many, settle
 from streams.sinks.actuator import Actuator
 from streams.sinks.source import SinkRecord
 from tests.cdc.test_records import REORDER
@@ -55,3 +57,20 @@ def test_policies_are_written_once_more_as_they_are(
     assert after == before
     assert second != first
     assert generation_of(home).captured
+
+
+def test_more_rows_than_a_partition_takes_up_are_refused_before_anything_is_forgotten(
+    ledger: psycopg.Connection, url: str
+) -> None:
+    """The key `L|S` lies in one of twelve partitions, all tables of it together."""
+    write(ledger, "item_location")
+    for number in range(3):
+        write(ledger, "sale_line", source_ref=str(number))
+
+    for code in ("1", "2"):
+        ledger.execute("INSERT INTO retail.supplier (code, name) VALUES (%s, 'x')", (code,))
+
+    assert _rows(url) == 6
+    refuse_too_many(url, most=4)
+    with pytest.raises(StackError, match=r"stock.events\[\d+\] would get 4 captured rows.* 3 at"):
+        refuse_too_many(url, most=3)

@@ -1,0 +1,122 @@
+"""What Postgres forgets before everything is captured anew, and how a whole capture is told.
+
+A capture that breaks off begins again by itself, behind the slot of the first one: a row that was
+written in between is then in the second snapshot and in the stream, and would be counted twice.
+Nothing that the connector tells shows it, but the log has more records then than Postgres has rows.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Final, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from analytics.kafka import end_offsets
+from cdc.capture.client import SLOT, ConnectClient, wait_captured, wait_streaming
+from cdc.contracts.partition import partition_of
+from cdc.contracts.topics import CAPTURED, PARTITIONS, REFERENCE, REFERENCE_TABLES, STOCK_EVENTS
+from deploy.errors import StackError
+from deploy.stack.generation import PREPARE, captured
+from deploy.stack.home import Home
+from inventory.dedupe import MOST_MEMBERS
+
+_CAPTURED_WITHIN_S: Final = 4 * 3_600.0
+_COUNTED_WITHIN_S: Final = 60.0
+_POLL_S: Final = 0.1
+_SETTLE: Final[tuple[LiteralString, ...]] = (
+    # Its place in the write-ahead log belongs to the topics before.
+    """SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
+    WHERE slot_name = %(slot)s""",
+    "DELETE FROM read_model.sink_position",
+    # The keys that are still in need are proposed again, under ids of the new generation.
+    """UPDATE app.reorder_proposal
+    SET status = 'superseded', reason = 'generation', updated_at = clock_timestamp()
+    WHERE status IN ('open', 'snoozed')""",
+    """UPDATE app.price_proposal
+    SET status = 'cancelled', reason = 'generation', updated_at = clock_timestamp()
+    WHERE status IN ('open', 'snoozed')""",
+)
+# A captured row is a state and no event, it opens no need. So each policy is written once more as
+# it is, without its triggers, and every key decides anew.
+_ASK_AGAIN: Final[tuple[LiteralString, ...]] = (
+    "SET LOCAL session_replication_role = replica",
+    "UPDATE retail.item_location SET status = status",
+)
+
+
+def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
+    """Raise `StackError` if a partition would get more than `most` captured rows.
+
+    While a snapshot lasts, the dedupe ring forgets nothing: with more, every worker halts.
+    """
+    counts = [0] * PARTITIONS
+    with psycopg.connect(database_url) as connection, connection.cursor("keys") as keys:
+        statement = "SELECT inv_key, count(*) FROM ({}) AS captured GROUP BY inv_key"
+        keys.execute(sql.SQL(statement).format(_each("SELECT inv_key FROM {}", CAPTURED)))
+        for key, rows in keys:
+            counts[partition_of(key.encode(), PARTITIONS)] += rows
+    if max(counts) > most:
+        number = counts.index(max(counts))
+        message = (
+            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, a worker takes up "
+            f"{most} at most; {sum(counts)} rows in all"
+        )
+        raise StackError(message)
+
+
+def settle(database_url: str) -> None:
+    """Have Postgres forget what it knows of the former topics, in one transaction."""
+    with psycopg.connect(database_url) as connection:
+        for statement in _SETTLE:
+            connection.execute(statement, {"slot": SLOT})
+
+
+def wait_whole(client: ConnectClient, database_url: str, bootstrap: str) -> None:
+    """Return once each row stands in the log, once.
+
+    Raises:
+        CaptureError: the connector failed, or took hours.
+        StackError: the log has more records than Postgres has rows, or keeps having fewer.
+    """
+    wait = wait_captured if _rows(database_url) else wait_streaming
+    wait(client, database_url, timeout_s=_CAPTURED_WITHIN_S)
+    deadline = time.monotonic() + _COUNTED_WITHIN_S
+    # What is written in this moment is in Postgres first.
+    while (records := _records(bootstrap)) < (rows := _rows(database_url)):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_POLL_S)
+    if records != rows:
+        message = (
+            f"{records} records were captured of {rows} rows: the capture broke off and began "
+            "again, or somebody wrote to Postgres meanwhile"
+        )
+        raise StackError(message, repair=PREPARE)
+
+
+def conclude(home: Home, database_url: str) -> None:
+    """Have every key decide anew, and note that all rows stand in the log."""
+    with psycopg.connect(database_url) as connection:
+        for statement in _ASK_AGAIN:
+            connection.execute(statement)
+    captured(home)
+
+
+def _rows(database_url: str) -> int:
+    counts = _each("SELECT count(*) AS n FROM {}", (*CAPTURED, *REFERENCE_TABLES))
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(sql.SQL("SELECT sum(n) FROM ({}) AS counts").format(counts))
+        [(rows,)] = found.fetchall()
+    return int(rows)
+
+
+def _each(statement: LiteralString, tables: Iterable[str]) -> sql.Composed:
+    """The statement for each of the tables, their rows together."""
+    parts = [sql.SQL(statement).format(sql.Identifier("retail", table)) for table in tables]
+    return sql.SQL(" UNION ALL ").join(parts)
+
+
+def _records(bootstrap: str) -> int:
+    topics: Sequence[tuple[str, int]] = [(STOCK_EVENTS, PARTITIONS), *((t, 1) for t in REFERENCE)]
+    return sum(sum(end_offsets(bootstrap, *topic).values()) for topic in topics)

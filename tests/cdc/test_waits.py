@@ -1,0 +1,26 @@
+"""How long one waits for a connector that does not stream."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from cdc.capture.client import CaptureError, ConnectorState, _until
+
+FAILED = ConnectorState("RUNNING", "FAILED", "no such publication")
+RUNNING = ConnectorState("RUNNING", "RUNNING")
+
+
+def test_a_task_that_stays_failed_is_not_waited_for() -> None:
+    with pytest.raises(CaptureError, match=r"(?s)task FAILED.*no such publication"):
+        _until(lambda: FAILED, lambda _: False, timeout_s=3_600, failed_for_s=0)
+
+
+def test_a_task_that_was_failed_and_runs_again_is_waited_for() -> None:
+    seen: Iterator[ConnectorState] = iter((FAILED, RUNNING))
+
+    assert _until(lambda: next(seen), lambda state: state.running, timeout_s=3_600) is RUNNING
+
+
+def test_another_one_gets_its_time() -> None:
+    with pytest.raises(CaptureError, match="task RUNNING"):
+        _until(lambda: RUNNING, lambda _: False, timeout_s=0, failed_for_s=3_600)
