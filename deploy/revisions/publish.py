@@ -186,12 +186,12 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
         own = {number: at for number, at in whole.items() if at > 0}
     if own:
         message = f"logic revision {LOGIC_REVISION} has a state of its own, next offsets {own}"
-        raise StackError(message, repair=_RETIRE)
+        raise _refused(settings, message, repair=_RETIRE)
     if not is_begun and _hold_anything(settings):
         message = (
             f"changelogs of logic revision {LOGIC_REVISION} hold what {found.run} didn't write"
         )
-        raise StackError(message, repair=_RETIRE)
+        raise _refused(settings, message, repair=_RETIRE)
     write_json(mark, ids)
     return [history for history in found.histories if whole[history.number] < history.end]
 

@@ -14,9 +14,12 @@ from analytics.archive.follow import checked_starts
 from analytics.archive.manifest import BrokenArchive
 from analytics.archive.source import source_id
 from analytics.archive.writer import PartitionWriter, open_writers
+from analytics.backfill.publish import Publishable
 from cdc.contracts.topics import STOCK_EVENTS
 from deploy.errors import StackError
+from deploy.revisions import progress, publish
 from deploy.revisions.publish import commit, refuse_workers
+from inventory.revision import LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 
@@ -83,6 +86,16 @@ def test_an_archive_that_is_refused_is_not_settled_as_this_topics(
 def test_whoever_names_no_tree_is_not_sent_to_end_what_decides(stack: RunningStack) -> None:
     with pytest.raises(StackError, match="it decides here; to publish another revision") as refused:
         refuse_workers(stack.settings)
+
+    assert refused.value.repair == "inventory revision list"
+
+
+def test_nor_to_retire_it(stack: RunningStack, shop: Shop, tmp_path: Path) -> None:
+    """Once its workers have ended, what they have written is in the way."""
+    stack.wait_until(lambda: any(progress.reached(stack.settings, LOGIC_REVISION).values()))
+
+    with pytest.raises(StackError, match=r"has a state of its own, .*; it decides here") as refused:
+        publish._missing(stack.settings, Publishable("R", tmp_path, ()))
 
     assert refused.value.repair == "inventory revision list"
 
