@@ -7,8 +7,10 @@ import pytest
 
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
+from streams.engine.mismatch import LogMismatch
+from streams.engine.restore import restore
 from tests.streams.facts import DAY_0_US
-from tests.streams.lives import PARTITION, Crashes, expected, live, source_of
+from tests.streams.lives import GENERATION, PARTITION, Crashes, expected, live, source_of
 from tests.streams.test_engine import HOUR_US, Step, history
 
 SECOND_US = 1_000_000
@@ -40,3 +42,15 @@ def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_
 
     assert owned.published["S1|A"].resent == 1
     assert {key: encode_state(state) for key, state in owned.published.items()} == wanted.states
+
+
+def test_garbage_says_nothing_about_a_record_that_was_cut_off_before_it() -> None:
+    broker = history(
+        [("sale", 0, 1, 0), ("garbage", 0, 1, -HOUR_US), ("sale", 1, 2, HOUR_US + SECOND_US)]
+    )
+    asyncio.run(live(broker, Crashes(), itertools.repeat(3), iter(())))
+
+    broker.cut(STOCK_EVENTS, PARTITION, 1)
+
+    with pytest.raises(LogMismatch, match="begins at 1"):
+        asyncio.run(restore(PARTITION, GENERATION, broker))
