@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from inventory.parsing import ADJUSTMENT_REASONS
 from webui.accounts.roles import ADJUST, requires
 from webui.commands import Form, asked, attempt, command_of, form_of, moment, whole
 from webui.counts import selectors
@@ -21,7 +22,6 @@ from webui.ledger.services import (
     unavailable_sign,
     worth_of,
 )
-from webui.ledger.services.stock import ADJUSTMENT_REASONS
 from webui.ledger.services.wording import moment_text, refusal_text
 from webui.page import render_page
 from webui.readmodel.figures import money_text, signed_units_text

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from inventory.parsing import AMOUNT_MAX
 from webui.accounts.roles import APPROVE_COUNTS, SEE, SET_LIMITS, requires
 from webui.commands import (
     Form,
@@ -31,7 +32,6 @@ from webui.ledger.services import (
     set_adjustment_limit,
     void_count,
 )
-from webui.ledger.services.checks import MOST_MINOR
 from webui.page import render_page
 from webui.readmodel.figures import money_text, signed_units_text
 from webui.readmodel.selectors import locations
@@ -137,7 +137,7 @@ def limit(request: HttpRequest) -> HttpResponse:
         return _show_waiting(request, form, refusal, status)
 
     def work() -> str:
-        wanted = money(form, "limit", high=MOST_MINOR)
+        wanted = money(form, "limit", high=AMOUNT_MAX)
         set_adjustment_limit(
             limit_minor=wanted,
             shown_minor=identity(form, "shown_minor"),

@@ -6,8 +6,8 @@ has a default; a field that stays empty takes its default too.
 
 from typing import Any, Final, NamedTuple
 
+from inventory.parsing import QUANTITY_MAX
 from webui.commands import Form, days, money, out_of_date, whole
-from webui.ledger.services.checks import MOST_UNITS
 from webui.ledger.services.prices import MOST_PRICE
 
 LONGEST_CENTIDAYS: Final = 100_000
@@ -28,7 +28,7 @@ class Field(NamedTuple):
     label: str
     options: tuple[tuple[str, str], ...] = ()
     low: int = 0
-    high: int = MOST_UNITS
+    high: int = QUANTITY_MAX
     default: str = ""
     used: tuple[Use, ...] = ()
 

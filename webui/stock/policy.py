@@ -8,11 +8,11 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
+from inventory.parsing import AMOUNT_MAX
 from webui.accounts.roles import DECIDE_PRICES, MANAGE_ORDERS
 from webui.commands import Form, changed_text, command_of, money, shown_values, whole
 from webui.desk import Refusal
 from webui.ledger.services.automation import set_automation
-from webui.ledger.services.checks import MOST_MINOR
 from webui.ledger.services.errors import refuse
 from webui.readmodel.explain_selectors import Policy
 from webui.readmodel.figures import money_text
@@ -83,7 +83,7 @@ def change(form: Form, *, location: str, sku: str, names: tuple[str, ...], actor
 
 def _typed(form: Form, name: str) -> object:
     if name == "auto_max_minor":
-        return money(form, "auto_max", high=MOST_MINOR, label="Automatic limit")
+        return money(form, "auto_max", high=AMOUNT_MAX, label="Automatic limit")
     if name == "auto_permille":
         return whole(form, name, high=MOST_PERMILLE, label="Largest automatic change")
     mode = form.get(name, "")

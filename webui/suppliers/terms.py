@@ -4,10 +4,10 @@ import json
 from typing import Any, Final
 from uuid import uuid4
 
+from inventory.parsing import AMOUNT_MAX
 from webui.commands import Form, changed_text, command_of, days, days_text, money, shown_values
 from webui.desk import Refusal
 from webui.ledger.services import set_supplier_terms
-from webui.ledger.services.checks import MOST_MINOR
 from webui.ledger.services.purchasing_terms import COLUMNS, DAYS, LONGEST_LEAD_CENTIDAYS
 from webui.ledger.services.transactions import fetch_one
 from webui.readmodel.figures import money_text
@@ -39,7 +39,7 @@ def change_terms(form: Form, actor: str) -> str:
     moved = set_supplier_terms(
         code=form.get("supplier", ""),
         is_active="is_active" in form,
-        minimum_order_minor=money(form, "minimum_order", high=MOST_MINOR),
+        minimum_order_minor=money(form, "minimum_order", high=AMOUNT_MAX),
         order_days_mask=_mask(form),
         lead_time_centidays=days(form, "lead_time", high=LONGEST_LEAD_CENTIDAYS),
         email=form.get("email", ""),

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from inventory.model.arithmetic import half_even
+from inventory.parsing import AMOUNT_MAX, QUANTITY_MAX
 from webui.ledger.services import ServiceError
 from webui.ledger.services.checks import (
     EARLIEST,
-    MOST_MINOR,
-    MOST_UNITS,
     location_problem,
     sku_problem,
 )
@@ -258,8 +257,8 @@ def _quantity(text: str) -> int:
         message = f"Quantity: a whole number, got {text!r}"
         raise _Forbidden(message)
     units = int(stripped)
-    if units == 0 or abs(units) > MOST_UNITS:
-        message = f"Quantity: not 0 and at most {MOST_UNITS} either way, got {text!r}"
+    if units == 0 or abs(units) > QUANTITY_MAX:
+        message = f"Quantity: not 0 and at most {QUANTITY_MAX} either way, got {text!r}"
         raise _Forbidden(message)
     return units
 
@@ -279,8 +278,8 @@ def _price(text: str) -> tuple[int, int]:
 def _amount(quantity: int, text: str) -> int:
     price, scale = _price(text)
     amount = half_even(quantity * price * 100, scale)
-    if abs(amount) > MOST_MINOR:
-        message = f"Quantity x UnitPrice: at most {MOST_MINOR} minor units, got {amount}"
+    if abs(amount) > AMOUNT_MAX:
+        message = f"Quantity x UnitPrice: at most {AMOUNT_MAX} minor units, got {amount}"
         raise _Forbidden(message)
     return amount
 

@@ -12,10 +12,11 @@ from uuid import UUID
 
 from inventory.explanation.words import money_text
 from inventory.folds.effects import ADJUSTMENT_SIGNS
+from inventory.parsing import ADJUSTMENT_REASONS, AMOUNT_MAX
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.reference import check_known
-from webui.ledger.services.stock import ADJUSTMENT_REASONS, book_adjustment
+from webui.ledger.services.stock import book_adjustment
 from webui.ledger.services.transactions import (
     Row,
     database_now,
@@ -137,7 +138,7 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
 
     Raises `Conflict` if another limit than `shown_minor` is in force by now.
     """
-    checks.whole("limit_minor", limit_minor, 0, checks.MOST_MINOR)
+    checks.whole("limit_minor", limit_minor, 0, AMOUNT_MAX)
     with ledger_transaction():
         before = fetch_one("SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
         if before is None:

@@ -13,12 +13,11 @@ from typing import Final
 from inventory.errors import Rejected
 from inventory.model.arithmetic import MAX_STORED
 from inventory.model.ids import InvKey
+from inventory.parsing import QUANTITY_MAX
 from inventory.policy_parsing import item_location
 from webui.ledger.services.errors import ServiceError, refuse
 from webui.ledger.services.wording import moment_text
 
-MOST_UNITS: Final = 1_000_000
-MOST_MINOR: Final = 100_000_000_000
 EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCATION_FORM: Final = re.compile(r"[A-Z0-9-]{1,24}\Z")
 LONGEST_SKU: Final = 32
@@ -59,7 +58,7 @@ def key(location: str, sku: str) -> str:
     return f"{location}|{sku}"
 
 
-def whole(field: str, value: object, low: int = 0, high: int = MOST_UNITS) -> int:
+def whole(field: str, value: object, low: int = 0, high: int = QUANTITY_MAX) -> int:
     """`value` as an integer within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         refuse(field, value, f"a whole number from {low:,} to {high:,}")
@@ -68,7 +67,7 @@ def whole(field: str, value: object, low: int = 0, high: int = MOST_UNITS) -> in
 
 def sale_quantity(value: object, field: str = "quantity_units") -> int:
     """A sale or return: any quantity but 0."""
-    units = whole(field, value, -MOST_UNITS, MOST_UNITS)
+    units = whole(field, value, -QUANTITY_MAX, QUANTITY_MAX)
     if units == 0:
         refuse(field, value, "a sale of 0 units is no sale")
     return units

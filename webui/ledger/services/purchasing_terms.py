@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from inventory.parsing import AMOUNT_MAX
 from webui.ledger.services import checks
 from webui.ledger.services.bulk import moved_columns
 from webui.ledger.services.errors import Conflict, refuse
@@ -151,7 +152,7 @@ def _with_days(terms: Mapping[str, object]) -> Mapping[str, object]:
 
 def _check(changes: Mapping[str, object]) -> None:
     limits = {
-        "minimum_order_minor": (0, checks.MOST_MINOR),
+        "minimum_order_minor": (0, AMOUNT_MAX),
         "order_days_mask": (1, ANY_DAY),
         "lead_time_centidays": (0, LONGEST_LEAD_CENTIDAYS),
     }

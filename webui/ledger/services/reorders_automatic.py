@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from webui.ledger.services.checks import MOST_UNITS
+from inventory.parsing import QUANTITY_MAX
 from webui.ledger.services.pipeline import LIFE, OLDEST_US, is_stale
 from webui.ledger.services.purchasing_terms import days_of
 from webui.ledger.services.transactions import fetch_all
@@ -78,8 +78,8 @@ def _policy(case: Case) -> Iterable[Reason | None]:
     if case.flags:
         named = ", ".join(flag.replace("_", " ") for flag in case.flags)
         yield Reason("flagged", f"it is flagged: {named}")
-    if case.quantity_units > MOST_UNITS:
-        yield Reason("too_many", f"no order line takes more than {MOST_UNITS:,} units")
+    if case.quantity_units > QUANTITY_MAX:
+        yield Reason("too_many", f"no order line takes more than {QUANTITY_MAX:,} units")
     if case.quantity_units % case.pack_units:
         yield Reason("odd_units", f"{case.quantity_units} is no multiple of {case.pack_units}")
 

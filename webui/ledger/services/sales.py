@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from inventory.parsing import AMOUNT_MAX, CONDITIONS
 from webui.ledger.services import checks
 from webui.ledger.services.bulk import insert_many
 from webui.ledger.services.errors import ServiceError
 from webui.ledger.services.transactions import database_now, insert, ledger_transaction
 
-CONDITIONS: Final = ("resaleable", "damaged", "discarded")
 COLUMNS: Final = (
     "location",
     "sku",
@@ -71,9 +71,7 @@ def record_sale(  # noqa: PLR0913 -- one keyword per column
                 "source": checks.text("source", source),
                 "source_ref": checks.text("source_ref", source_ref),
                 "quantity_units": checks.sale_quantity(quantity_units),
-                "amount_minor": checks.whole(
-                    "amount_minor", amount_minor, -checks.MOST_MINOR, checks.MOST_MINOR
-                ),
+                "amount_minor": checks.whole("amount_minor", amount_minor, -AMOUNT_MAX, AMOUNT_MAX),
                 "condition": checks.one_of("condition", condition, CONDITIONS),
                 "occurred_at": checks.happened("occurred_at", occurred_at) or database_now(),
                 "recorded_by": actor,
@@ -109,7 +107,7 @@ def _check(row: SaleRow, number: int) -> None:
     try:
         checks.key(row.location, row.sku)
         checks.sale_quantity(row.quantity_units)
-        checks.whole("amount_minor", row.amount_minor, -checks.MOST_MINOR, checks.MOST_MINOR)
+        checks.whole("amount_minor", row.amount_minor, -AMOUNT_MAX, AMOUNT_MAX)
         checks.one_of("condition", row.condition, CONDITIONS)
         checks.happened("occurred_at", row.occurred_at)
     except ServiceError as problem:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
+from inventory.parsing import QUANTITY_MAX
 from webui.ledger.services import checks, orders_status
 from webui.ledger.services.arrivals import Delivered, write_receipt
 from webui.ledger.services.errors import Conflict, refuse
@@ -151,7 +152,7 @@ def _receive_unannounced(
             "leg": "supplier_in",
             "status": "received",
             "purchase_order_line_id": line_id,
-            "shipped_units": min(arrived, checks.MOST_UNITS),
+            "shipped_units": min(arrived, QUANTITY_MAX),
             "received_units": delivered.received_units,
             "damaged_units": delivered.damaged_units,
             "order_units": min(arrived, line["open_units"]),

@@ -1,9 +1,9 @@
 """Counts and adjustments: what people found, and what they booked because of it."""
 
 from datetime import datetime
-from typing import Final
 from uuid import UUID
 
+from inventory.parsing import ADJUSTMENT_REASONS, COUNT_KINDS
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
@@ -18,22 +18,6 @@ from webui.ledger.services.transactions import (
     once,
 )
 from webui.ledger.services.wording import moment_text, person
-
-COUNT_KINDS: Final = ("opening", "cycle", "recount")
-ADJUSTMENT_REASONS: Final = (
-    "theft",
-    "loss",
-    "waste",
-    "own_use",
-    "correction_down",
-    "vendor_return",
-    "damage",
-    "found",
-    "correction_up",
-    "repair",
-    "dispose",
-    "vendor_return_damaged",
-)
 
 
 def approve_count(  # noqa: PLR0913 -- one keyword per column
