@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import httpx
 
+from cdc.contracts.answers import KEY, checked
 from cdc.contracts.state import decode_state
 from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
@@ -105,7 +106,7 @@ def _client() -> httpx.Client:
 
 def _of_answer(body: dict[str, Any]) -> LiveKey:
     try:
-        state = decode_state(json.dumps(body["value"]).encode())
+        state = decode_state(json.dumps(checked(KEY, body)["value"]).encode())
     except UnreadableRecord as problem:
         return LiveKey(None, problem=str(problem))
     return LiveKey(state, body.get("as_of_us"), worker=body.get("worker", ""))

@@ -188,7 +188,7 @@ def _dumps(row: dict[str, object]) -> bytes:
 
 
 def _loads(payload: bytes, kind: str, statuses: tuple[str, ...]) -> dict[str, Any]:
-    row = document_of(f"{kind} event", payload)
+    row = document_of(f"{kind}_event", payload)
     if row.get("kind") != kind:
         problem = f"{kind} event: kind {kind!r} expected, got {shown(row, 120)}"
         raise NotADecision(problem)

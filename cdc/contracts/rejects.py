@@ -92,7 +92,7 @@ def decode_rejection(payload: bytes) -> Rejection:
     Raises:
         UnreadableRecord: it is of another version, or no rejection.
     """
-    return built("rejected", document_of("rejected", payload), _rejection)
+    return built("stock_rejected", document_of("stock_rejected", payload), _rejection)
 
 
 def _rejection(row: dict[str, Any]) -> Rejection:
@@ -132,7 +132,7 @@ def decode_late(payload: bytes) -> Late:
     Raises:
         UnreadableRecord: it is of another version, or no late sale.
     """
-    return built("late", document_of("late", payload), _late)
+    return built("stock_late", document_of("stock_late", payload), _late)
 
 
 def _late(row: dict[str, Any]) -> Late:

@@ -64,7 +64,7 @@ def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
         UnknownVersion: written by another version of this code.
         UnreadableRecord: not what that version writes.
     """
-    document = _document(content)
+    document = _document("level", content)
     return built("level", document, lambda found: (_state(found), tuple(found["dropped"])))
 
 
@@ -80,7 +80,7 @@ def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
         UnknownVersion: written by another version of this code.
         UnreadableRecord: not what that version writes.
     """
-    return built("window", _document(content), _window)
+    return built("window", _document("window", content), _window)
 
 
 def encode_state(state: KeyState) -> bytes:
@@ -97,12 +97,12 @@ def decode_state(content: bytes) -> KeyState:
         UnknownVersion: written by another version of this code.
         UnreadableRecord: not what that version writes.
     """
-    return built("state", _document(content), _state)
+    return built("state", _document("state", content), _state)
 
 
-def _document(content: bytes) -> Document:
-    document = document_of("state", content, orjson.loads)
-    check_version("state", "logic_revision", document.get("logic_revision"), (LOGIC_REVISION,))
+def _document(kind: str, content: bytes) -> Document:
+    document = document_of(kind, content, orjson.loads)
+    check_version(kind, "logic_revision", document.get("logic_revision"), (LOGIC_REVISION,))
     return document
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Self, TypeVar
 Built = TypeVar("Built")
 
 _FIRST: Final = (1,)
-_NEWER: Final = {"progress": (1, 2)}
+_RELEASED: Final[dict[str, tuple[int, ...]]] = {"progress": (1, 2)}  # kinds that have others
 
 
 class UnreadableRecord(ValueError):
@@ -32,8 +32,11 @@ class UnknownVersion(UnreadableRecord):
 
 
 def known(kind: str) -> tuple[int, ...]:
-    """The versions of a kind of record that this code reads; it writes the last of them."""
-    return _NEWER.get(kind, _FIRST)
+    """The versions of a kind that this code reads; it writes the last of them.
+
+    A kind is what its schema is called: `level` for `level.v1.json`.
+    """
+    return _RELEASED.get(kind, _FIRST)
 
 
 def document_of(

@@ -59,7 +59,7 @@ class Decisions:
             place = f"{message.topic()}[{message.partition()}]@{message.offset()}"
             self.refused.append(f"{place}: {reason}")
             return
-        document = document_of(f"{kind} event", message.value())
+        document = document_of(f"{kind}_event", message.value())
         name = kind, str(document["inv_key"])
         self.newest[name] = document
         self._content[name] = message.value()

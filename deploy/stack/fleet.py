@@ -68,7 +68,7 @@ def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
             status, body = answer
             if status == HTTPStatus.OK:
                 return body
-            said = body.get("error") or f"partition {body['partition']} is {body['state']}"
+            said = body.get("error", f"a worker answers {status}")
             if status != HTTPStatus.SERVICE_UNAVAILABLE:
                 raise StackError(said)
         if time.monotonic() > deadline:

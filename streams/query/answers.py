@@ -5,10 +5,13 @@ Every answer about state says how far it reaches: worker, partition, position, a
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 import orjson
 
+from cdc.contracts import answers as contract
+from cdc.contracts.answers import Document
 from cdc.contracts.state import encode_level, encode_state
 from cdc.contracts.topics import APP_ID, PARTITIONS
 from inventory.model.state import KeyState
@@ -23,7 +26,6 @@ RESTORING: Final = "RESTORING"
 UNKNOWN: Final = "UNKNOWN"
 SECOND_US: Final = 1_000_000
 
-Document = dict[str, Any]
 Span = tuple[int | None, int | None]
 
 
@@ -43,13 +45,16 @@ def is_ready(worker: Queryable) -> bool:
 
 
 def reach(worker: Queryable, owned: OwnedPartition) -> Document:
-    """How far everything reaches that is said of this partition."""
+    """How far everything reaches that is said of this partition, and what it has not reached."""
+    records, seconds = lag(owned, worker.ends, time.time_ns() // 1000)
     return {
         "worker": worker.settings.worker_id,
         "partition": owned.number,
         "state": RUNNING,
         "next_offset": owned.published_offset,
         "as_of_us": owned.as_of_us,
+        "lag_records": records,
+        "lag_seconds": seconds,
         "logic_revision": LOGIC_REVISION,
     }
 
@@ -89,10 +94,19 @@ def sales_windows(state: KeyState, span: Span) -> Document:
     return {"windows": orjson.loads(encode_level(state, chosen))["rows"]}
 
 
-# Store name to what is said of a key there.
-STORES: Final[Mapping[str, Callable[[KeyState, Span], Document]]] = {
-    "on-hand": level,
-    "sales-windows": sales_windows,
+@dataclass(frozen=True, slots=True)
+class Store:
+    """What is said of a key, in which form, and by which parameters it may be narrowed."""
+
+    kind: str
+    say: Callable[[KeyState, Span], Document]
+    parameters: tuple[str, ...] = ()
+
+
+WHOLE: Final = Store(contract.KEY, whole)
+STORES: Final[Mapping[str, Store]] = {
+    "on-hand": Store(contract.ON_HAND, level),
+    "sales-windows": Store(contract.SALES_WINDOWS, sales_windows, ("from", "to")),
 }
 
 
@@ -110,7 +124,6 @@ def lag(owned: OwnedPartition, ends: Mapping[int, int], now_us: int) -> tuple[in
 
 def partitions(worker: Queryable, trusted: Callable[[OwnedPartition], bool]) -> Iterator[Document]:
     """One row for each assigned partition, in order; `trusted` says which may be shown as ours."""
-    now_us = time.time_ns() // 1000
     for number in sorted(worker.ownership.assigned):
         owned = worker.ownership.ready.get(number)
         if owned is None or not trusted(owned):
@@ -121,11 +134,8 @@ def partitions(worker: Queryable, trusted: Callable[[OwnedPartition], bool]) -> 
                 "logic_revision": LOGIC_REVISION,
             }
             continue
-        records, seconds = lag(owned, worker.ends, now_us)
         yield reach(worker, owned) | {
             "end_offset": max(worker.ends.get(number, 0), owned.published_offset),
-            "lag_records": records,
-            "lag_seconds": seconds,
             "keys": len(owned.published),
         }
 

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import aiohttp
 
+from cdc.contracts.answers import PARTITIONS, Document, checked
 from cdc.worker_addresses import worker_urls
 from inventory.revision import LOGIC_REVISION
-from streams.query.answers import Document, standing
+from streams.query.answers import standing
 from streams.settings import WorkerSettings
 
 HOP_HEADER: Final = "X-Inventory-Hop"
@@ -114,10 +115,10 @@ class Peers:
     async def _ask_for_rows(self, url: str) -> None:
         try:
             async with asyncio.timeout(ASK_S), self._get(f"{url}/iq/v1/partitions") as answer:
-                rows = (await answer.json())["partitions"]
+                rows = checked(PARTITIONS, await answer.json())["partitions"]
         except TimeoutError:
             return  # busy or stopped: what it said last holds until its session must be over
-        except (aiohttp.ClientError, ValueError, KeyError):
+        except (aiohttp.ClientError, ValueError, KeyError):  # of another release too
             self._heard.pop(url, None)
             return
         # Workers of another revision may run beside ours; their states are not ours to show.

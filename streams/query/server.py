@@ -10,34 +10,47 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-import orjson
+import structlog
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from cdc.contracts import answers as contract
+from cdc.contracts.answers import ADDRESSES, Document
 from cdc.contracts.partition import partition_of
 from inventory.judging import is_heartbeat_key, is_key
 from inventory.model.ids import InvKey
-from inventory.model.state import KeyState
 from streams.engine.store import OwnedPartition
 from streams.query import answers, gauges
-from streams.query.answers import Document, Span
+from streams.query.answers import Store
 from streams.query.gauges import Measurable
 from streams.query.pauses import Pauses
-from streams.query.peers import HOP_HEADER, Peers, Reply
+from streams.query.peers import HOP_HEADER, Peers
+from streams.query.replies import (
+    LONGEST_QUERY,
+    Refusal,
+    parameter,
+    passed_on,
+    problem,
+    refuse_unknown_parameters,
+    refused,
+    reply,
+    span_of,
+)
 from streams.settings import WorkerSettings
 
 LOOP_LAG_S: Final = 5.0
 LOOK_S: Final = 0.5
 _KEY: Final = "{key:[^/]+}"  # without the pattern braces in a SKU would not be found
+SCOPES: Final = ("all", "worker")  # of the map of partitions
 _ALL: Final = "0.0.0.0"  # noqa: S104 -- compared with, never bound to
-RETRY_AFTER_S: Final = "1"
-LONGEST_TIME: Final = 16  # digits of epoch microseconds until the year 2286
 # The pages give a worker 100 ms, see cdc/workers.py.
 FORWARD_S: Final = 0.09
-BAD_REQUEST, UNAUTHORIZED, NOT_FOUND, MISDIRECTED, UNAVAILABLE = 400, 401, 404, 421, 503
+BAD_REQUEST, UNAUTHORIZED, NOT_FOUND, TOO_LONG, MISDIRECTED = 400, 401, 404, 414, 421
+FAILED, UNAVAILABLE = 500, 503
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Say = Callable[[KeyState, Span], Document]
+
+log = structlog.get_logger(__name__)
 
 
 class QueryServer:
@@ -98,18 +111,26 @@ class QueryServer:
 
     @web.middleware
     async def _observe(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        began, status = time.perf_counter(), web.HTTPInternalServerError.status_code
-        try:
-            answer = await handler(request)
-            status = answer.status
-        except web.HTTPException as refused:
-            status = refused.status
-            raise
-        finally:
-            route = request.match_info.route.resource
-            name = "unknown" if route is None else route.canonical
-            self._worker.metrics.answered(name, status, time.perf_counter() - began)
+        began = time.perf_counter()
+        answer = await self._answered(request, handler)
+        route = request.match_info.route.resource
+        name = "unknown" if route is None else route.canonical
+        self._worker.metrics.answered(name, answer.status, time.perf_counter() - began)
         return answer
+
+    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            if len(request.raw_path) > LONGEST_QUERY:
+                return problem(TOO_LONG, f"path and query have more than {LONGEST_QUERY} bytes")
+            return await handler(request)
+        except Refusal as refusal:
+            return problem(refusal.status, str(refusal))
+        except web.HTTPException as error:
+            return refused(error, request.path, (*ADDRESSES, "/metrics"))
+        except Exception:
+            # The state is not touched by a question, so the worker goes on.
+            log.exception("question failed", path=request.path)
+            return problem(FAILED, "the worker failed to answer; its log says why")
 
     @web.middleware
     async def _authorize(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -119,86 +140,91 @@ class QueryServer:
             expected = f"Bearer {token}"
             # An empty token opens nothing.
             if not token or not hmac.compare_digest(given.encode(), expected.encode()):
-                return _error(UNAUTHORIZED, "a bearer token is required")
+                return problem(UNAUTHORIZED, "a bearer token is required")
         return await handler(request)
 
     async def _key(self, request: web.Request) -> web.StreamResponse:
-        return await self._of_key(request, answers.whole)
+        return await self._of_key(request, answers.WHOLE)
 
     async def _store(self, request: web.Request) -> web.StreamResponse:
-        store = request.match_info["store"]
-        say = answers.STORES.get(store)
-        if say is None:
+        name = request.match_info["store"]
+        store = answers.STORES.get(name)
+        if store is None:
             known = ", ".join(answers.STORES)
-            return _error(NOT_FOUND, f"no store {store!r:.40}: expected one of {known}")
-        return await self._of_key(request, say)
+            return problem(NOT_FOUND, f"no store {name!r:.40}: expected one of {known}")
+        return await self._of_key(request, store)
 
-    async def _of_key(self, request: web.Request, say: Say) -> web.StreamResponse:
+    async def _of_key(self, request: web.Request, store: Store) -> web.StreamResponse:
         key = request.match_info["key"]
         if not is_key(key) and not is_heartbeat_key(key):
-            return _error(BAD_REQUEST, f"key must be LOCATION|SKU, got {key!r:.80}")
-        try:
-            span = _span(request)
-        except ValueError as problem:
-            return _error(BAD_REQUEST, str(problem))
+            return problem(BAD_REQUEST, f"key must be LOCATION|SKU, got {key!r:.80}")
+        refuse_unknown_parameters(request, store.parameters)
+        span = span_of(request)
         partition = partition_of(key.encode())
         if partition not in self._worker.ownership.assigned:
             return await self._elsewhere(request, partition)
         owned = self._worker.ownership.ready.get(partition)
         if owned is None or not self._is_ours(owned):
-            return _restoring(partition, self._worker.settings.worker_id)
+            return _unserved(partition, self._worker.settings.worker_id)
         about = answers.reach(self._worker, owned)
         state = owned.published.get(InvKey(key))
         if state is None:
-            return _json(about | {"error": f"no fact of {key}"}, status=NOT_FOUND)
-        return _json(answers.of_key(about, state) | say(state, span))
+            return problem(NOT_FOUND, f"no fact of {key}", about)
+        return reply(store.kind, answers.of_key(about, state) | store.say(state, span))
 
     async def _elsewhere(self, request: web.Request, partition: int) -> web.StreamResponse:
         """The owner's answer; a question that came from another worker goes no further."""
         if HOP_HEADER in request.headers:
-            body = {"error": "not held here", "partition": partition}
-            return _json(body, status=MISDIRECTED)
+            return problem(MISDIRECTED, "not held here", {"partition": partition})
         loop = asyncio.get_running_loop()
         until_s = loop.time() + FORWARD_S
         url = await self._peers.owner(partition, FORWARD_S / 2)
-        reply = None
+        answer = None
         if url is not None:
             path = request.rel_url.raw_path_qs
-            reply = await self._peers.ask(url, path, until_s - loop.time())
-        self._worker.metrics.forwarded(None if reply is None else reply.status)
-        if reply is None or reply.status in (UNAUTHORIZED, MISDIRECTED):
-            return _restoring(partition, None)
-        return _passed_on(reply)
+            answer = await self._peers.ask(url, path, until_s - loop.time())
+        self._worker.metrics.forwarded(None if answer is None else answer.status)
+        if answer is None or answer.status in (UNAUTHORIZED, MISDIRECTED):
+            return _unserved(partition, None)
+        return passed_on(answer)
 
     async def _partitions(self, request: web.Request) -> web.StreamResponse:
+        refuse_unknown_parameters(request, ("scope",))
+        scope = parameter(request, "scope")
+        if scope not in (None, *SCOPES):
+            raise Refusal(BAD_REQUEST, f"scope must be {' or '.join(SCOPES)}, got {scope!r:.40}")
         address = _address(self._worker.settings)
         rows = [{**row, "address": address} for row in self._own_rows()]
-        if HOP_HEADER not in request.headers and request.query.get("scope") != "worker":
+        if HOP_HEADER not in request.headers and scope != "worker":
             rows = answers.whole_map([*rows, *await self._peers.partitions()])
-        return _json(answers.about_worker(self._worker) | {"partitions": rows})
+        about = answers.about_worker(self._worker)
+        return reply(contract.PARTITIONS, about | {"partitions": rows})
 
-    async def _lag(self, _request: web.Request) -> web.StreamResponse:
+    async def _lag(self, request: web.Request) -> web.StreamResponse:
+        refuse_unknown_parameters(request, ())
         rows = self._own_rows()
         about = answers.about_worker(self._worker) | answers.total_lag(rows)
-        return _json(about | {"partitions": rows})
+        return reply(contract.LAG, about | {"partitions": rows})
 
-    async def _health(self, _request: web.Request) -> web.StreamResponse:
+    async def _health(self, request: web.Request) -> web.StreamResponse:
+        refuse_unknown_parameters(request, ())
         ownership = self._worker.ownership
         about = answers.about_worker(self._worker) | answers.total_lag(self._own_rows())
         about |= {"assigned": len(ownership.assigned), "ready": len(ownership.ready)}
         about["loop_lag_seconds"] = self._loop_lag_s()
-        return _json(about, status=200 if self._is_live() else UNAVAILABLE)
+        return reply(contract.HEALTH, about, status=200 if self._is_live() else UNAVAILABLE)
 
-    async def _revision(self, _request: web.Request) -> web.StreamResponse:
-        return _json(answers.revision(self._worker))
+    async def _revision(self, request: web.Request) -> web.StreamResponse:
+        refuse_unknown_parameters(request, ())
+        return reply(contract.REVISION, answers.revision(self._worker))
 
     async def _livez(self, _request: web.Request) -> web.StreamResponse:
         status = 200 if self._is_live() else UNAVAILABLE
-        return _json({"loop_lag_s": self._loop_lag_s()}, status=status)
+        return reply(contract.LIVE, {"loop_lag_seconds": self._loop_lag_s()}, status=status)
 
     async def _readyz(self, _request: web.Request) -> web.StreamResponse:
         ready = answers.is_ready(self._worker)
-        return _json({"ready": ready}, status=200 if ready else UNAVAILABLE)
+        return reply(contract.READY, {"ready": ready}, status=200 if ready else UNAVAILABLE)
 
     async def _metrics(self, _request: web.Request) -> web.StreamResponse:
         content = generate_latest(self._worker.metrics.registry)
@@ -225,44 +251,7 @@ def _address(settings: WorkerSettings) -> str:
     return f"http://{settings.worker_id if host == _ALL else host}:{settings.worker_port}"
 
 
-def _span(request: web.Request) -> Span:
-    """`from` and `to` in epoch microseconds, half-open; either may be left out.
-
-    Raises:
-        ValueError: not a whole number.
-    """
-    found: list[int | None] = []
-    for name in ("from", "to"):
-        text = request.query.get(name)
-        if text is not None and not (
-            text.isascii() and text.isdigit() and len(text) <= LONGEST_TIME
-        ):
-            problem = f"{name} must be epoch microseconds, got {text!r:.40}"
-            raise ValueError(problem)
-        found.append(None if text is None else int(text))
-    return found[0], found[1]
-
-
-def _restoring(partition: int, worker: str | None) -> web.Response:
+def _unserved(partition: int, worker: str | None) -> web.Response:
     state = answers.UNKNOWN if worker is None else answers.RESTORING
-    body = {"partition": partition, "worker": worker, "state": state}
-    return _json(body, status=UNAVAILABLE, headers={"Retry-After": RETRY_AFTER_S})
-
-
-def _passed_on(reply: Reply) -> web.Response:
-    headers = None if reply.retry_after is None else {"Retry-After": reply.retry_after}
-    return web.Response(
-        body=reply.body, status=reply.status, headers=headers, content_type="application/json"
-    )
-
-
-def _error(status: int, problem: str) -> web.Response:
-    return _json({"error": problem}, status=status)
-
-
-def _json(
-    body: Document, *, status: int = 200, headers: dict[str, str] | None = None
-) -> web.Response:
-    return web.Response(
-        body=orjson.dumps(body), status=status, headers=headers, content_type="application/json"
-    )
+    about = {"partition": partition, "worker": worker, "state": state}
+    return problem(UNAVAILABLE, f"partition {partition} is {state}", about)

@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from cdc.contracts import retained, topics
+from cdc.contracts import answers, retained, topics
 from cdc.contracts.progress import BEAT_HEADER, HEADER
 
 SCHEMAS = Path(str(files("cdc.contracts"))) / "schemas"
@@ -23,6 +23,7 @@ OF_TOPIC = {
 }
 OF_HEADER = {HEADER: "progress", BEAT_HEADER: "beat", retained.HEADER: "retained"}
 KINDS = (*OF_TOPIC.values(), *OF_HEADER.values(), "state")
+ANSWERS = (*answers.ADDRESSES.values(), answers.PROBLEM)
 
 
 def names() -> list[str]:

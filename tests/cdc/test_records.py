@@ -7,7 +7,7 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
-from cdc.contracts import decisions, rejects
+from cdc.contracts import decisions, rejects, versions
 from cdc.contracts.state import (
     decode_level,
     decode_state,
@@ -109,10 +109,10 @@ def test_a_record_of_another_contract_is_refused(change: dict[str, object]) -> N
 
 
 READERS = {
-    "reorder event": (decisions.decode_reorder, decisions.encode_reorder(REORDER)),
-    "price event": (decisions.decode_price, decisions.encode_price(PRICE)),
-    "rejected": (rejects.decode_rejection, rejects.encode_rejection(REJECTION)),
-    "late": (rejects.decode_late, rejects.encode_late(LATE)),
+    "reorder_event": (decisions.decode_reorder, decisions.encode_reorder(REORDER)),
+    "price_event": (decisions.decode_price, decisions.encode_price(PRICE)),
+    "stock_rejected": (rejects.decode_rejection, rejects.encode_rejection(REJECTION)),
+    "stock_late": (rejects.decode_late, rejects.encode_late(LATE)),
     "state": (decode_state, encode_state(STATE)),
     "level": (decode_level, encode_level(STATE, [])),
     "window": (decode_window, encode_window(STATE.inv_key, ROW, STATE.position)),
@@ -143,6 +143,21 @@ def test_a_record_of_an_unknown_version_is_refused_with_what_is_known(
 
     with pytest.raises(UnknownVersion, match=f"schema {version!r} is unknown here; known: 1"):
         read(json.dumps(row).encode())
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_version_that_is_released_for_a_kind_is_read_by_its_reader_and_by_no_other(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "_RELEASED", {kind: (1, 2)})
+
+    for name, (read, written) in READERS.items():
+        newer = json.dumps(json.loads(written) | {"schema": 2}).encode()
+        if name == kind:
+            assert read(newer) is not None
+        else:
+            with pytest.raises(UnknownVersion, match=f"{name} record: schema 2 is unknown here"):
+                read(newer)
 
 
 @pytest.mark.parametrize("name", ["state", "level", "window"])

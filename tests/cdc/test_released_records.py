@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cdc.contracts import decisions, progress, rejects, retained, state, versions
-from tests.cdc.contract import KINDS, complaints, schema
+from cdc.contracts import answers, decisions, progress, rejects, retained, state, versions
+from tests.cdc.contract import ANSWERS, KINDS, complaints, schema
 from tests.golden.workers import kept, written
 
 Reader = Callable[[bytes], Any]
@@ -73,3 +73,24 @@ def test_what_is_written_today_is_a_released_record_without_the_newer_fields() -
 def without_newer_fields(row: dict[str, Any], released: dict[str, Any]) -> dict[str, Any]:
     """The record as a consumer of the released version sees it: it passes over unknown fields."""
     return {name: found for name, found in row.items() if name in released["properties"]}
+
+
+ANSWERED = [(kind, version) for kind in ANSWERS for version in versions.known(kind)]
+
+
+@pytest.mark.parametrize(("kind", "version"), ANSWERED)
+def test_a_released_answer_is_read_and_fits_the_schema_of_its_version(
+    kind: str, version: int
+) -> None:
+    for content in kept(kind, version):
+        document = json.loads(content)
+        assert document["schema"] == version
+        assert complaints(kind, content) == []
+        assert answers.checked(kind, document) == document
+
+
+def test_a_released_answer_of_a_key_still_holds_a_state_that_is_read() -> None:
+    for version in versions.known(answers.KEY):
+        for content in kept(answers.KEY, version):
+            value = json.loads(content)["value"]
+            assert state.decode_state(json.dumps(value).encode()).inv_key == value["inv_key"]

@@ -22,6 +22,8 @@ from inventory.model.ids import InvKey, Position
 from inventory.model.state import KeyState, Stock
 
 STATE = KeyState(InvKey("L|Tea & pot"), Position(1, 42), stock=Stock(on_hand_units=7))
+VALUE = json.loads(encode_state(STATE))
+ANSWER = {"schema": 1, "as_of_us": 5, "worker": "worker-2", "value": VALUE}
 
 
 # A busy machine answers late; what these tests are about, it answers in the end.
@@ -61,7 +63,7 @@ def settings(home: Path, **services: object) -> Connections:
 
 
 def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> None:
-    body = {"as_of_us": 5, "worker": "worker-2", "value": json.loads(encode_state(STATE))}
+    body = ANSWER
     asked: list[str] = []
     with answering(421, {}, asked) as other, answering(200, body, asked) as owner:
         known = settings(tmp_path, **{"worker-1": {"port": other}, "worker-2": {"port": owner}})
@@ -79,7 +81,9 @@ def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> 
         (503, {"state": "RESTORING"}, "the worker is restoring this partition"),
         (503, {"state": "UNKNOWN"}, "no worker holds this partition"),
         (401, {}, "a worker answers 401"),
-        (200, {"value": {"schema": 1, "logic_revision": -1}}, "logic_revision -1 is unknown here"),
+        (200, ANSWER | {"value": VALUE | {"logic_revision": -1}}, "logic_revision -1 is unknown"),
+        (200, ANSWER | {"schema": 2}, "answer_key record: schema 2 is unknown here; known: 1"),
+        (200, {"value": VALUE}, "answer_key record: schema None is unknown here; known: 1"),
     ],
 )
 def test_an_answer_without_a_state_says_why(
@@ -119,7 +123,7 @@ class Hurried(httpx.Client):
 def test_a_worker_that_hangs_leaves_time_for_another_who_is_asked_first_from_then_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = {"as_of_us": 5, "worker": "worker-2", "value": json.loads(encode_state(STATE))}
+    body = ANSWER
     asked: list[str] = []
     with (
         socket.create_server(("127.0.0.1", 0)) as deaf,

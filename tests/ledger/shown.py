@@ -38,7 +38,7 @@ def worker_with(state: KeyState) -> Iterator[str]:
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = {"value": json.loads(encode_state(state)), **REACH}
+            body = {"schema": 1, "value": json.loads(encode_state(state)), **REACH}
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())

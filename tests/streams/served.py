@@ -123,13 +123,19 @@ class Fleet:
         self._asker = asker
 
     async def ask(
-        self, number: int, path: str, *, token: str | None = TOKEN, **headers: str
+        self,
+        number: int,
+        path: str,
+        *,
+        token: str | None = TOKEN,
+        method: str = "GET",
+        **headers: str,
     ) -> Answer:
         """What worker `number` answers."""
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         url = URL(self.urls[number] + path, encoded=True)
-        async with self._asker.get(url, headers=headers) as answer:
+        async with self._asker.request(method, url, headers=headers) as answer:
             text = await answer.text()
             body = json.loads(text) if text.startswith("{") else text
             return Answer(answer.status, answer.headers, body)

@@ -49,7 +49,7 @@ def test_a_worker_restores_no_state_of_an_unknown_version(
         asyncio.run(restore(PARTITION, 1, broker))
 
     assert str(stopped.value) == (
-        f"{topic}[{PARTITION}]@1: state record: {counter} 9 is unknown here; known: 1"
+        f"{topic}[{PARTITION}]@1: {kind} record: {counter} 9 is unknown here; known: 1"
     )
 
 

@@ -1,0 +1,118 @@
+"""The form of every answer: JSON with the version of its schema, and a refusal that says why.
+
+An address that nobody knows, a wrong method and a failure of our own are told like any other
+refusal (`answer_problem`), so whoever asks reads one form.
+"""
+
+from collections.abc import Collection
+from http import HTTPStatus
+from typing import Final
+
+import orjson
+from aiohttp import web
+
+from cdc.contracts import answers as contract
+from cdc.contracts.answers import Document, versioned
+from streams.query.answers import Span
+from streams.query.peers import Reply
+
+RETRY_AFTER_S: Final = "1"
+LONGEST_QUERY: Final = 2_048  # bytes of path and query; a key has at most some hundred
+LONGEST_TIME: Final = 16  # digits of epoch microseconds until the year 2286
+_SHOWN: Final = 80
+# A stored answer would be a number of the past.
+_NEVER_STORED: Final = {"Cache-Control": "no-store"}
+
+
+class Refusal(Exception):
+    """Why a question is not answered; the message is for whoever asked."""
+
+    def __init__(self, status: int, problem: str) -> None:
+        super().__init__(problem)
+        self.status = status
+
+
+def reply(kind: str, body: Document, *, status: int = HTTPStatus.OK) -> web.Response:
+    """The document as an answer of its kind."""
+    headers = dict(_NEVER_STORED)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = RETRY_AFTER_S
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    return web.Response(
+        body=orjson.dumps(versioned(kind, body)),
+        status=status,
+        headers=headers,
+        content_type="application/json",
+    )
+
+
+def problem(status: int, text: str, about: Document | None = None) -> web.Response:
+    """A refusal, with what is known of the partition that it is about."""
+    return reply(contract.PROBLEM, {"error": text} | (about or {}), status=status)
+
+
+def refused(error: web.HTTPException, path: str, addresses: Collection[str]) -> web.Response:
+    """What the router says, in our form: an unknown address or a wrong method."""
+    match error:
+        case web.HTTPMethodNotAllowed():
+            allowed = ", ".join(sorted(error.allowed_methods))
+            text = f"method {error.method} is not known here: expected {allowed}"
+            answer = problem(error.status, text)
+            answer.headers["Allow"] = allowed
+            return answer
+        case web.HTTPNotFound():
+            known = ", ".join(addresses)
+            return problem(error.status, f"no address {path!r:.{_SHOWN}}: expected one of {known}")
+        case _:
+            return problem(error.status, error.reason)
+
+
+def passed_on(answer: Reply) -> web.Response:
+    """What another worker said, as it said it."""
+    headers = dict(_NEVER_STORED)
+    if answer.retry_after is not None:
+        headers["Retry-After"] = answer.retry_after
+    return web.Response(
+        body=answer.body, status=answer.status, headers=headers, content_type="application/json"
+    )
+
+
+def parameter(request: web.Request, name: str) -> str | None:
+    """The one value of a parameter, None if it is not given."""
+    found = request.query.getall(name, [])
+    if len(found) > 1:
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is given {len(found)} times")
+    return found[0] if found else None
+
+
+def refuse_unknown_parameters(request: web.Request, known: Collection[str]) -> None:
+    """Raise `Refusal` for one that says nothing here: misspelt, it would be passed over."""
+    for name in request.query:
+        if name not in known:
+            expected = " and ".join(known) or "none"
+            text = f"no parameter {name!r:.{_SHOWN}} here: expected {expected}"
+            raise Refusal(HTTPStatus.BAD_REQUEST, text)
+
+
+def span_of(request: web.Request) -> Span:
+    """`from` and `to` in epoch microseconds, half-open; either may be left out.
+
+    Raises:
+        Refusal: not whole numbers, or the end lies before the beginning.
+    """
+    first_us, last_us = (_time(request, name) for name in ("from", "to"))
+    if first_us is not None and last_us is not None and first_us > last_us:
+        text = f"from {first_us} lies after to {last_us}"
+        raise Refusal(HTTPStatus.BAD_REQUEST, text)
+    return first_us, last_us
+
+
+def _time(request: web.Request, name: str) -> int | None:
+    text = parameter(request, name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_TIME):
+        told = f"{name} must be epoch microseconds, got {text!r:.{_SHOWN}}"
+        raise Refusal(HTTPStatus.BAD_REQUEST, told)
+    return int(text)
