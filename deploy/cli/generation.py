@@ -1,5 +1,6 @@
 """The verb for a history that can't be brought back: capture everything anew."""
 
+import getpass
 from typing import Annotated
 
 import typer
@@ -17,14 +18,20 @@ def register(app: typer.Typer) -> None:
 def generation(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Really put them aside.")] = False,
+    own_rules: Annotated[
+        bool, typer.Option("--own-rules", help="This code's logic revision decides, whichever did.")
+    ] = False,
 ) -> None:
     """Have the next start capture all rows of Postgres into empty topics: a new generation."""
     from deploy.stack import generation as generations  # noqa: PLC0415 -- loads the driver
+    from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- loads the rules
 
     home = Home(default_home())
     if not yes:
         message = "topics, archive and snapshots would be put aside, and open proposals closed"
         raise StackError(message, repair=generations.PREPARE)
-    coming, aside = generations.prepare(home)
+    coming, aside = generations.prepare(home, getpass.getuser() if own_rules else "")
     output.console.print(f"what there was is in {aside}")
     output.console.print(f"`inventory up` begins generation {coming.number}")
+    if coming.own_rules:
+        output.console.print(f"logic revision {LOGIC_REVISION}, of this code, decides from then on")

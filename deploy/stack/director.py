@@ -109,8 +109,9 @@ class Director(threading.Thread):
     def _capture_anew(self) -> None:
         """Begin a generation: nobody reads before every row stands in the log."""
         url, bootstrap = self.context.database_url("postgres"), self.context.kafka_bootstrap
+        coming = generation.generation_of(self.context.home)
         self._step("rows to capture", lambda: recapture.refuse_too_many(url))
-        self._step("former generation", lambda: recapture.settle(url))
+        self._step("former generation", lambda: recapture.settle(url, coming))
         self._capture(lambda client, url: recapture.wait_whole(client, url, bootstrap))
         self._step("every key", lambda: recapture.conclude(self.context.home, url))
 

@@ -21,18 +21,24 @@ from deploy.stack.home import Home, write_json
 from deploy.stack.runtime import UP, read_runtime
 
 PREPARE: Final = "inventory generation --yes"
+OWN_RULES: Final = f"{PREPARE} --own-rules"
 _FILE: Final = "generation.json"
 # The broker's files last: as long as they are there, a start refuses what was cut off here.
-_MOVED: Final = ("archive", "workers", "kafka")
+_MOVED: Final = ("revisions", "archive", "workers", "kafka")
 CAPTURING: Final = ("postgres", "kafka", "connect", "connector")
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The number of the log's incarnation, and whether its capture has come to its end."""
+    """The number of the log's incarnation, and whether its capture has come to its end.
+
+    `own_rules` names who has asked that the logic revision of this stack's code decides from then
+    on, whichever did before; empty if nobody has.
+    """
 
     number: int = 1
     captured: bool = True
+    own_rules: str = ""
 
 
 def generation_of(home: Home) -> Generation:
@@ -48,7 +54,7 @@ def generation_of(home: Home) -> Generation:
         return Generation()
     except (ValueError, TypeError) as error:
         raise _damaged(file, repr(error)) from error
-    if type(found.number) is not int or type(found.captured) is not bool:
+    if [type(entry) for entry in asdict(found).values()] != [int, bool, str]:
         raise _damaged(file, repr(found))
     return found
 
@@ -61,31 +67,42 @@ def _damaged(file: Path, found: str) -> StackError:
     return StackError(message)
 
 
-def prepare(home: Home) -> tuple[Generation, Path]:
+def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
     """Put topics, archive and files of the workers aside; gives the next generation and the place.
+
+    Other logic revisions go with them if `own_rules` says who asks for it. What was asked for a
+    capture that did not come to its end is asked for the next one too.
 
     Raises:
         StackError: the stack runs, never ran, or another logic revision stands beside it.
     """
-    if read_runtime(home).running:
-        message = "the stack runs; its topics can't be put aside"
-        raise StackError(message, repair="inventory down")
-    if not home.postgres.is_dir():
-        message = f"{home.path} has no database to capture: there is nothing to begin anew"
-        raise StackError(message)
-    beside = sorted(path.name for path in home.path.glob("revisions/v*"))
-    if beside:
-        message = f"{', '.join(beside)} stands beside this stack and reads the former topics"
-        raise StackError(message, repair=f"inventory revision retire {beside[0][1:]} --delete")
     former = generation_of(home)
+    own_rules = own_rules or ("" if former.captured else former.own_rules)
+    _refuse(home, beside_allowed=bool(own_rules))
     aside = home.path / "former" / f"generation-{former.number}"
     aside.mkdir(parents=True, mode=0o700, exist_ok=True)
-    coming = Generation(former.number + 1, captured=False)
+    coming = Generation(former.number + 1, captured=False, own_rules=own_rules)
     write_json(home.path / _FILE, asdict(coming))
     for name in _MOVED:
         if (home.path / name).exists():
             shutil.move(home.path / name, aside / name)
     return coming, aside
+
+
+def _refuse(home: Home, *, beside_allowed: bool) -> None:
+    beside = {path.name: Home(path) for path in sorted(home.path.glob("revisions/v*"))}
+    if any(read_runtime(one).running for one in (home, *beside.values())):
+        message = "the stack runs; its topics can't be put aside"
+        raise StackError(message, repair="inventory down")
+    if not home.postgres.is_dir():
+        message = f"{home.path} has no database to capture: there is nothing to begin anew"
+        raise StackError(message)
+    if beside and not beside_allowed:
+        message = (
+            f"{', '.join(beside)} stands beside this stack and reads the former topics: it can only"
+            " be put aside, and what decides is then this stack's own logic revision"
+        )
+        raise StackError(message, repair=OWN_RULES)
 
 
 def refuse_half_captured(home: Home, options: Options) -> None:

@@ -17,9 +17,13 @@ from cdc.capture.client import SLOT, ConnectClient, wait_captured, wait_streamin
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import CAPTURED, PARTITIONS, REFERENCE, REFERENCE_TABLES, STOCK_EVENTS
 from deploy.errors import StackError
-from deploy.stack.generation import PREPARE, captured
+from deploy.stack.generation import OWN_RULES, PREPARE, Generation, captured
 from deploy.stack.home import Home
 from inventory.dedupe import MOST_MEMBERS
+from inventory.revision import LOGIC_REVISION
+from streams.sinks.active import Switch, active_revision, switch
+from streams.sinks.positions import Connection
+from streams.sinks.takeover import empty
 
 _CAPTURED_WITHIN_S: Final = 4 * 3_600.0
 _COUNTED_WITHIN_S: Final = 60.0
@@ -65,11 +69,36 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
         raise StackError(message)
 
 
-def settle(database_url: str) -> None:
-    """Have Postgres forget what it knows of the former topics, in one transaction."""
+def settle(database_url: str, coming: Generation) -> None:
+    """Have Postgres forget what it knows of the former topics, in one transaction.
+
+    Raises:
+        StackError: another logic revision decides, and nobody has asked to take that back.
+    """
     with psycopg.connect(database_url) as connection:
+        _let_own_rules_decide(connection, coming)
+        # Offsets begin anew: rows of the former generation would pass for newer ones.
+        empty(connection)
         for statement in _SETTLE:
             connection.execute(statement, {"slot": SLOT})
+
+
+def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
+    """Workers of this stack alone will read the log; what another revision decides, nobody would.
+
+    There is nothing to compare with: what the other has decided went with its topics.
+    """
+    decides = active_revision(connection)
+    if decides in (None, LOGIC_REVISION):
+        return
+    if not coming.own_rules:
+        message = (
+            f"logic revision {decides} decides and the workers of this stack are of "
+            f"{LOGIC_REVISION}: of the coming log nothing would be decided"
+        )
+        raise StackError(message, repair=OWN_RULES)
+    by = f"{coming.own_rules}, generation {coming.number}"
+    switch(connection, Switch(LOGIC_REVISION, decides, by, reached={}, comparison={}))
 
 
 def wait_whole(client: ConnectClient, database_url: str, bootstrap: str) -> None:

@@ -36,9 +36,14 @@ def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
     with connection.transaction():
         foreign = [str(row[0]) for row in connection.execute(_FOREIGN, (sink, list(topics)))]
         if foreign:
-            for statement in _EMPTIED:
-                connection.execute(statement)
+            empty(connection)
             connection.execute(_FORGET, (sink,))
     if foreign:
         log.warning("read model begun again", filled_by=sorted(foreign))
     return bool(foreign)
+
+
+def empty(connection: Connection) -> None:
+    """Delete every row that comes from the log, in the caller's transaction."""
+    for statement in _EMPTIED:
+        connection.execute(statement)

@@ -1,12 +1,16 @@
 """What a home puts aside before everything is captured anew, and what it refuses."""
 
+import getpass
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from cdc.contracts.decode import decode
+from deploy.cli.main import app
 from deploy.errors import StackError
 from deploy.stack.context import Context, Options
 from deploy.stack.control import wait_ready
@@ -109,7 +113,35 @@ def test_a_start_of_some_parts_makes_no_capture(
     refuse_half_captured(home, Options())
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"number": "2"}', '{"epoch": 2}', "7"])
+def test_other_revisions_are_put_aside_by_whoever_asks_for_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home.path / "revisions" / "v2" / "logs").mkdir(parents=True)
+    monkeypatch.setenv("INVENTORY_HOME", str(home.path))
+
+    done = CliRunner().invoke(app, ["generation", "--yes", "--own-rules"])
+
+    assert done.exit_code == 0, done.output
+    assert "logic revision 1, of this code, decides from then on" in done.output
+    assert generation_of(home) == Generation(2, captured=False, own_rules=getpass.getuser())
+    assert (home.path / "former" / "generation-1" / "revisions" / "v2" / "logs").is_dir()
+    assert not (home.path / "revisions").exists()
+
+
+def test_what_was_asked_for_a_capture_that_broke_off_is_asked_for_the_next(home: Home) -> None:
+    prepare(home, "ann")
+    assert prepare(home)[0] == Generation(3, captured=False, own_rules="ann")
+
+    captured(home)
+
+    assert generation_of(home) == Generation(3)
+    assert prepare(home)[0] == Generation(4, captured=False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", '{"number": "2"}', '{"epoch": 2}', '{"own_rules": true}', "7"],
+)
 def test_a_damaged_file_is_one_line(home: Home, content: str) -> None:
     (home.path / "generation.json").write_text(content)
 
@@ -128,8 +160,13 @@ def test_what_runs_or_never_ran_or_has_company_is_left_alone(home: Home) -> None
     beside.mkdir(parents=True)
     with pytest.raises(StackError, match="v2 stands beside this stack") as refused:
         prepare(home)
-    assert refused.value.repair == "inventory revision retire 2 --delete"
-    beside.rmdir()
+    assert refused.value.repair == "inventory generation --yes --own-rules"
+    write_runtime(
+        Home(beside), Runtime("ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
+    )
+    with pytest.raises(StackError, match="the stack runs"):
+        prepare(home, "ann")
+    shutil.rmtree(beside)
 
     home.postgres.rmdir()
     with pytest.raises(StackError, match="no database to capture"):
@@ -148,7 +185,7 @@ def test_nobody_reads_before_everything_is_captured(
     monkeypatch.setattr(
         "deploy.stack.recapture.refuse_too_many", lambda _url: steps.append("counted")
     )
-    monkeypatch.setattr("deploy.stack.recapture.settle", lambda _url: steps.append("settled"))
+    monkeypatch.setattr("deploy.stack.recapture.settle", lambda *_: steps.append("settled"))
     monkeypatch.setattr("deploy.stack.recapture.conclude", lambda *_: steps.append("concluded"))
     monkeypatch.setattr(director, "_capture", lambda *_: steps.append("captured"))
     monkeypatch.setattr(director, "_applications", lambda **_: steps.append("readers") or [])

@@ -1,23 +1,37 @@
 """What Postgres forgets before everything is captured anew, and how every key is asked again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from cdc.contracts.decisions import encode_reorder
-from cdc.contracts.topics import REORDER_EVENTS
+from cdc.contracts.state import encode_window
+from cdc.contracts.topics import (
+    PRICE_EVENTS,
+    REORDER_EVENTS,
+    SALES_WINDOWS_CHANGELOG,
+    written_by,
+)
 from deploy.errors import StackError
-from deploy.stack.generation import generation_of
+from deploy.stack.generation import Generation, generation_of
 from deploy.stack.home import Home
 from deploy.stack.recapture import _rows, conclude, refuse_too_many, settle
+from inventory.model.ids import InvKey, Position
+from inventory.model.state import WindowRow
+from streams.sinks.active import Switch, switch
 from streams.sinks.actuator import Actuator
+from streams.sinks.positions import read_positions
+from streams.sinks.projector import Projector
 from streams.sinks.source import SinkRecord
 from tests.cdc.test_records import REORDER
 from tests.ledger.postgres import Server
 from tests.ledger.rows import write
 
 PROPOSED = SinkRecord(REORDER_EVENTS, 0, 7, REORDER.at.inv_key.encode(), encode_reorder(REORDER))
+OTHER = replace(REORDER, at=replace(REORDER.at, logic_revision=2))
+COMING = Generation(2, captured=False)
 
 
 @pytest.fixture
@@ -36,11 +50,67 @@ def test_positions_are_forgotten_and_open_proposals_closed(
     assert ledger.execute("SELECT count(*) FROM read_model.sink_position").fetchone() != (0,)
 
     for _again in range(2):
-        settle(url)
+        settle(url, COMING)
 
     assert ledger.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
     found = ledger.execute("SELECT DISTINCT status, reason FROM app.reorder_proposal").fetchall()
     assert found == [("superseded", "generation")]
+
+
+def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
+    till: psycopg.Connection, url: str
+) -> None:
+    """A window's row doesn't tell its generation: the former's offsets would pass for later."""
+
+    def show(sold_units: int, at: Position, start_us: int = 0) -> None:
+        sink = Projector()
+        sink.topics(till)
+        row = WindowRow(start_us, sold_units=sold_units, sale_lines=1, had_line=True)
+        content = encode_window(InvKey("L|S"), row, at)
+        record = SinkRecord(SALES_WINDOWS_CHANGELOG, 0, at.offset, b"L|S@%d" % start_us, content)
+        with till.transaction():
+            sink.write(till, [record])
+
+    show(1, Position(1, 900))
+    show(1, Position(1, 901), start_us=600_000_000)  # of a row that is deleted since
+
+    settle(url, COMING)
+    show(2, Position(2, 5))
+
+    found = till.execute("SELECT start_us, sold_units FROM read_model.sales_window").fetchall()
+    assert found == [(0, 2)]
+
+
+def test_another_revision_decides_no_more_only_if_somebody_has_asked(
+    till: psycopg.Connection, url: str
+) -> None:
+    for revision, former in ((1, None), (2, 1)):
+        with till.transaction():
+            switch(till, Switch(revision, former, "analyst", {}, {}))
+    sink = Actuator()
+    sink.topics(till)
+    other = SinkRecord(written_by(2).reorder_events, 0, 7, PROPOSED.key, encode_reorder(OTHER))
+    with till.transaction():
+        sink.write(till, [other])
+
+    with pytest.raises(StackError, match=r"logic revision 2 decides and .* are of 1") as refused:
+        settle(url, COMING)
+    assert refused.value.repair == "inventory generation --yes --own-rules"
+    assert read_positions(till, Actuator.name)
+    for _again in range(2):
+        settle(url, replace(COMING, own_rules="ann"))
+
+    words = "SELECT revision, former, switched_by FROM app.revision_switch ORDER BY id"
+    assert till.execute(words).fetchall() == [
+        (1, None, "analyst"),
+        (2, 1, "analyst"),
+        (1, 2, "ann, generation 2"),
+    ]
+    assert till.execute("SELECT status, logic_revision FROM app.reorder_proposal").fetchall() == [
+        ("superseded", 2)
+    ]
+    assert not read_positions(till, Actuator.name)
+    assert set(sink.topics(till)) == {REORDER_EVENTS, PRICE_EVENTS}
 
 
 def test_policies_are_written_once_more_as_they_are(

@@ -1,0 +1,208 @@
+"""A new generation of a log with trade, needs and orders in it: shown as before, ordered once.
+
+A stack of its own: its topics are put aside.
+"""
+
+import getpass
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from cdc.contracts.topics import STOCK_EVENTS
+from tests.analytics.shop import Shop
+from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
+from tests.stack.test_lost_topics import PARTS, made_anew
+from tests.stack.test_revisions import code_of, desk, report, revisions, sell, wait_for_desk
+
+OTHER = 2  # of the same rules
+APPROVE = """
+import sys
+import django
+django.setup()
+from webui.ledger.services.reorders import approve_reorder
+print(approve_reorder(reorder_id=sys.argv[1], shown_revision=int(sys.argv[2]))["line_id"])
+"""
+# Nothing here says at which place of which log a row was made.
+SHOWN = """
+SELECT sku, on_hand_units, unavailable_units, on_order_units, in_transit_units, allocated_units,
+    available_to_sell_units, stock_known, base_position_units, reorder_point_units,
+    order_up_to_units, demand_rate_micro, price_minor, policy_active
+FROM read_model.stock WHERE location = %s ORDER BY sku
+"""
+SOLD = """
+SELECT inv_key, start_us, sold_units, returned_units, revenue_minor FROM read_model.sales_window
+WHERE starts_with(inv_key, %s) AND (sold_units, returned_units) <> (0, 0) ORDER BY inv_key, start_us
+"""
+NEEDS = """
+SELECT status, reason, reorder_id FROM app.reorder_proposal WHERE inv_key = %s ORDER BY reorder_id
+"""
+ORDERED = "SELECT * FROM retail.purchase_order_line WHERE location = %s ORDER BY id"
+TAKEN_BACK = """
+SELECT former, switched_by FROM app.revision_switch WHERE position(%s IN switched_by) > 0
+"""
+GENERATIONS = "SELECT generation FROM read_model.stock WHERE location = %s"
+
+
+@dataclass(frozen=True)
+class Anew:
+    """A stack in its second generation, and what there was before."""
+
+    own: RunningStack
+    shop: Shop
+    answers: list[subprocess.CompletedProcess[str]]  # while it runs, without --yes, and done
+    needed: dict[str, tuple[Any, ...]]
+    shown: list[tuple[Any, ...]]
+    sold: list[tuple[Any, ...]]
+    need: str  # approved when the log had heard of it for the last time
+    line: str  # of the order that answers it
+    ordered: list[tuple[Any, ...]]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
+    """One worker, and what it needs to be compared with."""
+    home = tmp_path_factory.mktemp("generation") / "home"
+    try:
+        yield start(home, "--workers", "1", "--only", PARTS)
+    finally:
+        run_inventory("down", home=home)
+
+
+def rows(shop: Shop, statement: str, value: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(shop.url, autocommit=True) as connection:
+        return connection.execute(statement.encode(), (value,)).fetchall()
+
+
+def needs(shop: Shop, sku: str) -> list[tuple[Any, ...]]:
+    """Status, reason and id of everything that was ever proposed for the item."""
+    return rows(shop, NEEDS, f"{shop.location}|{sku}")
+
+
+def approve(own: RunningStack, need: str) -> str:
+    """A buyer's yes to the first revision of a need; gives the line that was ordered."""
+    mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
+    done = subprocess.run(  # noqa: S603 -- our own code
+        [sys.executable, "-c", APPROVE, need, "1"],
+        env=mine | dict(own.environment) | {"DJANGO_SETTINGS_MODULE": "webui.config.settings"},
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def verified(own: RunningStack) -> dict[str, Any]:
+    checked = own.cli("verify", "--json")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    return dict(json.loads(checked.stdout))
+
+
+def again(own: RunningStack, parts: str) -> RunningStack:
+    """The same home, started once more."""
+    return start(own.home.path, "--workers", "1", "--only", parts)
+
+
+@pytest.fixture(scope="module")
+def anew(own: RunningStack) -> Anew:
+    """A shop that trades, needs two items and has ordered one of them; then the log begins anew."""
+    shop = Shop(own.settings.owner_database_url.get_secret_value())
+    shop.trade()
+    sell(own, shop, "B", 95)
+    sell(own, shop, "C", 90)
+    own.wait_until(lambda: desk(own, shop).keys() == {"B", "C"})
+    verified(own)
+    needed = desk(own, shop)
+    shown, sold = rows(shop, SHOWN, shop.location), rows(shop, SOLD, shop.location)
+    answers = [own.cli("generation", "--yes")]
+    own.cli("down")
+    answers.append(own.cli("generation"))
+    own = again(own, "postgres")
+    # The log never hears of this order.
+    [(_, _, need)] = needs(shop, "C")
+    line = approve(own, need)
+    ordered = rows(shop, ORDERED, shop.location)
+    own.cli("down")
+    answers.append(own.cli("generation", "--yes"))
+    own = again(own, PARTS)
+    own.wait_until(lambda: desk(own, shop).keys() == {"B"})
+    verified(own)
+    return Anew(own, shop, answers, needed, shown, sold, need, line, ordered)
+
+
+def test_it_is_refused_while_the_stack_runs_and_unasked(anew: Anew) -> None:
+    running, unasked, done = anew.answers
+
+    assert (running.returncode, unasked.returncode, done.returncode) == (1, 1, 0)
+    assert "the stack runs" in running.stderr
+    assert "inventory generation --yes" in unasked.stderr
+    assert "begins generation 2" in done.stdout
+
+
+def test_everything_is_shown_as_before(anew: Anew) -> None:
+    shop = anew.shop
+    found = {row[0] for row in rows(shop, GENERATIONS, shop.location)}
+
+    assert found == {2}
+    assert rows(shop, SHOWN, shop.location) == anew.shown
+    assert rows(shop, SOLD, shop.location) == anew.sold
+    checked = anew.own.cli("backfill", "verify", "--json")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_open_needs_are_decided_once_more_and_nothing_is_ordered_twice(anew: Anew) -> None:
+    shop = anew.shop
+    [former, fresh], [bought] = needs(shop, "B"), needs(shop, "C")
+
+    assert former[:2] == bought[:2] == ("superseded", "generation")
+    assert fresh[0] == "open"
+    assert fresh[-1].startswith(f"R:{shop.location}|B:2-")
+    assert desk(anew.own, shop) == {"B": anew.needed["B"]}
+    assert approve(anew.own, anew.need) == anew.line
+    assert rows(shop, ORDERED, shop.location) == anew.ordered
+
+
+def test_it_goes_on_from_there(anew: Anew) -> None:
+    own, shop = anew.own, anew.shop
+
+    sell(own, shop, "A", 95)
+
+    own.wait_until(lambda: desk(own, shop).keys() == {"A", "B"})
+    verified(own)
+
+
+def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
+    anew: Anew, tmp_path: Path
+) -> None:
+    own, shop = anew.own, anew.shop
+    code = code_of(OTHER, tmp_path / "other")
+    started = own.cli("revision", "start", str(OTHER), "--code", str(code))
+    assert started.returncode == 0, started.stderr
+    report(own, "promote", str(OTHER))
+    needed = desk(own, shop)
+    assert {made_by for _, made_by in needed.values()} == {OTHER}
+
+    made_anew(own, STOCK_EVENTS)
+    own.cli("down")
+    unasked = own.cli("generation", "--yes")
+    done = own.cli("generation", "--yes", "--own-rules")
+
+    assert unasked.returncode == 1
+    assert "v2 stands beside this stack" in unasked.stderr
+    assert "inventory generation --yes --own-rules" in unasked.stderr
+    assert "logic revision 1, of this code, decides from then on" in done.stdout
+    own = again(own, PARTS)
+    wait_for_desk(own, shop, {sku: (units, 1) for sku, (units, _) in needed.items()})
+    verified(own)
+    assert [(number, one["decides"]) for number, one in revisions(own).items()] == [(1, True)]
+    [(former, by)] = rows(shop, TAKEN_BACK, "generation 3")
+    assert (former, by) == (OTHER, f"{getpass.getuser()}, generation 3")
