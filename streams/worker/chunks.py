@@ -34,12 +34,17 @@ log = structlog.get_logger(__name__)
 
 
 class QuickFetches(AIOKafkaConsumerThread):
-    """Faust's consumer thread with a fetch that waits shortly."""
+    """Faust's consumer thread with a fetch that waits shortly, and of committed records only.
+
+    Faust reads what somebody's transaction has written before that is committed, or aborted. Who
+    recomputes the log never sees it.
+    """
 
     @override
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
         consumer._fetch_max_wait_ms = FETCH_WAIT_MS  # noqa: SLF001 -- no public way
+        consumer._isolation_level = "read_committed"  # noqa: SLF001 -- as above
         return consumer
 
 

@@ -36,6 +36,7 @@ from streams.engine.undecodable import SchemaBreak
 from streams.engine.watchdog import Watchdog
 from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings
+from streams.worker.gaps import Gaps
 from streams.worker.keeper import Keeper
 from streams.worker.origins import ORIGINS, refuse_made_anew
 
@@ -114,12 +115,16 @@ class Runtime:
         )
         self.ownership.permille = settings.undecodable_permille
         self.watchdog = Watchdog(settings.stall_s, RESTORE_STALL_S)
+        self.gaps = Gaps(self.open_log, self._fold, settings.chunk_records)
         self.ends: dict[int, int] = {}
         self.loop_seen_s = time.monotonic()
 
     def _known_ends(self, partition: int) -> Positions:
         owned = self.ownership.ready.get(partition)
         return {} if owned is None else owned.positions
+
+    def _is_ready(self, owned: OwnedPartition) -> bool:
+        return self.ownership.ready.get(owned.number) is owned
 
     def open_log(self) -> KafkaLog:
         """A reader of its own for whoever needs one."""
@@ -149,14 +154,15 @@ class Runtime:
             self.metrics.skipped(len(chunk))
             return False
         async with owned.lock:
-            if self.ownership.ready.get(partition) is not owned:
+            if not self._is_ready(owned):
                 self.metrics.skipped(len(chunk))
                 return False
+            self.gaps.fed(owned)
             for part in unbroken(chunk):
                 try:
                     await self._fold(part, owned)
                 except Gap:
-                    await self._catch_up(owned, part[0].offset)
+                    await self.gaps.read(owned, part[0].offset)
                     await self._fold(part, owned)
         return True
 
@@ -173,20 +179,6 @@ class Runtime:
                 reasons=sorted({rejection.reason for rejection in effects.rejections}),
             )
 
-    async def _catch_up(self, owned: OwnedPartition, until: int) -> None:
-        """Read from the topic what was never handed over: the group's offset ran ahead of us."""
-        most = self.settings.chunk_records
-        log.warning("reading a gap", partition=owned.number, start=owned.next_offset, end=until)
-        async with self.open_log() as reader:
-            async for batch in reader.read(STOCK_EVENTS, owned.number, owned.next_offset, until):
-                records = [SourceRecord(r.offset, r.key, r.value) for r in batch]
-                for begin in range(0, len(records), most):
-                    part = records[begin : begin + most]
-                    # What stands before it was not read, so it is a hole and no record.
-                    owned.next_offset = max(owned.next_offset, part[0].offset)
-                    await self._fold(part, owned)
-        owned.next_offset = until  # what is still missing is no record, but a hole in the offsets
-
     async def close(self) -> None:
         """Save and close everything; call it when no chunk is in work any more."""
         await self.keeper.stop()
@@ -198,7 +190,7 @@ class Runtime:
         try:
             for owned in list(self.ownership.ready.values()):
                 async with owned.lock:
-                    if self.ownership.ready.get(owned.number) is owned:
+                    if self._is_ready(owned):
                         self.metrics.republished(await republish_open(owned, self.producers))
         except BaseException as error:  # noqa: BLE001 -- a timer's edge; a broken producer ends us
             die("open decisions could not be sent again", error)
@@ -218,9 +210,11 @@ class Runtime:
             bounds = await reader.all_bounds(STOCK_EVENTS, ready)
         for partition, (first, end) in bounds.items():
             self.ends[partition] = end
-            if self.ownership.ready.get(partition) is ready[partition]:
+            if self._is_ready(ready[partition]):
                 # The place was read before the bounds were: both only move on.
                 _refuse_other_log(partition, places[partition], first, end)
+        for partition, owned in ready.items():
+            await self.gaps.look(owned, self.ends[partition], self._is_ready)
         problem = self.watchdog.problem(
             time.monotonic(),
             {partition: owned.handled for partition, owned in ready.items()},

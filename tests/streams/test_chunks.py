@@ -288,5 +288,6 @@ def test_the_consumer_has_the_attributes_that_are_relied_on_and_fetches_shortly(
             made = consumer._thread._create_worker_consumer(rig.app.transport)
             await made.stop()
             assert made._fetch_max_wait_ms == FETCH_WAIT_MS
+            assert made._isolation_level == "read_committed"
 
     asyncio.run(inside())

@@ -31,6 +31,7 @@ CONTRACT: dict[str, tuple[type, tuple[str, ...] | None]] = {
     "_buffered_partitions": (driver.Consumer, None),
     "_stopped": (driver.Consumer, None),
     "_fetch_max_wait_ms": (aiokafka.AIOKafkaConsumer, None),
+    "_isolation_level": (aiokafka.AIOKafkaConsumer, None),
 }
 # What has a public name and no promise: undocumented, or of a class that is not documented.
 RELIED_ON: dict[str, tuple[type, tuple[str, ...]]] = {

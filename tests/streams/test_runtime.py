@@ -9,6 +9,7 @@ from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.memory import READ_BATCH, MemoryBroker, Reach, undisturbed
 from streams.engine.restore import restore
 from streams.settings import WorkerSettings
+from streams.worker.gaps import Gaps
 from streams.worker.runtime import Runtime
 from tests.streams import lives
 from tests.streams.test_engine import sold_history
@@ -21,6 +22,7 @@ def runtime_on(broker: MemoryBroker, reach: Reach = undisturbed) -> Any:
 
     runtime: Any = Runtime(WorkerSettings(chunk_records=2))
     runtime.open_log = open_log
+    runtime.gaps = Gaps(open_log, runtime._fold, most_records=2)
     runtime.producers = broker.writer(lives.PARTITION, reach)
     return runtime
 
@@ -34,7 +36,7 @@ def test_a_gap_that_begins_with_a_hole_in_the_offsets_is_caught_up() -> None:
         owned = await restore(lives.PARTITION, lives.GENERATION, broker)
         runtime = runtime_on(broker)
         async with owned.lock:
-            await runtime._catch_up(owned, source[4].offset)
+            await runtime.gaps.read(owned, source[4].offset)
         return owned.handled
 
     assert asyncio.run(jump()) == 3
@@ -50,7 +52,7 @@ def test_a_gap_is_caught_up_in_chunks_of_the_usual_size() -> None:
         owned = await restore(lives.PARTITION, lives.GENERATION, broker)
         runtime = runtime_on(broker, seen)
         async with owned.lock:
-            await runtime._catch_up(owned, source[-1].offset + 1)
+            await runtime.gaps.read(owned, source[-1].offset + 1)
         return owned.handled
 
     assert asyncio.run(jump()) == len(source) == 3 * READ_BATCH

@@ -1,0 +1,127 @@
+"""What waits where no consumer will bring it is read from the topic; the rest is left to it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from streams.engine.memory import MemoryBroker
+from streams.engine.restore import restore
+from streams.engine.store import OwnedPartition
+from tests.streams import lives
+from tests.streams.test_engine import sold_history
+from tests.streams.test_runtime import runtime_on
+
+
+async def restored(broker: MemoryBroker) -> tuple[Any, OwnedPartition]:
+    owned = await restore(lives.PARTITION, lives.GENERATION, broker)
+    runtime = runtime_on(broker)
+    runtime.ownership.assigned = frozenset({lives.PARTITION})
+    runtime.ownership.ready = {lives.PARTITION: owned}
+    return runtime, owned
+
+
+async def look(runtime: Any, owned: OwnedPartition, end: int, times: int = 2) -> None:
+    for _ in range(times):
+        await runtime.gaps.look(owned, end, runtime._is_ready)
+
+
+def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() -> None:
+    """The consumer stands behind them and waits for what comes next."""
+    broker = sold_history(6)
+    end = len(lives.source_of(broker))
+
+    async def wait() -> tuple[int, int]:
+        runtime, owned = await restored(broker)
+        await look(runtime, owned, end, times=1)
+        first = owned.handled
+        await look(runtime, owned, end, times=1)
+        assert owned.published_offset == end
+        return first, owned.handled
+
+    assert asyncio.run(wait()) == (0, end)
+
+
+def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
+    """It may be slow, and one that has fallen silent is to be noticed."""
+    broker = sold_history(6)
+    source = lives.source_of(broker)
+
+    async def wait() -> tuple[int, int]:
+        runtime, owned = await restored(broker)
+        await runtime.handle_chunk(lives.PARTITION, source[:2])
+        await look(runtime, owned, len(source))
+        return owned.handled, owned.next_offset
+
+    assert asyncio.run(wait()) == (2, 2)
+
+
+def test_offsets_that_are_no_records_are_waited_for_by_nobody() -> None:
+    """Such as those of a transaction that somebody aborted, and its marker."""
+    broker = sold_history(6)
+    source = lives.source_of(broker)
+    end = len(source) + 3
+
+    async def wait() -> tuple[int, int]:
+        runtime, owned = await restored(broker)
+        await runtime.handle_chunk(lives.PARTITION, source)
+        await look(runtime, owned, end)
+        return owned.handled, owned.next_offset
+
+    assert asyncio.run(wait()) == (len(source), end)
+
+
+def test_a_long_way_is_gone_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rebalance waits for what is in work."""
+    monkeypatch.setattr("streams.worker.gaps.AT_ONCE", 2)
+    broker = sold_history(6)
+    end = len(lives.source_of(broker))
+
+    async def wait() -> list[int]:
+        runtime, owned = await restored(broker)
+        offsets = []
+        for _ in range(5):
+            await look(runtime, owned, end, times=1)
+            offsets.append(owned.next_offset)
+        return offsets
+
+    assert asyncio.run(wait()) == [0, 2, 2, 4, 4]
+
+
+@pytest.mark.parametrize("event", ["taken away", "moved on"])
+def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
+    broker = sold_history(6)
+    source = lives.source_of(broker)
+
+    async def wait() -> int:
+        runtime, owned = await restored(broker)
+        await look(runtime, owned, len(source), times=1)
+        async with owned.lock:
+            looking = asyncio.create_task(look(runtime, owned, len(source), times=1))
+            await asyncio.sleep(0)
+            if event == "taken away":
+                runtime.ownership.ready = {}
+            else:
+                owned.next_offset = 1
+        await looking
+        return owned.handled
+
+    assert asyncio.run(wait()) == 0
+
+
+def test_a_look_at_the_broker_goes_on_by_itself() -> None:
+    broker = sold_history(6)
+    end = len(lives.source_of(broker))
+
+    async def all_bounds(topic: str, partitions: Any) -> Any:
+        return {number: await broker.bounds(topic, number) for number in partitions}
+
+    async def wait() -> int:
+        runtime, owned = await restored(broker)
+        monkey: Any = broker
+        monkey.all_bounds = all_bounds
+        for _ in range(2):
+            await runtime.inspect()
+        return owned.handled
+
+    assert asyncio.run(wait()) == end
