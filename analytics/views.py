@@ -6,13 +6,13 @@ keeps today and the three days before (docs/domain.md 3.2), so no row here reach
 read model and the facts do.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from analytics.backfill.run import RUN_MANIFEST
 from analytics.engines.results import STATES
+from analytics.engines.unit import manifest_row
 from cdc.contracts.state import decode_state
 from inventory.views import SPANS, hop, last_hop_end_us, sessions
 from inventory.windows import horizon_us
@@ -34,8 +34,8 @@ HOP_COLUMNS: Final = ["inv_key", "span", "start_us", "end_us", "units", "covered
 
 def state_files(run: Path) -> list[str]:
     """The `states.parquet` of each finished unit of a run; orphans of killed attempts are not."""
-    lines = (run / RUN_MANIFEST).read_text("utf-8").splitlines()
-    return [str(Path(json.loads(line)["directory"]) / f"{STATES}.parquet") for line in lines]
+    lines = (run / RUN_MANIFEST).read_bytes().splitlines()
+    return [str(Path(manifest_row(line).directory) / f"{STATES}.parquet") for line in lines]
 
 
 def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:

@@ -11,7 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-SCHEMA: Final = 1
+from cdc.contracts.versions import known
+
+SCHEMA: Final = known("archive_file")[-1]
 MANIFEST: Final = "manifest.jsonl"
 
 

@@ -10,8 +10,10 @@ from typing import Final
 
 from analytics.archive.manifest import BrokenArchive
 from cdc.contracts.topics import STOCK_EVENTS
+from cdc.contracts.versions import UnknownVersion, check_version, known
 
 SOURCE: Final = "source.json"
+KIND: Final = "archive_source"
 _ID: Final = "topic_id"
 
 
@@ -19,13 +21,19 @@ def source_id(directory: Path) -> str | None:
     """The id of the archived topic; None for an archive of an earlier release.
 
     Raises:
-        BrokenArchive: the file says something else.
+        BrokenArchive: the file says something else, or another release has written it.
     """
     path = directory / SOURCE
     try:
-        return str(json.loads(path.read_text("utf-8"))[_ID])
+        row = json.loads(path.read_text("utf-8"))
+        if "schema" in row:  # an earlier release wrote none
+            check_version(KIND, "schema", row["schema"], known(KIND))
+        return str(row[_ID])
     except FileNotFoundError:
         return None
+    except UnknownVersion as error:
+        problem = f"{path}: {error}"
+        raise BrokenArchive(problem) from error
     except (ValueError, KeyError, TypeError) as error:
         problem = f"{path}: expected the id of the archived topic, found {error!r}"
         raise BrokenArchive(problem) from error
@@ -52,5 +60,6 @@ def settle_source(directory: Path, topic_id: str) -> None:
         return
     path = directory / SOURCE
     temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps({"topic": STOCK_EVENTS, _ID: topic_id}), encoding="utf-8")
+    row = {"schema": known(KIND)[-1], "topic": STOCK_EVENTS, _ID: topic_id}
+    temporary.write_text(json.dumps(row), encoding="utf-8")
     temporary.replace(path)

@@ -11,10 +11,11 @@ from analytics.archive.manifest import Manifest
 from analytics.archive.source import source_id
 from analytics.engines.code import code_hash
 from analytics.engines.unit import ArchiveUnit, units_of
+from cdc.contracts.versions import known
 from inventory.revision import LOGIC_REVISION
 
 ENGINES: Final = ("local", "spark")
-PLAN_SCHEMA: Final = 2
+PLAN_SCHEMA: Final = known("plan")[-1]
 PLAN_FILE: Final = "plan.json"
 _NAMED: Final = 5  # runs that a message about an unknown one names
 
@@ -91,8 +92,12 @@ def load(directory: Path) -> Plan:
         UnknownRun: another release wrote it.
     """
     row: dict[str, Any] = json.loads((directory / PLAN_FILE).read_text())
-    if row.pop("schema") != PLAN_SCHEMA:
-        problem = f"run {directory.name} is of another release: compute it again"
+    found = row.pop("schema", None)
+    if found != PLAN_SCHEMA:
+        problem = (
+            f"run {directory.name} is of another release, plan {found!r} and not {PLAN_SCHEMA}: "
+            "compute it again"
+        )
         raise UnknownRun(problem)
     ends = {int(partition): end for partition, end in row.pop("ends").items()}
     units = tuple(ArchiveUnit(**unit) for unit in row.pop("units"))
@@ -103,10 +108,9 @@ def ends_of_run(runs: Path, name: str) -> dict[int, int]:
     """End offsets of an earlier run; `last` names the newest one.
 
     Raises:
-        UnknownRun: there is none.
+        UnknownRun: there is none, or another release wrote it.
     """
-    row = json.loads((directory_of(runs, name) / PLAN_FILE).read_text())
-    return {int(partition): end for partition, end in row["ends"].items()}
+    return load(directory_of(runs, name)).ends
 
 
 def directory_of(runs: Path, name: str) -> Path:

@@ -15,11 +15,12 @@ from typing import Any, Final
 from analytics import kafka
 from analytics.archive.follow import archive_until
 from analytics.archive.manifest import Manifest
-from analytics.backfill.plan import Plan, ends_of_run, make_plan, save
+from analytics.backfill.plan import Plan, UnknownRun, ends_of_run, make_plan, save
 from analytics.digest import as_hex, from_hex, total
 from analytics.engines import local, spark
-from analytics.engines.unit import ArchiveUnit, ManifestRow
+from analytics.engines.unit import ArchiveUnit, ManifestRow, manifest_row
 from cdc.contracts.topics import STOCK_EVENTS
+from cdc.contracts.versions import UnreadableRecord, known
 from cdc.settings import Connections
 
 RUN_MANIFEST: Final = "manifest.jsonl"
@@ -123,11 +124,19 @@ def runs_dir(settings: Connections) -> Path:
 
 
 def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
-    """Finished units of the run whose input, revision and code are those of `plan`."""
+    """Finished units of the run whose input, revision and code are those of `plan`.
+
+    Raises:
+        UnknownRun: another release wrote them.
+    """
     inputs = {unit.name: unit.input_digest for unit in plan.units}
     path = directory / RUN_MANIFEST
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    rows = (ManifestRow(**json.loads(line)) for line in lines)
+    try:
+        rows = [manifest_row(line) for line in lines]
+    except UnreadableRecord as error:
+        problem = f"run {plan.run} can't be continued, delete {directory}: {error}"
+        raise UnknownRun(problem) from error
     return {
         row.unit: row
         for row in rows
@@ -181,7 +190,8 @@ def _cut_torn_tail(path: Path) -> None:
 def _finish(report: RunReport) -> None:
     target = report.directory / RUN_FILE
     temporary = target.with_suffix(".tmp")
-    temporary.write_text(json.dumps(report.as_json(), sort_keys=True, indent=1))
+    row = {"schema": known("run")[-1], **report.as_json()}
+    temporary.write_text(json.dumps(row, sort_keys=True, indent=1))
     temporary.replace(target)
 
 

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
 from analytics.engines.code import code_hash
+from cdc.contracts.versions import built, document_of, known
 
-RESULT_SCHEMA: Final = 2
+RESULT_SCHEMA: Final = known("run_unit")[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,15 @@ class ManifestRow:
     def as_json(self) -> dict[str, Any]:
         """The row as the run manifest keeps it."""
         return asdict(self)
+
+
+def manifest_row(line: bytes) -> ManifestRow:
+    """The row that a line of a run's manifest holds.
+
+    Raises:
+        UnreadableRecord: another release wrote it, or it is no such line.
+    """
+    return built("run_unit", document_of("run_unit", line), lambda row: ManifestRow(**row))
 
 
 def units_of(

@@ -11,7 +11,12 @@ from typing import Any, Final, Self, TypeVar
 Built = TypeVar("Built")
 
 _FIRST: Final = (1,)
-_RELEASED: Final[dict[str, tuple[int, ...]]] = {"progress": (1, 2)}  # kinds that have others
+_RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds that have others
+    "plan": (2,),
+    "progress": (1, 2),
+    "run_unit": (2,),
+    "snapshot": (3,),
+}
 
 
 class UnreadableRecord(ValueError):

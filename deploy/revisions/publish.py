@@ -7,7 +7,6 @@ else than this run's own unfinished publication are left as they are, and the re
 
 import asyncio
 import fcntl
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +27,9 @@ from analytics import kafka
 from analytics.backfill.history import PartitionHistory
 from analytics.backfill.publish import Publishable, publishable
 from cdc.capture.admin import admin_client, create_topics
+from cdc.contracts.topic_ids import decode_topic_ids, topic_ids_document
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS, topics_of
+from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions import progress
@@ -192,7 +193,7 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
             f"changelogs of logic revision {LOGIC_REVISION} hold what {found.run} didn't write"
         )
         raise _refused(settings, message, repair=_RETIRE)
-    write_json(mark, ids)
+    write_json(mark, topic_ids_document(ids))
     return [history for history in found.histories if whole[history.number] < history.end]
 
 
@@ -204,8 +205,18 @@ def _hold_anything(settings: Connections) -> bool:
     return any(any(end.values()) for end in ends)
 
 
-def _marked(mark: Path) -> object:
-    return json.loads(mark.read_text("utf-8")) if mark.exists() else None
+def _marked(mark: Path) -> Mapping[str, str] | None:
+    """The topics of an earlier start.
+
+    Raises:
+        UnreadableRecord: the file is damaged, or of another release.
+    """
+    if not mark.exists():
+        return None
+    try:
+        return decode_topic_ids(mark.read_bytes())
+    except UnreadableRecord as error:
+        raise type(error)(error.problem, str(mark)) from error
 
 
 async def _write(

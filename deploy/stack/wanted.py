@@ -48,11 +48,20 @@ class Wanted:
 
 
 def read_wanted(home: Home) -> Wanted | None:
-    """The last wish, None if there never was one."""
+    """The last wish, None if there never was one.
+
+    Raises:
+        StackError: the file is damaged, or another release has written it.
+    """
+    file = home.path / _FILE
     try:
-        return Wanted(**json.loads((home.path / _FILE).read_text(encoding="utf-8")))
+        found = Wanted(**json.loads(file.read_text(encoding="utf-8")))
+        return found.scaled(found.workers)  # refuses what is no number of workers
     except FileNotFoundError:
         return None
+    except (ValueError, TypeError, StackError) as error:
+        message = f"{file}: expected what people want of the workers, found {error!r}"
+        raise StackError(message, repair=f"rm {file}  # workers go on as they are") from error
 
 
 def write_wanted(home: Home, wanted: Wanted) -> None:

@@ -9,6 +9,7 @@ way for a while is paused here too.
 from collections.abc import Callable
 from dataclasses import replace
 
+from deploy.errors import StackError
 from deploy.stack.context import Context, worker_names
 from deploy.stack.ports import choose_ports
 from deploy.stack.services import application
@@ -33,7 +34,10 @@ class Workforce:
 
     def look(self) -> None:
         """Compare what runs with what is wanted, and begin what is missing."""
-        wanted = read_wanted(self._context.home)
+        try:
+            wanted = read_wanted(self._context.home)
+        except StackError:
+            return  # whoever wants something next is told; what runs goes on
         if wanted is None:
             return
         running = {name for name in self._supervisor.names() if name.startswith(PREFIX)}

@@ -22,6 +22,7 @@ from cramjam import zstd
 from cdc.contracts.progress import Progress
 from cdc.contracts.state_documents import SCHEMA as STATE_SCHEMA
 from cdc.contracts.topics import STOCK_EVENTS
+from cdc.contracts.versions import known
 from inventory.dedupe import Member
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
@@ -30,7 +31,7 @@ from streams.engine.cold import ColdStates
 from streams.engine.records import Positions, TopicIds
 from streams.engine.store import OwnedPartition
 
-FORMAT: Final = 3
+FORMAT: Final = known("snapshot")[-1]
 MOST_BYTES: Final = 1 << 30  # a partition that needs more is no partition of this system
 MOST_FILES: Final = 48
 _SUFFIX: Final = ".snapshot"

@@ -22,13 +22,22 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from cdc.capture.admin import admin_client
+from cdc.contracts.topic_ids import decode_topic_ids, topic_ids_document
 from cdc.contracts.topics import (
     APP_ID,
     ON_HAND_CHANGELOG,
     SALES_WINDOWS_CHANGELOG,
     STOCK_EVENTS,
 )
-from streams.engine.mismatch import LOST, REPAIR, LogMismatch, refuse_cut_levels
+from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from streams.engine.mismatch import (
+    LOST,
+    REPAIR,
+    LogMismatch,
+    refuse_cut_levels,
+    refuse_other_counts,
+    repair_of,
+)
 from streams.engine.records import TopicIds
 
 ORIGINS: Final = (STOCK_EVENTS, ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
@@ -39,12 +48,14 @@ def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicId
     """Compare the topics with those in the file `known`, and keep them there; gives their ids.
 
     Raises:
-        LogMismatch: one is missing, was made anew, or the level changelog has lost records.
+        LogMismatch: one is missing, was made anew or has more partitions, or the level changelog
+            has lost records.
         KafkaException: the broker does not answer.
-        OSError: the disk doesn't take the file; what it said before stays.
+        UnknownVersion: another release has written the file.
+        OSError: the disk doesn't take it; what it said before stays.
     """
     client = admin_client(bootstrap)
-    ids = _ids(client)
+    ids = _ids(client, partitions)
     former = _read(known)
     refuse_made_anew(former, ids)
     _refuse_lost_levels(client, partitions)
@@ -61,7 +72,7 @@ def refuse_made_anew(former: TopicIds, ids: TopicIds) -> None:
                 f"{topic} was deleted and made anew, it is not what the state came from; "
                 f"{_way(topic)}"
             )
-            raise LogMismatch(problem)
+            raise LogMismatch(problem, repair_of(topic))
 
 
 def _keep(known: Path, ids: TopicIds) -> None:
@@ -69,31 +80,41 @@ def _keep(known: Path, ids: TopicIds) -> None:
     known.parent.mkdir(parents=True, exist_ok=True)
     unfinished = known.with_suffix(f".{os.getpid()}")  # workers share the directory
     try:
-        unfinished.write_text(json.dumps(dict(ids), indent=1), encoding="utf-8")
+        unfinished.write_text(json.dumps(topic_ids_document(ids), indent=1), encoding="utf-8")
         unfinished.replace(known)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def _ids(client: AdminClient) -> dict[str, str]:
+def _ids(client: AdminClient, partitions: int) -> dict[str, str]:
     found: dict[str, str] = {}
+    counts: dict[str, int] = {}
     asked = client.describe_topics(TopicCollection(list(ORIGINS)), request_timeout=_TIMEOUT_S)
     for topic, answer in asked.items():
         try:
-            found[topic] = str(answer.result(_TIMEOUT_S).topic_id)
+            described = answer.result(_TIMEOUT_S)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
             problem = f"{topic} does not exist; {_way(topic)}"
-            raise LogMismatch(problem) from error
+            raise LogMismatch(problem, repair_of(topic)) from error
+        found[topic] = str(described.topic_id)
+        counts[topic] = len(described.partitions)
+    refuse_other_counts(counts, partitions)
     return found
 
 
 def _read(known: Path) -> TopicIds:
-    """What the file says; nothing if it is not there or says nothing of that kind."""
+    """What the file says; nothing if it is not there or says nothing of that kind.
+
+    Raises:
+        UnknownVersion: another release has written it.
+    """
     try:
-        return dict(json.loads(known.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return decode_topic_ids(known.read_bytes())
+    except UnknownVersion as error:
+        raise UnknownVersion(error.problem, str(known)) from error
+    except (OSError, UnreadableRecord):
         return {}
 
 

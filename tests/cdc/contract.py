@@ -23,6 +23,16 @@ OF_TOPIC = {
 }
 OF_HEADER = {HEADER: "progress", BEAT_HEADER: "beat", retained.HEADER: "retained"}
 KINDS = (*OF_TOPIC.values(), *OF_HEADER.values(), "state")
+# Kind of a document in a file, and under which name it says its version.
+FILES = {
+    "topic_ids": "schema",
+    "archive_source": "schema",
+    "archive_file": "schema",
+    "plan": "schema",
+    "run_unit": "schema",
+    "run": "schema",
+    "snapshot": "format",
+}
 ANSWERS = (*answers.ADDRESSES.values(), answers.PROBLEM)
 
 
@@ -50,7 +60,7 @@ def kind_and_version(name: str) -> tuple[str, int]:
 def complaints(kind: str, content: bytes) -> list[str]:
     """What the schema of the record's own version has against it."""
     row = json.loads(content)
-    name = f"{kind}.v{row['schema']}"
+    name = f"{kind}.v{row[FILES.get(kind, 'schema')]}"
     return [f"{name} {e.json_path}: {e.message}" for e in validator(name).iter_errors(row)]
 
 

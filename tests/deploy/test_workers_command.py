@@ -196,6 +196,21 @@ def test_a_restart_is_over_when_the_worker_was_started_anew(runtime: Runtime, tm
 
 
 @pytest.mark.usefixtures("runtime")
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"workers": "two"}', '{"workers": 0}', '{"fleet": 2}']
+)
+def test_a_wish_that_nobody_can_read_is_told_with_its_file(tmp_path, content: str) -> None:
+    file = tmp_path / "wanted.json"
+    file.write_text(content)
+
+    for command in (("scale", "2"), ("restart", "worker-1")):
+        code, text = run("workers", *command)
+
+        assert (code, f"{file}: expected what people want" in text) == (1, True), text
+    assert file.read_text() == content
+
+
+@pytest.mark.usefixtures("runtime")
 def test_what_cannot_be_restarted_is_refused() -> None:
     assert "name a worker, or give --rolling" in run("workers", "restart")[1]
     assert "name a worker, or give --rolling" in run("workers", "restart", "w", "--rolling")[1]

@@ -109,6 +109,19 @@ def test_a_worker_that_comes_back_gets_its_port_again(home: Home, stack: Stack) 
     assert len(set(ports[0].values())) == 2
 
 
+def test_a_wish_that_nobody_can_read_leaves_the_workers_as_they_are(
+    home: Home, stack: Stack
+) -> None:
+    write_wanted(home, Wanted(1))
+    until(lambda: stack.has("worker-1"))
+    pid = stack.supervisor.pid_of("worker-1")
+    (home.path / "wanted.json").write_text('{"workers": "none"}')
+
+    stack.workforce.look()
+
+    assert stack.supervisor.pid_of("worker-1") == pid
+
+
 def test_an_asked_restart_is_no_crash_and_comes_once(home: Home, stack: Stack) -> None:
     write_wanted(home, Wanted(2))
     until(lambda: stack.has("worker-1", "worker-2"))

@@ -1,0 +1,102 @@
+"""What is kept in files, made of a seeded history: `python -m tests.golden.files` keeps some of it.
+
+As with records, a version gets its lines once and keeps them. Of a snapshot it is the head: a file
+of another format costs the time of a restore and is never read.
+"""
+
+import asyncio
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import orjson
+from cramjam import zstd
+
+from analytics.archive.manifest import MANIFEST
+from analytics.archive.source import SOURCE, settle_source
+from analytics.backfill.plan import PLAN_FILE, make_plan
+from analytics.backfill.run import RUN_FILE, RUN_MANIFEST, execute, runs_dir
+from cdc.contracts.topic_ids import topic_ids_document
+from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS
+from cdc.settings import Connections
+from streams.engine.snapshot import _frames, save
+from streams.query.answers import Queryable
+from tests.analytics.histories import PARTITIONS, archived, generate
+from tests.cdc.contract import FILES
+from tests.golden.workers import RECORDS
+from tests.streams.served import Worker, stocked
+
+IDS = {STOCK_EVENTS: "U0t5n8bqQZ6Y3dM0Hc1x2A", ON_HAND_CHANGELOG: "b2m1V0p9S7qkT4wX8yZ3Lg"}
+NUMBER = 4  # a partition that has keys
+
+
+def kept_in_files(home: Path) -> Iterator[tuple[str, bytes]]:
+    """Kind and content of every document that an archive, a run, a worker keep below `home`."""
+    yield "topic_ids", json.dumps(topic_ids_document(IDS)).encode()
+    settings = Connections(home=home, partitions=PARTITIONS)
+    settings.archive_dir.mkdir(parents=True)
+    settle_source(settings.archive_dir, IDS[STOCK_EVENTS])
+    yield "archive_source", (settings.archive_dir / SOURCE).read_bytes()
+    manifest = archived(settings.archive_dir, generate(seed=2))
+    yield from lines("archive_file", settings.archive_dir / MANIFEST)
+    ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+    report = execute(make_plan(manifest, engine="local", ends=ends), runs_dir(settings))
+    yield "plan", (report.directory / PLAN_FILE).read_bytes()
+    yield from lines("run_unit", report.directory / RUN_MANIFEST)
+    yield "run", (report.directory / RUN_FILE).read_bytes()
+    yield "snapshot", next(iter(snapshot_frames(home)))
+
+
+def lines(kind: str, file: Path) -> Iterator[tuple[str, bytes]]:
+    for line in file.read_bytes().splitlines():
+        yield kind, line
+
+
+def snapshot_frames(directory: Path) -> list[bytes]:
+    """The frames of a worker's snapshot as they are on disk."""
+
+    async def worked() -> Queryable:
+        worker = Worker("worker-1", stocked())
+        await worker.take([NUMBER])
+        await worker.work()
+        return worker
+
+    owned = asyncio.run(worked()).ownership.ready[NUMBER]
+    owned.topic_ids = dict(IDS)
+    return list(_frames(save(owned, directory / "snapshots").read_bytes()))
+
+
+def ring_of(frames: list[bytes]) -> list[object]:
+    """The members of the dedupe ring in a snapshot."""
+    members: list[object] = orjson.loads(bytes(zstd.decompress(frames[1])))
+    return members
+
+
+def documents_of(frames: list[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Key and state of everything at rest in a snapshot."""
+    for keys, payload in list(pairwise(frames[2:]))[::2]:
+        yield from zip(
+            orjson.loads(keys), bytes(zstd.decompress(payload)).split(b"\n"), strict=True
+        )
+
+
+def main() -> None:
+    """Write the files of a version that has none yet."""
+    found: dict[str, list[bytes]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as home:
+        for kind, content in kept_in_files(Path(home)):
+            plain = json.dumps(json.loads(content.replace(home.encode(), b"/home/stock")))
+            found[kind].append(plain.encode())
+    for kind, counter in FILES.items():
+        version = json.loads(found[kind][0])[counter]
+        file = RECORDS / f"v{version}" / f"{kind}.jsonl"
+        if not file.exists():
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(b"".join(line + b"\n" for line in found[kind][:6]))
+
+
+if __name__ == "__main__":
+    main()

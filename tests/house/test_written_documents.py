@@ -1,0 +1,156 @@
+"""Whoever writes a document or a record is listed here, with its schema or why it has none.
+
+A new place that writes JSON, Parquet or to a topic fails here until somebody has said what it is.
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from deploy.stack.home import PROJECT
+from tests.cdc.contract import ANSWERS, FILES, KINDS, names
+from tests.house.sources import PACKAGES
+
+ENCODERS = {"json.dumps", "json.dump", "orjson.dumps", "write_json", "canonical", "Send"}
+SENDERS = {"produce", "send_batch", "send_and_wait", "ParquetWriter"}
+MEASURING = "bench"  # writes to topics and files of its own, and of the engine
+
+DIGEST = "content of a digest, which nobody reads"
+SHOWN = "shown to a person by the release that made it"
+READ = "read again by the line behind it"
+COLUMN = "a column, versioned by migrations"
+HOME = "of one home, read by the release that wrote it; another one is told so"
+DEBEZIUM = "Debezium's envelope, as it was captured; only commit times are of now"
+PART = "a part of what stands here by its own name"
+
+WRITERS: dict[str, tuple[str, ...] | str] = {
+    "cdc/contracts/decisions.py _dumps": ("reorder_event", "price_event"),
+    "cdc/contracts/history.py _printed": SHOWN,
+    "cdc/contracts/progress.py _dumps": ("progress", "beat"),
+    "cdc/contracts/rejects.py _dumps": ("stock_late", "stock_rejected"),
+    "cdc/contracts/replays.py sent_again": DEBEZIUM,
+    "cdc/contracts/retained.py encode_retained": ("retained",),
+    "cdc/contracts/state.py encode_changed": ("level", "window"),
+    "cdc/contracts/state.py encode_state": ("state",),
+    "cdc/contracts/state.py encode_window": ("window",),
+    "cdc/contracts/state_documents.py canonical": PART,
+    "cdc/contracts/state_documents.py _policy_json": PART,
+    "cdc/workers.py _of_answer": READ,
+    "streams/engine/assembly.py Assembly._merged": ("state",),
+    "streams/engine/effects.py Writer._lates": ("stock_late",),
+    "streams/engine/effects.py Writer._rejections": ("stock_rejected",),
+    "streams/engine/effects.py Writer.changed_keys": ("level", "window", "beat", "retained"),
+    "streams/engine/effects.py Writer.staged": ("level", "progress"),
+    "streams/engine/effects.py _changelogs": ("window",),
+    "streams/engine/effects.py _decision_send": ("reorder_event", "price_event"),
+    "streams/engine/snapshot.py _head": ("snapshot",),
+    "streams/engine/snapshot.py _write_frames": ("snapshot",),
+    "streams/engine/transactions.py _acknowledge": PART,
+    "streams/query/replies.py reply": ANSWERS,
+    "streams/sinks/proposals.py _common": COLUMN,
+    "streams/worker/origins.py _keep": ("topic_ids",),
+    "analytics/archive/manifest.py Manifest.append": ("archive_file",),
+    "analytics/archive/source.py settle_source": ("archive_source",),
+    "analytics/backfill/plan.py make_plan": DIGEST,
+    "analytics/backfill/plan.py save": ("plan",),
+    "analytics/backfill/run.py _append": ("run_unit",),
+    "analytics/backfill/run.py _finish": ("run",),
+    "analytics/beacon.py Beacon.shine": COLUMN,
+    "analytics/engines/results.py ResultFile.__init__": (
+        *("state", "reorder_event", "price_event", "stock_late", "stock_rejected"),
+        *("window", "beat"),
+    ),
+    "analytics/engines/unit.py _input_digest": DIGEST,
+    "analytics/explain_facts.py read_state": READ,
+    "analytics/verification/rejections.py _image": READ,
+    "webui/automation/__main__.py _alive": COLUMN,
+    "webui/ledger/services/bulk.py insert_documents": READ,
+    "webui/ledger/services/transactions.py insert_rows": READ,
+    "webui/ledger/services/transactions.py log_action": COLUMN,
+    "webui/ledger/services/transactions.py log_actions": COLUMN,
+    "webui/ledger/services/transactions.py once": COLUMN,
+    "webui/live/stream.py _event": SHOWN,
+    "webui/stock/explained.py explained": READ,
+    "webui/stock/policy.py policy_card": SHOWN,
+    "webui/suppliers/terms.py shown_terms": SHOWN,
+    "webui/system/rejected.py _show": SHOWN,
+    "webui/system/replay.py _send": DEBEZIUM,
+    "deploy/output.py as_json": SHOWN,
+    "deploy/revisions/publish.py _missing": ("topic_ids",),
+    "deploy/revisions/states.py _digest": DIGEST,
+    "deploy/stack/generation.py prepare": HOME,
+    "deploy/stack/generation.py captured": HOME,
+    "deploy/stack/home.py Home.secrets": HOME,
+    "deploy/stack/home.py write_json": PART,
+    "deploy/stack/ports.py choose_ports": HOME,
+    "deploy/stack/runtime.py write_runtime": HOME,
+    "deploy/stack/runtime.py write_environment": HOME,
+    "deploy/stack/seed.py main": HOME,
+    "deploy/stack/wanted.py write_wanted": HOME,
+}
+
+
+def calls(node: ast.AST, within: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Enclosing function and name of everything that is called."""
+    for child in ast.iter_child_nodes(node):
+        inner = within
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = (*within, child.name)
+        if isinstance(child, ast.Call):
+            yield ".".join(inner), ast.unparse(child.func)
+        yield from calls(child, inner)
+
+
+def formatted(node: ast.AST, within: str = "") -> Iterator[str]:
+    """Functions with JSON that is put together by hand: bytes that begin a document."""
+    for child in ast.iter_child_nodes(node):
+        inner = child.name if isinstance(child, ast.FunctionDef) else within
+        value = child.value if isinstance(child, ast.Constant) else None
+        if type(value) is bytes and value.startswith(b'{"'):
+            yield inner
+        yield from formatted(child, inner)
+
+
+def writers(tree: Any) -> set[str]:
+    named = {
+        function
+        for function, called in calls(tree)
+        if called in ENCODERS or called.rpartition(".")[2] in SENDERS
+    }
+    return named | set(formatted(tree))
+
+
+def found() -> set[str]:
+    """Every function of the project that writes something for others."""
+    return {
+        f"{file.relative_to(PROJECT)} {function}"
+        for package in PACKAGES
+        if package != MEASURING
+        for file in (PROJECT / package).rglob("*.py")
+        for function in writers(ast.parse(file.read_text("utf-8")))
+    }
+
+
+def test_whoever_writes_a_document_is_known_with_its_schema() -> None:
+    assert found() == WRITERS.keys()
+
+
+def test_every_schema_has_a_writer_and_every_writer_a_schema() -> None:
+    told = {kind for kinds in WRITERS.values() if not isinstance(kinds, str) for kind in kinds}
+
+    assert told == {*KINDS, *ANSWERS, *FILES} == {name.rpartition(".v")[0] for name in names()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def tell(): return json.dumps(1)",
+        "class A:\n def tell(self): self.producer.produce('topic', b'')",
+        "def tell(): return b'{\"schema\":%d}' % 1",
+        "async def tell():\n await producer.send_and_wait('topic', b'')",
+    ],
+)
+def test_a_new_writer_would_be_found(text: str) -> None:
+    assert {name.rpartition(".")[2] for name in writers(ast.parse(text))} == {"tell"}
