@@ -70,6 +70,13 @@ class Ring:
         """Members held; what is about to be forgotten may still be among them."""
         return len(self._arrived)
 
+    @property
+    def span_us(self) -> int:
+        """Commit time between the member held longest and the newest record; 0 without one."""
+        if not self._arrived or self.newest_commit_us is None:
+            return 0
+        return max(0, self.newest_commit_us - self._arrived[0][0])
+
     def fresh(self, record: Record) -> Admission:
         """Judge `record` against all earlier ones of its partition, and remember it.
 

@@ -20,10 +20,34 @@ class Committing(Protocol):
     committing_s: float
 
 
+class Tallied(Protocol):
+    """What is read of the snapshots' tally."""
+
+    written: int
+    failed: int
+    discarded: int
+    seconds: float
+    at_s: dict[int, float]
+
+
+class Keeping(Protocol):
+    """What is read of who keeps snapshots."""
+
+    @property
+    def tally(self) -> Tallied:
+        """Files written, not written and left aside."""
+        ...
+
+
 class Measurable(Queryable, Protocol):
     """A worker with everything that its figures are read from."""
 
     watchdog: Watchdog
+
+    @property
+    def keeper(self) -> Keeping:
+        """Who keeps its snapshots."""
+        ...
 
     @property
     def producers(self) -> Committing:
@@ -36,6 +60,7 @@ def register(worker: Measurable) -> None:
     readings = Readings(worker.metrics.registry)
     _of_partitions(readings, worker)
     _of_ownership(readings, worker)
+    _of_snapshots(readings, worker)
     gauge = readings.gauge
     gauge("logic_revision", "Revision of the rules", lambda: one(LOGIC_REVISION))
     gauge("generation", "Incarnation of the log", lambda: one(worker.settings.generation))
@@ -55,7 +80,7 @@ def register(worker: Measurable) -> None:
     )
     readings.counter(
         "transaction_seconds",
-        "Time from their begin to their commit; partitions commit side by side",
+        "Time from begin to commit of transactions; partitions commit side by side",
         lambda: one(worker.producers.committing_s),
     )
 
@@ -84,10 +109,15 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
         "Records by which a re-sent change is recognised",
         of_each(lambda owned: len(owned.partition.ring)),
     )
+    gauge(
+        "dedupe_ring_seconds",
+        "Commit time from the oldest change that is recognised again to the newest record",
+        of_each(lambda owned: owned.partition.ring.span_us / SECOND_US),
+    )
     gauge("lag_records", "Records that wait", of_each(lambda owned: _lag(worker, owned)[0]))
     gauge(
         "lag_seconds",
-        "At most so long have they waited; 0 when none waits",
+        "How long the oldest waiting record has waited at most; 0 when none waits",
         of_each(lambda owned: _lag(worker, owned)[1]),
     )
     gauge(
@@ -110,18 +140,48 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
         "Partitions that the group gave us",
         lambda: one(len(ownership.assigned)),
     )
-    gauge("partitions_ready", "Those that are restored", lambda: one(len(ownership.ready)))
+    gauge(
+        "partitions_ready",
+        "Partitions of ours that are restored",
+        lambda: one(len(ownership.ready)),
+    )
     counter("rebalances", "Assignments so far", lambda: one(ownership.rebalances))
     restores = ownership.restores
     counter("restores", "Partitions that became ready", lambda: one(restores.partitions))
     counter(
         "restores_kept",
-        "Of these, partitions that came back with their state untouched",
+        "Partitions that came back with their state untouched",
         lambda: one(restores.kept),
     )
-    counter("restored_records", "Changelog records that were read", lambda: one(restores.records))
+    counter(
+        "restored_records",
+        "Changelog records that restores have read",
+        lambda: one(restores.records),
+    )
     counter(
         "restore_seconds", "Time spent on partitions becoming ready", lambda: one(restores.seconds)
+    )
+
+
+def _of_snapshots(readings: Readings, worker: Measurable) -> None:
+    tally = worker.keeper.tally
+    counter = readings.counter
+    counter("snapshots_written", "Snapshot files on disk so far", lambda: one(tally.written))
+    counter(
+        "snapshots_failed",
+        "Snapshots that could not be written; the one before stays",
+        lambda: one(tally.failed),
+    )
+    counter(
+        "snapshots_discarded",
+        "Files that were found and could not be used; a full restore took their place",
+        lambda: one(tally.discarded),
+    )
+    counter("snapshot_seconds", "Time spent on writing snapshots", lambda: one(tally.seconds))
+    readings.gauge(
+        "snapshot_age_seconds",
+        "Since this process wrote a snapshot of the partition; an idle one needs no other",
+        _each(worker, lambda owned: _since(tally.at_s.get(owned.number))),
     )
 
 
@@ -155,6 +215,10 @@ def _lag(worker: Queryable, owned: OwnedPartition) -> tuple[int, float]:
 
 def _lags(worker: Queryable) -> dict[int, int]:
     return {n: _lag(worker, owned)[0] for n, owned in worker.ownership.ready.items()}
+
+
+def _since(at_s: float | None) -> float | None:
+    return None if at_s is None else time.monotonic() - at_s
 
 
 def _age(at_us: int | None) -> float | None:

@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from cdc.contracts.partition import partition_of
+from inventory.model.outputs import PriceOutput
 from streams.engine.effects import Effects
 
 SECOND_US: Final = 1_000_000
@@ -39,6 +40,9 @@ class Metrics:
         self._rejected = self._counter("rejected", "Rejected records by reason", "reason")
         self._late = self._counter("late", "Sales that no live window counts")
         self._decisions = self._counter("decisions", "Decisions sent, by how", "how")
+        self._clamps = self._counter(
+            "price_clamps", "Price proposals that a guard rail has changed, by rail", "clamp"
+        )
         self._skipped = self._counter("skipped", "Records of partitions that were taken away")
         self._chunk_seconds = self._histogram(
             "chunk_seconds", "Fold and acknowledgement of one chunk", _CHUNK_S
@@ -74,6 +78,10 @@ class Metrics:
             self._rejected.labels(rejection.reason).inc()
         self._late.inc(len(effects.lates))
         self._decisions.labels("made").inc(len(effects.decisions))
+        for output, _state in effects.decisions.values():
+            if isinstance(output, PriceOutput):
+                for clamp in output.clamps:
+                    self._clamps.labels(clamp).inc()
         self._chunk_seconds.observe(seconds)
         self._chunk_records.observe(sum(counts.values()))
         now_us = time.time_ns() // 1000

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,23 @@ STOP_S: Final = 4.0  # the supervisor kills after ten seconds; what is not saved
 log = structlog.get_logger(__name__)
 
 
+@dataclass(slots=True)
+class Tally:
+    """What snapshots have come to in this process; `at_s` is when each partition's was written."""
+
+    written: int = 0
+    failed: int = 0
+    discarded: int = 0
+    seconds: float = 0.0
+    at_s: dict[int, float] = field(default_factory=dict)
+
+    def wrote(self, partition: int, seconds: float, now_s: float) -> None:
+        """Count a file that is on disk."""
+        self.written += 1
+        self.seconds += seconds
+        self.at_s[partition] = now_s
+
+
 class Keeper:
     """The snapshots of one worker."""
 
@@ -48,12 +66,14 @@ class Keeper:
         self._kept: dict[int, int] = {}  # partition -> next_offset of its file
         self._at_work = asyncio.Lock()
         self._stopping = False
+        self.tally = Tally()
 
     async def find(self, partition: int) -> Snapshot | None:
         """The partition's snapshot, or None with the reason in the log."""
         try:
             return await asyncio.to_thread(load, self._directory, partition, self._generation)
         except SnapshotRefused as refused:
+            self.tally.discarded += 1
             log.warning("snapshot discarded", partition=partition, reason=str(refused))
             return None
 
@@ -100,8 +120,11 @@ class Keeper:
         try:
             yield
         except (OSError, SnapshotRefused) as error:
+            self.tally.failed += 1
             log.warning("snapshot not written", partition=owned.number, reason=str(error))
             return
         self._kept[owned.number] = at
-        seconds = round(time.monotonic() - began, 3)
+        now_s = time.monotonic()
+        seconds = round(now_s - began, 3)
+        self.tally.wrote(owned.number, seconds, now_s)
         log.debug("snapshot written", partition=owned.number, next_offset=at, seconds=seconds)

@@ -39,6 +39,18 @@ def test_the_ring_remembers_120_seconds_of_commit_time(age_us: int, admission: A
     assert ring.fresh(old) is admission
 
 
+def test_the_ring_tells_how_much_time_it_reaches_over() -> None:
+    ring = Ring()
+    assert ring.span_us == 0
+
+    for age_us in (0, 5, HORIZON_US, HORIZON_US + 5):
+        ring.fresh(change(age_us, START_US + age_us))
+
+    assert ring.span_us == HORIZON_US
+    ring.fresh(change(1, START_US + 10 * HORIZON_US))
+    assert ring.span_us == 0
+
+
 @pytest.mark.domain("4 re-send older than the ring")
 def test_an_old_record_with_a_new_lsn_is_new() -> None:
     ring = Ring()

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -25,6 +26,7 @@ from streams.query import peers, server
 from streams.query.metrics import Metrics
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
+from streams.worker.keeper import Keeper
 from tests.streams import facts
 from tests.streams.test_ownership import Producers
 
@@ -79,6 +81,7 @@ class Worker:
         self.metrics = Metrics()
         self.watchdog = Watchdog(30.0, 120.0)
         self.producers = CountingProducers(broker)
+        self.keeper = Keeper(Path("nowhere"), GENERATION, dict)
         self.failures: list[BaseException] = []
         self.ownership = Ownership(GENERATION, self.producers, self.open_log, self.failures.append)
         self.ends: dict[int, int] = {}

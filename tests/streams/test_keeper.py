@@ -16,7 +16,7 @@ from streams.engine.memory import MemoryBroker
 from streams.engine.restore import restore
 from streams.engine.snapshot import file_of, prune
 from streams.engine.store import OwnedPartition
-from streams.worker.keeper import Keeper
+from streams.worker.keeper import Keeper, Tally
 from tests.streams.lives import GENERATION, PARTITION, Crashes, live, source_of
 from tests.streams.test_engine import sold_history
 
@@ -54,6 +54,32 @@ def test_a_round_writes_what_a_restart_reads(tmp_path: Path) -> None:
 
     assert again.restored_records == 0
     assert again.published == owner.ready[PARTITION].published
+
+
+def test_what_is_written_discarded_and_not_written_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = Owner.of(30)
+
+    async def story() -> tuple[Tally, Tally]:
+        keeper, reader = owner.keeper(tmp_path), owner.keeper(tmp_path)
+        await keeper.round()
+        path_in(tmp_path).write_bytes(b"garbage")
+        await reader.find(PARTITION)
+        owner.ready[PARTITION].next_offset += 1
+        monkeypatch.setattr("streams.worker.keeper.write", full)
+        await keeper.round()
+        return keeper.tally, reader.tally
+
+    def full(_snapshot: object, _directory: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    kept, found = asyncio.run(story())
+
+    assert (kept.written, kept.failed, kept.discarded) == (1, 1, 0)
+    assert kept.at_s.keys() == {PARTITION}
+    assert kept.seconds >= 0
+    assert (found.written, found.failed, found.discarded) == (0, 0, 1)
 
 
 def test_a_partition_that_has_not_moved_is_not_written_again(tmp_path: Path) -> None:

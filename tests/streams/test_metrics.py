@@ -2,15 +2,22 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from inventory.model.ids import InvKey, Position, ProposalId
+from inventory.model.state import KeyState
+from streams.engine.effects import Effects
 from streams.engine.snapshot import freeze
 from streams.query.metrics import Metrics
+from tests.cdc import test_records
 from tests.streams.served import KEYS, Fleet, Worker, fleet, halves, partition, stocked
 from tests.streams.test_query_pauses import beat
+
+PRICE, REORDER = test_records.PRICE.output, test_records.REORDER.output
 
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 Families = dict[str, dict[Sample, float]]
@@ -174,6 +181,42 @@ def test_questions_are_counted_by_route_and_never_by_key(monkeypatch: pytest.Mon
             assert forwards == {"200": others, "503": 1, "421": 1, "none": 1}
 
     asyncio.run(run())
+
+
+def test_snapshots_and_the_reach_of_the_ring_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> Families:
+        async with fleet(monkeypatch, *await halves(stocked())) as found:
+            tally = found.workers[0].keeper.tally
+            tally.wrote(4, 0.25, time.monotonic() - 5)
+            tally.failed, tally.discarded = 2, 3
+            return await scrape(found, 0)
+
+    seen = asyncio.run(run())
+
+    figures = {
+        "inventory_snapshots_written": 1,
+        "inventory_snapshots_failed": 2,
+        "inventory_snapshots_discarded": 3,
+        "inventory_snapshot_seconds": 0.25,
+    }
+    assert {name: whole(seen, name) for name in figures} == figures
+    assert of_partition(seen, "inventory_snapshot_age_seconds", 4) == pytest.approx(5, abs=60)
+    assert len(seen["inventory_snapshot_age_seconds"]) == 1
+    assert of_partition(seen, "inventory_dedupe_ring_seconds", 4) == 3
+
+
+def test_guard_rails_are_counted_by_name() -> None:
+    metrics, effects = Metrics(), Effects()
+    state = KeyState(InvKey("S1|A"), Position(1, 0))
+    effects.decided((replace(PRICE, clamps=("floor", "ending")), REORDER), state)
+    effects.decided((replace(PRICE, id=ProposalId("1-2-3"), clamps=("floor",)),), state)
+
+    metrics.chunk(effects, 0.01)
+
+    value = metrics.registry.get_sample_value
+    assert value("inventory_price_clamps_total", {"clamp": "floor"}) == 2
+    assert value("inventory_price_clamps_total", {"clamp": "ending"}) == 1
+    assert value("inventory_decisions_total", {"how": "made"}) == 3
 
 
 def test_late_starts_of_the_event_loop_are_never_negative() -> None:

@@ -1,0 +1,136 @@
+"""Figures of a worker: named as Prometheus expects, and told in one table that is true."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from streams.query.metrics import Metrics
+from streams.query.server import QueryServer
+from tests.streams.served import Worker, stocked
+
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+OPERATOR = PAGE.parent / "roles" / "operator.md"
+ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$", re.MULTILINE)
+UNITS = ("seconds", "bytes", "records", "keys", "partitions")
+# Numbers without a unit: which one, how many of something that its name says, yes or no.
+COUNTED = ("generation", "logic_revision", "ready", "keys_in_use", "partitions_ready")
+ASSIGNED = ("partitions_assigned",)
+LABELS = {"partition", "verdict", "reason", "how", "route", "code", "clamp"}
+
+
+def registry() -> Any:
+    """Everything that a worker registers, with a sample of each labelled figure."""
+    worker = Worker("worker-1", stocked())
+    QueryServer(worker)
+    return worker.metrics.registry
+
+
+def families() -> dict[str, Any]:
+    """The families of a worker by the names of its samples, but for those of the process."""
+    return {
+        family.name: family
+        for family in registry().collect()
+        if family.name.startswith("inventory_")
+    }
+
+
+def labels_of(name: str) -> str:
+    """Label names, told by whoever registers the family."""
+    metrics = Worker("worker-1", stocked()).metrics
+    known = metrics.registry._names_to_collectors.get(name)
+    return ", ".join(getattr(known, "_labelnames", ()))
+
+
+def told() -> Iterator[tuple[str, str, str, str]]:
+    for name, family in families().items():
+        shown = f"{name}_total" if family.type == "counter" else name
+        labels = labels_of(name) or ("partition" if name in OF_PARTITIONS else "")
+        yield shown, family.type, labels, family.documentation
+
+
+OF_PARTITIONS = {
+    f"inventory_{name}"
+    for name in (
+        *("keys", "keys_in_use", "rest_bytes", "open_keys", "dedupe_ring_records"),
+        *("dedupe_ring_seconds", "lag_records", "lag_seconds", "as_of_age_seconds"),
+        *("heartbeat_age_seconds", "snapshot_age_seconds"),
+    )
+}
+
+
+def test_the_page_tells_every_figure_with_its_kind_its_labels_and_its_meaning() -> None:
+    page = {
+        (name, kind, labels, about) for name, kind, labels, about in ROW.findall(PAGE.read_text())
+    }
+
+    expected = set(told())
+    rows = "\n".join(f"| `{n}` | {k} | {ls} | {about} |" for n, k, ls, about in sorted(expected))
+    assert page == expected, f"docs/metrics.md should have these rows:\n{rows}"
+
+
+@pytest.mark.parametrize("page", [PAGE, OPERATOR], ids=lambda page: page.name)
+def test_no_page_names_a_figure_that_is_none(page: Path) -> None:
+    known = {name for name, _, _, _ in told()}
+
+    assert set(re.findall(r"\binventory_\w+", page.read_text("utf-8"))) <= known
+
+
+def test_names_end_in_their_unit_and_counters_in_total() -> None:
+    for name, family in families().items():
+        assert re.fullmatch(r"inventory(_[a-z]+)+", name)
+        assert family.documentation[0].isupper() or family.documentation[0].isdigit()
+        if family.type == "gauge":
+            plain = name.removeprefix("inventory_")
+            assert plain.endswith(UNITS) or plain in (*COUNTED, *ASSIGNED), name
+        if family.type == "histogram":
+            assert name.endswith(("_seconds", "_records")), name
+    text = generate_latest(registry()).decode()
+    for line in text.splitlines():
+        if line.startswith("# TYPE inventory_") and line.endswith(" counter"):
+            assert line.split()[2].endswith("_total"), line
+
+
+def test_every_family_has_one_help_and_one_type_before_its_samples() -> None:
+    lines = generate_latest(registry()).decode().splitlines()
+
+    for name in families():
+        shown = {name, f"{name}_total"}
+        assert sum(line.split()[2] in shown for line in lines if line.startswith("# HELP")) == 1
+        assert sum(line.split()[2] in shown for line in lines if line.startswith("# TYPE")) == 1
+
+
+def test_buckets_rise_and_hold_the_bounds_that_are_alarmed_on() -> None:
+    bounds = {
+        name: collector._kwargs["buckets"]
+        for name, collector in registry()._names_to_collectors.items()
+        if name in families() and families()[name].type == "histogram"
+    }
+    assert all(list(found) == sorted(set(found)) for found in bounds.values())
+    # Alarms of docs/roles/operator.md, and the goal for the longest wait of a query.
+    assert 1 in bounds["inventory_freshness_seconds"]
+    assert 0.25 in bounds["inventory_chunk_seconds"]
+    assert {0.05, 0.25} <= set(bounds["inventory_query_seconds"])
+    assert 0.05 in bounds["inventory_event_loop_delay_seconds"]
+
+
+def test_labels_come_from_a_few_names_and_any_value_is_escaped() -> None:
+    metrics = Metrics()
+    odd = 'a "quoted"\\ one\nwith a line'
+    metrics.answered(odd, 200, 0.01)
+
+    text = generate_latest(metrics.registry).decode()
+
+    (family,) = (
+        family
+        for family in text_string_to_metric_families(text)
+        if family.name == "inventory_queries"
+    )
+    assert {sample.labels["route"] for sample in family.samples} == {odd}
+    assert {
+        label for name, _, labels, _ in told() for label in labels.split(", ") if label
+    } <= LABELS
