@@ -1,4 +1,4 @@
-"""Ask the workers for a key, right now, and never wait long.
+"""Ask the workers for a key or for who holds what, right now, and never wait long.
 
 Any worker answers for any key. Whoever asks has something to show instead, the read model with its
 age, so a late answer is worth nothing.
@@ -14,16 +14,17 @@ from urllib.parse import quote
 
 import httpx
 
-from cdc.contracts.answers import KEY, checked
+from cdc.contracts.answers import KEY, PARTITIONS, checked
 from cdc.contracts.state import decode_state
 from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
 from cdc.worker_addresses import worker_urls
 from inventory.model.state import KeyState
 
-__all__ = ["PATIENCE_S", "LiveKey", "ask", "worker_urls"]
+__all__ = ["PATIENCE_S", "LiveKey", "PartitionMap", "ask", "partition_map", "worker_urls"]
 
 PATIENCE_S: Final = 0.15  # of a page
+MAP_PATIENCE_S: Final = 1.0  # of a page about workers: one asks the others before it answers
 _LAST: Final[list[str]] = []  # the worker that answered last
 
 
@@ -45,6 +46,17 @@ class LiveKey:
     def offset(self) -> int | None:
         """The position that the worker's state includes."""
         return None if self.state is None else self.state.position.offset
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMap:
+    """Who holds what, as one worker tells it: a row of `answer_partitions` for each partition.
+
+    `problem` says why there is none.
+    """
+
+    rows: tuple[dict[str, Any], ...] = ()
+    problem: str = ""
 
 
 def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> LiveKey:
@@ -70,21 +82,37 @@ def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> Li
     return LiveKey(None, problem=problem)
 
 
+def partition_map(settings: Connections, within_s: float = MAP_PATIENCE_S) -> PartitionMap:
+    """The map of the first worker that tells it, in about `within_s` seconds or not at all."""
+    until_s = time.monotonic() + within_s
+    problem = "no worker is known"
+    for url in _in_order(worker_urls(settings).values()):
+        answer = _get(settings, f"{url}/iq/v1/partitions", max(0.0, until_s - time.monotonic()))
+        if isinstance(answer, str):
+            problem = answer
+        elif answer.is_success:
+            return _map_of(answer.json())
+        else:
+            problem = f"a worker answers {answer.status_code}"
+    return PartitionMap(problem=problem)
+
+
+def _map_of(body: dict[str, Any]) -> PartitionMap:
+    try:
+        return PartitionMap(tuple(checked(PARTITIONS, body)["partitions"]))
+    except UnreadableRecord as problem:
+        return PartitionMap(problem=str(problem))
+
+
 def _in_order(urls: Iterable[str]) -> list[str]:
     return sorted(urls, key=lambda url: url not in _LAST)
 
 
 def _ask_one(settings: Connections, url: str, inv_key: str, within_s: float) -> LiveKey | str:
     """What this worker says, or why another one should be asked."""
-    token = settings.query_token.get_secret_value()
-    try:
-        answer = _client().get(
-            f"{url}/iq/v1/keys/{quote(inv_key, safe='')}",
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=within_s,
-        )
-    except httpx.HTTPError as failure:
-        return f"a worker does not answer ({type(failure).__name__})"
+    answer = _get(settings, f"{url}/iq/v1/keys/{quote(inv_key, safe='')}", within_s)
+    if isinstance(answer, str):
+        return answer
     match answer.status_code:
         case httpx.codes.OK:
             return _of_answer(answer.json())
@@ -96,6 +124,15 @@ def _ask_one(settings: Connections, url: str, inv_key: str, within_s: float) -> 
             return f"{who} this partition"
         case status:
             return f"a worker answers {status}"
+
+
+def _get(settings: Connections, url: str, within_s: float) -> httpx.Response | str:
+    """What is answered there, or why nothing is."""
+    token = settings.query_token.get_secret_value()
+    try:
+        return _client().get(url, headers={"Authorization": f"Bearer {token}"}, timeout=within_s)
+    except httpx.HTTPError as failure:
+        return f"a worker does not answer ({type(failure).__name__})"
 
 
 @cache

@@ -17,7 +17,7 @@ from typing_extensions import override
 from cdc import workers
 from cdc.contracts.state import encode_state
 from cdc.settings import Connections
-from cdc.workers import LiveKey, ask, worker_urls
+from cdc.workers import LiveKey, PartitionMap, ask, partition_map, worker_urls
 from inventory.model.ids import InvKey, Position
 from inventory.model.state import KeyState, Stock
 
@@ -166,3 +166,40 @@ def test_addresses_come_from_the_variable_or_from_the_running_stack(
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://a:1/, http://b:2")
 
     assert worker_urls(known) == {"a:1": "http://a:1", "b:2": "http://b:2"}
+
+
+MAP: dict[str, Any] = {
+    "schema": 1,
+    "partitions": [{"partition": 0, "worker": "worker-1", "state": "RUNNING"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "problem"),
+    [
+        (200, MAP, ""),
+        (200, MAP | {"schema": 2}, "answer_partitions record: schema 2 is unknown here; known: 1"),
+        (401, {}, "a worker answers 401"),
+    ],
+)
+def test_the_map_is_that_of_a_worker_or_says_why_there_is_none(
+    tmp_path: Path, status: int, body: dict[str, Any], problem: str
+) -> None:
+    asked: list[str] = []
+    with answering(status, body, asked) as port:
+        known = settings(tmp_path, **{"worker-1": {"port": port}})
+        found = partition_map(known, within_s=PATIENCE_S)
+
+    assert asked == ["Bearer token /iq/v1/partitions"]
+    assert found == PartitionMap(() if problem else tuple(MAP["partitions"]), problem)
+
+
+def test_the_map_comes_from_the_next_worker_when_one_is_gone(tmp_path: Path) -> None:
+    with socket.socket() as silent, answering(200, MAP, []) as living:
+        silent.bind(("127.0.0.1", 0))
+        gone = silent.getsockname()[1]
+        known = settings(tmp_path, **{"worker-1": {"port": gone}, "worker-2": {"port": living}})
+        found = partition_map(known, within_s=PATIENCE_S)
+
+    assert found.rows == tuple(MAP["partitions"])
+    assert partition_map(settings(tmp_path)).problem == "no worker is known"

@@ -19,7 +19,7 @@ from cdc.capture.client import CONNECTOR
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 from webui.live.stream import HUB
 from webui.readmodel.figures import age_text, units_text
-from webui.readmodel.live_key import worker_urls
+from webui.readmodel.live_key import partition_map, worker_urls
 from webui.readmodel.rows import select, select_one, select_value
 
 OK, SLOW, DOWN = "ok", "slow", "down"
@@ -167,12 +167,17 @@ def workers() -> Link:
     found = admin.list_consumer_group_offsets(request, request_timeout=PROBE_S)
     offsets = found[APP_ID].result(timeout=PROBE_S).topic_partitions or []
     lag = sum(ends[place.partition] - max(0, place.offset) for place in offsets)
+    held = partition_map().rows
+    as_of = [row["as_of_us"] for row in held if row.get("as_of_us") is not None]
+    age_us = max(0, time.time_ns() // 1000 - min(as_of)) if as_of else None
+    waited = max((row.get("lag_seconds", 0.0) for row in held), default=0.0)
     details = [(name, _worker_says(url)) for name, url in worker_urls().items()]
     restoring = [text for _, text in details if text != "ready"]
     state = DOWN if restoring and len(restoring) == len(details) else OK
     if state == OK and (restoring or lag > LAG_MOST):
         state = SLOW
-    return Link("Workers", state, f"group {APP_ID}", None, f"{units_text(lag)} records", details)
+    text = f"{units_text(lag)} records, {waited:.1f} s"
+    return Link("Workers", state, f"group {APP_ID}", age_us, text, details)
 
 
 def _worker_says(url: str) -> str:

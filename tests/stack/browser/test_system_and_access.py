@@ -42,6 +42,7 @@ def pages(shop: Shop) -> tuple[str, ...]:
         f"/range/?location={shop.location}&sku=NEW",
         "/system/",
         "/system/demand/",
+        "/system/workers/",
     )
 
 

@@ -1,0 +1,106 @@
+"""The page of the workers: who holds what, how far, and how old the read model is beside it."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from cdc import workers
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from deploy.stack.home import Home
+from tests.deploy.test_workers_command import served
+from tests.ledger.pages import person
+from tests.streams.served import KEYS, TOKEN
+
+AGE_S = 36 * 3_600  # shown as “1 d” for hours
+
+
+@pytest.fixture
+def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg.Connection:
+    ledger.execute(
+        "INSERT INTO read_model.sink_position (sink, topic, partition, next_offset, as_of_us)"
+        " VALUES ('projector', %s, 3, 1, %s)",
+        (ON_HAND_CHANGELOG, time.time_ns() // 1000 - AGE_S * 1_000_000),
+    )
+    settings = import_module("django.conf").settings
+    known = settings.CONNECTIONS.model_copy(update={"query_token": SecretStr(TOKEN)})
+    monkeypatch.setattr(settings, "CONNECTIONS", known)
+    # In earnest so little that a busy machine might be late.
+    monkeypatch.setattr(workers.partition_map, "__defaults__", (60.0,))
+    monkeypatch.setattr(workers, "_LAST", [])
+    return ledger
+
+
+@contextmanager
+def two_workers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two that share the partitions; each waits patiently for the other."""
+    monkeypatch.setattr("streams.query.peers.ASK_S", 60.0)
+    with served(Home(home)) as runtime:
+        urls = [service.url or "" for service in runtime.services.values()]
+        monkeypatch.setenv("INVENTORY_WORKER_URLS", ",".join(urls))
+        yield
+
+
+def rows() -> list[list[str]]:
+    """Cells of the page's tables, from the first row with a heading on."""
+    page = person("operator").get("/system/workers/")
+    assert page.status_code == 200
+    found = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page.content.decode(), re.DOTALL)
+    return [
+        [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+        for row in found
+    ]
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_page_shows_the_map_with_lag_and_both_ages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with two_workers(tmp_path, monkeypatch):
+        shown = rows()
+
+    holders, held = shown[:2], shown[2:]
+    assert [row[:2] for row in holders] == [
+        ["worker-1", "0, 2, 4, 6, 8, 10"],
+        ["worker-2", "1, 3, 5, 7, 9, 11"],
+    ]
+    assert sum(int(row[2]) for row in holders) == len(KEYS)
+    assert [row[0] for row in held] == [str(number) for number in range(12)]
+    assert [row[1] for row in held] == ["worker-1", "worker-2"] * 6
+    assert {row[2] for row in held} == {"running"}
+    assert {tuple(row[4:6]) for row in held} == {("0", "0.0 s")}
+    assert [row[7] for row in held] == ["unknown"] * 3 + ["1 d"] + ["unknown"] * 8
+
+
+@pytest.mark.usefixtures("shop")
+def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://127.0.0.1:9")
+
+    shown = rows()
+
+    assert [row[1:6] for row in shown] == [["nobody", "unknown", "–", "–", "–"]] * 12
+    assert shown[3][7] == "1 d"
+    told = person("operator").get("/system/workers/").content.decode()
+    assert "a worker does not answer (ConnectError)" in told
+    assert "No worker holds anything" in told
+
+
+def test_a_partition_that_waits_long_or_is_on_its_way_is_told_from_one_that_is_well() -> None:
+    holders = import_module("webui.system.holders")  # late: it needs Django set up
+    running = {"partition": 1, "worker": "w", "state": "RUNNING", "as_of_us": 5, "keys": 2}
+
+    def state(**changes: object) -> str:
+        return str(holders._held({**running, **changes}, 10, None).state)
+
+    assert state(lag_seconds=30.0) == "ok"
+    assert state(lag_seconds=30.1) == "slow"
+    assert state(state="RESTORING") == "slow"
+    assert state(state="UNKNOWN", worker=None) == "down"
