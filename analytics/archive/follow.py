@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
 from analytics import kafka
-from analytics.archive.manifest import BrokenArchive, Manifest
-from analytics.archive.source import refuse_other_source, settle_source
-from analytics.archive.writer import Arrival, PartitionWriter, open_writers
+from analytics.archive.manifest import Manifest
+from analytics.archive.source import refuse_other_log
+from analytics.archive.writer import PartitionWriter, arrival, open_writers
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
@@ -75,7 +75,9 @@ def archive_until(
 
 
 def _archive_here(settings: Connections, ends: Mapping[int, int], deadline: float) -> None:
-    if Manifest(settings.archive_dir).covers(ends):
+    manifest = Manifest(settings.archive_dir)
+    if manifest.covers(ends):
+        refuse_other_log(settings, {number: manifest.next_offset(number) for number in ends})
         return
     writers = open_writers(
         settings.archive_dir,
@@ -143,30 +145,9 @@ def checked_starts(settings: Connections, writers: list[PartitionWriter]) -> dic
     Raises:
         BrokenArchive: the topic was cut or recreated under the archive.
     """
-    topic_id = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
-    refuse_other_source(settings.archive_dir, topic_id)
-    first = kafka.start_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
-    end = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
-    for writer in writers:
-        number, expected = writer.partition, writer.next_offset
-        if not first[number] <= expected <= end[number]:
-            problem = (
-                f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {end[number]}, the "
-                f"archive needs {expected} next: the topic was cut or recreated"
-            )
-            raise BrokenArchive(problem)
-    settle_source(settings.archive_dir, topic_id)
-    return {writer.partition: writer.next_offset for writer in writers}
-
-
-def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has no public type
-    """What the archive keeps of a Kafka message."""
-    return Arrival(
-        offset=message.offset(),
-        kafka_timestamp_ms=message.timestamp()[1],
-        key=message.key(),
-        value=message.value(),
-    )
+    starts = {writer.partition: writer.next_offset for writer in writers}
+    refuse_other_log(settings, starts)
+    return starts
 
 
 def _assignment(number: int, starts: Mapping[int, int]) -> TopicPartition:

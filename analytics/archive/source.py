@@ -1,17 +1,26 @@
 """Which topic an archive was made of: the id that the broker gave it.
 
 A topic that was deleted and made anew has the name and after a while the offsets of the one before;
-an archive that went on in it would join two histories.
+an archive that went on in it would join two histories. An archive of an earlier release says no id:
+it is told by its last records, which the topic must hold at the same offsets, byte for byte.
 """
 
 import json
+import time
+from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from analytics.archive.manifest import BrokenArchive
+from analytics import kafka
+from analytics.archive.manifest import BrokenArchive, Manifest
+from analytics.archive.rows import read
+from analytics.archive.writer import Arrival, arrival
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import UnknownVersion, check_version, known
+from cdc.settings import Connections
 
+WAY_OUT: Final = "`inventory backfill rearchive --yes` puts the archive aside and makes it anew"
 SOURCE: Final = "source.json"
 KIND: Final = "archive_source"
 _ID: Final = "topic_id"
@@ -39,23 +48,83 @@ def source_id(directory: Path) -> str | None:
         raise BrokenArchive(problem) from error
 
 
+def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> None:
+    """Raise `BrokenArchive` unless the archive, up to these offsets, is of the topic that is there.
+
+    What was found out is kept: from then on the archive says of which topic it is.
+    """
+    directory = settings.archive_dir
+    topic_id = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
+    refuse_other_source(directory, topic_id)
+    _refuse_other_offsets(settings, next_offsets)
+    if source_id(directory) is None:
+        _refuse_other_records(settings)
+        settle_source(directory, topic_id)
+
+
 def refuse_other_source(directory: Path, topic_id: str) -> None:
     """Raise `BrokenArchive` if the archive is known to be of another topic."""
     known = source_id(directory)
     if known not in (None, topic_id):
         problem = (
             f"{directory}: made of the {STOCK_EVENTS} with id {known}, the broker's has {topic_id}:"
-            " it was deleted and made anew"
+            f" it was deleted and made anew; {WAY_OUT}"
         )
         raise BrokenArchive(problem)
 
 
-def settle_source(directory: Path, topic_id: str) -> None:
-    """Say for ever of which topic the archive is, unless that is known.
+def _refuse_other_offsets(settings: Connections, next_offsets: Mapping[int, int]) -> None:
+    asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
+    first, end = kafka.start_offsets(*asked), kafka.end_offsets(*asked)
+    for number, expected in next_offsets.items():
+        if not first[number] <= expected <= end[number]:
+            problem = (
+                f"{STOCK_EVENTS}[{number}] holds offsets {first[number]} to {end[number]}, the "
+                f"archive needs {expected} next: the topic was cut or recreated; {WAY_OUT}"
+            )
+            raise BrokenArchive(problem)
 
-    Only for one whose offsets were found in that topic: an archive of an earlier release may be of
-    one that is no more.
+
+def _refuse_other_records(settings: Connections) -> None:
+    """Look for the last record of each archived partition, at its offset in the topic.
+
+    Its times and its lsn are in it, so no other history has the same one.
     """
+    archived = _last_records(Manifest(settings.archive_dir))
+    tail = kafka.Tail(
+        settings.kafka_bootstrap,
+        STOCK_EVENTS,
+        settings.partitions,
+        {number: last.offset for number, last in archived.items()},
+    )
+    ends = {number: last.offset + 1 for number, last in archived.items()}
+    found = {
+        message.partition(): arrival(message)
+        for message in tail.read_until(ends, deadline=time.monotonic() + kafka.TIMEOUT_S)
+        if message.error() is None
+    }
+    for number, last in archived.items():
+        if found.get(number) != last:
+            problem = (
+                f"{settings.archive_dir} ends with another record at {STOCK_EVENTS}[{number}]"
+                f"@{last.offset} than the broker has there: the topic was deleted and made anew;"
+                f" {WAY_OUT}"
+            )
+            raise BrokenArchive(problem)
+
+
+def _last_records(manifest: Manifest) -> dict[int, Arrival]:
+    """The last archived record of each partition that has one."""
+    newest = {file.partition: file for file in manifest.all_files()}  # in offset order
+    found: dict[int, Arrival] = {}
+    for number, file in newest.items():
+        [row] = deque(read(manifest.directory / file.file), maxlen=1)
+        found[number] = Arrival(row.offset, row.kafka_timestamp_ms, row.key, row.value)
+    return found
+
+
+def settle_source(directory: Path, topic_id: str) -> None:
+    """Say for ever of which topic the archive is, unless that is known."""
     if source_id(directory) is not None:
         return
     path = directory / SOURCE

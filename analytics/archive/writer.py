@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
 from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, read, write_once
@@ -36,6 +36,16 @@ class Arrival:
     kafka_timestamp_ms: int
     key: bytes | None
     value: bytes | None
+
+
+def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has no public type
+    """What the archive keeps of a Kafka message."""
+    return Arrival(
+        offset=message.offset(),
+        kafka_timestamp_ms=message.timestamp()[1],
+        key=message.key(),
+        value=message.value(),
+    )
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Verbs of recomputations: run, verify, publish, status."""
+"""Verbs of recomputations: run, verify, publish, rearchive, status."""
 
 import os
 import subprocess
@@ -35,6 +35,8 @@ _RUN_COLUMNS: Final = (
     "seconds",
     "digest",
 )
+_REARCHIVE: Final = "inventory backfill rearchive --yes"
+_HELD_S: Final = 10.0  # an archiver that halts gives its lock back after a look at its files
 _MODULE: Final = "deploy.cli.main"
 
 backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
@@ -111,6 +113,32 @@ def publish(
 
     found = write(_settings(), name, output.errors.print)
     only("backfill publish", found.as_json(), json=json)
+
+
+@backfill.command()
+def rearchive(
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Really put it aside.")] = False,
+) -> None:
+    """Put the archive aside: it is made again from the first record of stock.events.
+
+    By the archiver, or by the next run. Runs of the former archive can't be published any more.
+    """
+    archive = default_home() / "archive"
+    if not yes:
+        message = f"{archive} would be put aside, and its runs could not be published any more"
+        raise StackError(message, repair=_REARCHIVE)
+    from analytics.archive.aside import put_aside  # noqa: PLC0415 -- loads the file format
+    from analytics.archive.manifest import MANIFEST  # noqa: PLC0415 -- as above
+
+    if not (archive / MANIFEST).exists():
+        message = f"{archive}: nothing is archived yet"
+        raise StackError(message)
+    aside = put_aside(archive, timeout_s=_HELD_S)
+    if aside is None:
+        message = f"an archiver goes on in {archive}: it was found to be of the topic that is there"
+        raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
+    output.console.print(f"what was archived is in {aside}")
 
 
 @backfill.command()

@@ -15,8 +15,15 @@ from typing import Any
 
 import psycopg
 import pytest
+from confluent_kafka import Producer
 
+from analytics import kafka
+from analytics.archive.aside import put_aside
+from analytics.archive.follow import archive_until
+from analytics.archive.manifest import BrokenArchive
+from analytics.archive.source import SOURCE, source_id
 from cdc.contracts.topics import STOCK_EVENTS
+from cdc.settings import Connections
 from tests.analytics.shop import Shop
 from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
 from tests.stack.test_lost_topics import PARTS, made_anew
@@ -206,3 +213,39 @@ def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
     assert [(number, one["decides"]) for number, one in revisions(own).items()] == [(1, True)]
     [(former, by)] = rows(shop, TAKEN_BACK, "generation 3")
     assert (former, by) == (OTHER, f"{getpass.getuser()}, generation 3")
+
+
+def archive_all(settings: Connections) -> str | None:
+    """Archive what the topic holds; gives the id of the topic that the archive is then of."""
+    asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
+    archive_until(settings, kafka.end_offsets(*asked))
+    return source_id(settings.archive_dir)
+
+
+def test_an_archive_that_does_not_say_its_topic_is_told_by_its_last_records(
+    anew: Anew, tmp_path: Path
+) -> None:
+    settings = anew.own.settings.model_copy(update={"home": tmp_path})
+    archive, asked = settings.archive_dir, (settings.kafka_bootstrap, STOCK_EVENTS)
+    former = archive_all(settings)
+    (archive / SOURCE).unlink()
+    assert archive_all(settings) == former == kafka.topic_id(*asked)
+    (archive / SOURCE).unlink()
+    longest = max(kafka.end_offsets(*asked, settings.partitions).values())
+
+    made_anew(anew.own, STOCK_EVENTS)
+    producer = Producer({"bootstrap.servers": settings.kafka_bootstrap, "acks": "all"})
+    for number in range(settings.partitions * (longest + 1)):
+        partition = number % settings.partitions
+        producer.produce(STOCK_EVENTS, b"another history", b"L|S", partition=partition)
+        producer.poll(0)
+    assert producer.flush(60) == 0
+
+    with pytest.raises(BrokenArchive, match="rearchive --yes") as refused:
+        archive_all(settings)
+    assert "ends with another record at stock.events[" in str(refused.value)
+    with pytest.raises(BrokenArchive, match="ends with another record"):
+        archive_until(settings, dict.fromkeys(range(settings.partitions), 1))
+    assert source_id(archive) is None
+    assert put_aside(archive, timeout_s=0) == tmp_path / "former" / "archive-1"
+    assert archive_all(settings) == kafka.topic_id(*asked) != former
