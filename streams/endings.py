@@ -1,11 +1,19 @@
 """Exit codes of a worker: a restart cures some endings, and a person has to act on the others.
 
 The numbers are those of sysexits.h where that has a fitting one. The supervisor starts the process
-again after any of them, with a growing delay, and keeps the last one; `inventory doctor` explains.
+again after any of them, with a growing delay, and keeps the last one; `inventory doctor` explains,
+and names the way out that the worker has written into its log.
 """
 
 from enum import IntEnum
 from typing import Final
+
+REBUILD: Final = "inventory workers rebuild --yes"
+NEW_GENERATION: Final = "inventory down && inventory generation --yes && inventory up --detach"
+_TAKE_ALL: Final = (
+    "inventory down && INVENTORY_UNDECODABLE_PERMILLE=1000 inventory up --detach  "
+    "# if they are no facts"
+)
 
 
 class Ending(IntEnum):
@@ -25,13 +33,23 @@ class Ending(IntEnum):
 MEANINGS: Final = {
     Ending.FAILED: "an error without a code of its own",
     Ending.UNREADABLE: "a changelog record of an unknown version",
-    Ending.LOG_MISMATCH: "a topic was deleted, made anew or cut off",
+    Ending.LOG_MISMATCH: "a topic was deleted, made anew, cut off or grown",
     Ending.BROKER: "the broker could not be reached or refused",
     Ending.BROKEN_INVARIANT: "state and log contradict each other",
     Ending.DISK: "the disk was full, or took no file",
     Ending.FENCED: "another worker owned a partition, or a transaction took too long",
     Ending.SCHEMA_BREAK: "more than 1 % of the last records could not be decoded",
     Ending.STUCK: "records or partitions waited and nothing moved",
+}
+
+
+# The command that helps, where an error names no other; nothing where a restart or the log does.
+WAYS_OUT: Final = {
+    Ending.UNREADABLE: REBUILD,
+    Ending.LOG_MISMATCH: REBUILD,
+    Ending.BROKER: "inventory logs kafka",
+    Ending.BROKEN_INVARIANT: "inventory verify",
+    Ending.SCHEMA_BREAK: _TAKE_ALL,
 }
 
 

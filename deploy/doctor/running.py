@@ -7,15 +7,13 @@ import psycopg
 from cdc.capture.admin import topic_drift
 from cdc.capture.client import PUBLICATION, SLOT, ConnectClient, connector_config
 from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES
+from deploy.doctor.halted import halted
 from deploy.doctor.row import Row, judge
 from deploy.stack import status
 from deploy.stack.context import HOST
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
-from deploy.stack.wanted import REPAIR
-from deploy.stack.workforce import PREFIX
 from inventory.revision import LOGIC_REVISION
-from streams.endings import Ending, meaning_of
 
 _RETAINED_BYTES: Final = 256 * 1024 * 1024
 _LAG_RECORDS: Final = 10_000
@@ -42,16 +40,12 @@ def services(home: Home) -> Row:
 
 def workers(home: Home) -> Row:
     """No worker ends again and again for a reason that a restart does not cure."""
-    halted = {
-        name: entry.last_exit
-        for name, entry in read_runtime(home).services.items()
-        if name.startswith(PREFIX) and entry.state != "running" and entry.last_exit
-    }
-    told = [f"{name}: {meaning_of(code)}" for name, code in sorted(halted.items())]
-    is_lost = Ending.LOG_MISMATCH in halted.values()
-    repair = REPAIR if is_lost else f"inventory logs {' '.join(sorted(halted))}"
+    found = halted(home)
     return judge(
-        "workers", well=not told, found="; ".join(told) or "none has halted", repair=repair
+        "workers",
+        well=not found,
+        found="; ".join(each.told for each in found) or "none has halted",
+        repair=" ; ".join(dict.fromkeys(each.repair for each in found)),
     )
 
 

@@ -12,13 +12,13 @@ import orjson
 
 from cdc.contracts.progress import Progress, progress_in
 from cdc.contracts.state import decode_window
-from cdc.contracts.topics import SALES_WINDOWS_CHANGELOG
-from inventory.errors import BrokenInvariant
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
 from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey
 from inventory.windows import horizon_us
 from streams.engine.cold import SLOTS, ColdStates, Document
 from streams.engine.glance import glance
+from streams.engine.mismatch import REPAIR, LogMismatch, TornChangelogs
 from streams.engine.retained import Retained
 
 _Json = dict[str, Any]
@@ -85,17 +85,20 @@ class Assembly:
         self._rows.setdefault(key, {})[row.start_us] = content
         self.records += 1
 
-    async def states(self) -> ColdStates:
+    async def states(self, next_offset: int) -> ColdStates:
         """All states; those of the base are changed. Others have a turn now and then.
 
+        `next_offset` is the first without effect: rows of a key without a level may be behind it.
+
         Raises:
-            BrokenInvariant: a window row is newer than its level. They are written in one
+            TornChangelogs: a window row is newer than its level. They are written in one
                 transaction, so one of the changelogs has lost records.
-            LogMismatch: rows are missing of which a level tells.
+            LogMismatch: rows are missing of which a level tells, or the level of rows.
         """
         self._rest()
         cold = self._levels if self._base is None else self._base
         touched = {key for key in self._rows if key in self._levels or key in cold}
+        self._refuse_lost_levels(self._rows.keys() - touched, next_offset)
         if self._base is not None:
             touched.update(self._levels)
         if touched:
@@ -103,6 +106,16 @@ class Assembly:
             await _paced(cold.add_documents(cold.sparse()))
         self._numbers.check_others(touched, self.carried)
         return cold
+
+    def _refuse_lost_levels(self, keys: Iterable[InvKey], next_offset: int) -> None:
+        for key in keys:
+            rows = self._known_rows(key, None)
+            if any(position["offset"] < next_offset for _, position in rows.values()):
+                problem = (
+                    f"{ON_HAND_CHANGELOG}[{self._number}] has no level of {key}, but "
+                    f"{SALES_WINDOWS_CHANGELOG} has rows of it: somebody has deleted it; {REPAIR}"
+                )
+                raise LogMismatch(problem)
 
     def _rest(self) -> None:
         _exhaust(self._levels.add_documents(self._to_rest.items()))
@@ -139,7 +152,7 @@ class Assembly:
                     f"{SALES_WINDOWS_CHANGELOG}[{self._number}] {whole['inv_key']}@{start_us}: "
                     f"position {position} is newer than the level's {whole['position']}"
                 )
-                raise BrokenInvariant(problem)
+                raise TornChangelogs(problem)
             # Workers drop expired rows without a word to the topic: the read model keeps them.
             if expired_until_us is None or start_us + WINDOW_US > expired_until_us:
                 kept[start_us] = row

@@ -12,7 +12,7 @@ from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from cdc.capture.admin import admin_client
-from streams.engine.records import LogRecord, TopicIds
+from streams.engine.records import FoundTopic, LogRecord, TopicIds
 
 FETCH_BYTES = 4 << 20
 BATCH = 20_000
@@ -70,7 +70,15 @@ class KafkaLog:
         Raises:
             KafkaException: there is no such topic, or no broker.
         """
-        return await asyncio.to_thread(_topic_ids, self._bootstrap, topics)
+        return {name: found.id for name, found in (await self.describe(topics)).items()}
+
+    async def describe(self, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
+        """Ids and numbers of partitions.
+
+        Raises:
+            KafkaException: there is no such topic, or no broker.
+        """
+        return await asyncio.to_thread(_describe, self._bootstrap, topics)
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
@@ -115,11 +123,13 @@ class KafkaLog:
         return None if answer is None else int(answer.offset)
 
 
-def _topic_ids(bootstrap: str, topics: Sequence[str]) -> TopicIds:
+def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
     """By another client, because aiokafka's newest request for metadata knows no ids."""
-    client = _admin(bootstrap)
-    asked = client.describe_topics(TopicCollection(list(topics)))
-    return {topic: str(answer.result(SILENCE_S).topic_id) for topic, answer in asked.items()}
+    asked = _admin(bootstrap).describe_topics(TopicCollection(list(topics)))
+    found = {topic: answer.result(SILENCE_S) for topic, answer in asked.items()}
+    return {
+        name: FoundTopic(str(each.topic_id), len(each.partitions)) for name, each in found.items()
+    }
 
 
 _ONE_AT_A_TIME = Lock()

@@ -9,16 +9,32 @@ from typing import Final
 
 from cdc.contracts.progress import Progress
 from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS
+from inventory.errors import BrokenInvariant
 from inventory.model.value import value
 from inventory.revision import LOGIC_REVISION
+from streams.endings import NEW_GENERATION, REBUILD
 from streams.engine.records import TopicIds
 
-REPAIR: Final = f"`inventory workers rebuild --yes` makes the changelogs from {STOCK_EVENTS} again"
+REPAIR: Final = f"`{REBUILD}` makes the changelogs from {STOCK_EVENTS} again"
 LOST: Final = "history is missing: bring the topic itself back, or begin a new generation"
+_RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 
 class LogMismatch(Exception):
-    """Topic and changelog don't belong together: deleted, recreated or cut off (fault F16)."""
+    """Topic and changelog don't belong together: deleted, recreated or cut off (fault F16).
+
+    `repair` is the command that helps.
+    """
+
+    def __init__(self, problem: str, repair: str = REBUILD) -> None:
+        super().__init__(problem)
+        self.repair = repair
+
+
+class TornChangelogs(BrokenInvariant):
+    """One changelog goes on where the other has ended, although chunks write both together."""
+
+    repair = REBUILD
 
 
 @value
@@ -31,6 +47,22 @@ class Topics:
 
     ids: TopicIds
     bounds: Mapping[str, tuple[int, int]]
+
+
+def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
+    """Raise `LogMismatch` unless each topic has as many partitions as keys were divided among.
+
+    With one more, nearly every key's next record comes into another partition than those before.
+    """
+    for topic, found in partitions.items():
+        if found != expected:
+            problem = f"{topic} has {found} partitions, and keys were divided among {expected}"
+            raise LogMismatch(problem, repair_of(topic))
+
+
+def repair_of(topic: str) -> str:
+    """The command for a topic that is not what it was."""
+    return NEW_GENERATION if topic == STOCK_EVENTS else REBUILD
 
 
 def refuse_cut_levels(number: int, first: int) -> None:
@@ -46,9 +78,9 @@ def refuse_unfinished(number: int, told: Progress | None) -> None:
         problem = (
             f"{ON_HAND_CHANGELOG}[{number}] holds a published backfill that is not whole; "
             "the same `inventory backfill publish` finishes it, "
-            f"`inventory revision retire {LOGIC_REVISION} --delete` removes it"
+            f"`{_RETIRE}` removes it"
         )
-        raise LogMismatch(problem)
+        raise LogMismatch(problem, _RETIRE)
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
@@ -59,14 +91,14 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
             f"{STOCK_EVENTS}[{number}] has the id {found}, but the state comes from {known}: the "
             f"topic was deleted and made anew; {LOST}"
         )
-        raise LogMismatch(problem)
+        raise LogMismatch(problem, NEW_GENERATION)
     first, end = topics.bounds[STOCK_EVENTS]
     if not first <= progress.next_offset <= end:
         problem = (
             f"{STOCK_EVENTS}[{number}] has offsets {first}..{end}, but the state goes on at "
             f"{progress.next_offset}: the topic was cut off or made anew; {LOST}"
         )
-        raise LogMismatch(problem)
+        raise LogMismatch(problem, NEW_GENERATION)
 
 
 def refuse_cut_ring(number: int, first: int) -> None:
@@ -76,4 +108,4 @@ def refuse_cut_ring(number: int, first: int) -> None:
             f"{STOCK_EVENTS}[{number}] begins at {first}, it was cut off: records from before that "
             f"are sent again could not be told from new ones; {LOST}"
         )
-        raise LogMismatch(problem)
+        raise LogMismatch(problem, NEW_GENERATION)

@@ -48,6 +48,14 @@ TopicIds = Mapping[str, str]  # topic -> what the broker named it when it was ma
 Positions = Mapping[str, int]  # topic -> offset after the last record, in one partition
 
 
+@value
+class FoundTopic:
+    """What a broker says of a topic."""
+
+    id: str
+    partitions: int
+
+
 class Fenced(Exception):
     """Another worker owns the partition now: nothing of ours may be written any more."""
 

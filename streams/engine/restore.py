@@ -16,6 +16,7 @@ from inventory.errors import BrokenInvariant
 from inventory.partition import Partition
 from streams.engine.assembly import Assembly
 from streams.engine.mismatch import (
+    REPAIR,
     LogMismatch,
     Topics,
     refuse_cut_levels,
@@ -141,7 +142,7 @@ async def _restored(
     progress = assembly.progress or (START if base is None else base.progress)
     refuse_other_source(number, progress, topics)
     partition = Partition(generation)
-    cold = await assembly.states()
+    cold = await assembly.states(progress.next_offset)
     undecodable = await rebuild_ring(partition.ring, number, progress, log, base)
     owned = OwnedPartition(number, partition, progress, cold, assembly.open_keys)
     owned.undecodable.remember(undecodable)
@@ -161,11 +162,13 @@ async def _read(
 
     Raises:
         UnreadableRecord: names the place of a record that this code can't read.
+        LogMismatch: a tombstone, which no worker writes; compaction takes what it stands for.
     """
     async for batch in log.read(topic, number, *offsets):
         for record in batch:
             if record.value is None:
-                continue
+                problem = f"{topic}[{number}]@{record.offset} is a tombstone of somebody; {REPAIR}"
+                raise LogMismatch(problem)
             try:
                 if topic == ON_HAND_CHANGELOG:
                     assembly.add_level(record.value, record.headers, record.at_ms)

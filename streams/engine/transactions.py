@@ -8,13 +8,13 @@ can't do that: a process that slept through its session writes before it hears o
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import ProducerFenced
 
 from cdc.contracts.topics import LARGEST_RECORD_BYTES
-from streams.engine.mismatch import LogMismatch
+from streams.engine.mismatch import REPAIR, LogMismatch
 from streams.engine.records import Fenced, Positions, Send, Stage
 
 BATCH_BYTES = 262_144
@@ -24,6 +24,14 @@ REQUEST_BYTES = LARGEST_RECORD_BYTES
 # where nobody follows do readers wait for so long.
 TRANSACTION_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
+
+
+class Answer(NamedTuple):
+    """Where a broker has put a batch: the offsets of its records, [begin, end)."""
+
+    topic: str
+    begin: int
+    end: int
 
 
 class PartitionProducers:
@@ -83,7 +91,7 @@ class PartitionProducers:
 
         Raises:
             Fenced: another worker owns the partition.
-            LogMismatch: a topic begins again before what it held; nothing is committed.
+            LogMismatch: a topic goes on before the end that it had; nothing is committed.
             KafkaError: the broker could not take it; the caller ends the process.
         """
         producer = self._producers[partition]
@@ -91,8 +99,8 @@ class PartitionProducers:
         began = time.perf_counter()
         try:
             await producer.begin_transaction()
-            positions = await _acknowledge(producer, partition, sends)
-            _refuse_begun_again(partition, self._known_ends(partition), positions)
+            answers = await _acknowledge(producer, partition, sends)
+            _refuse_lost_end(partition, self._known_ends(partition), _beginnings(answers))
             await producer.commit_transaction()
             self.committed += 1
             self.committing_s += time.perf_counter() - began
@@ -102,10 +110,10 @@ class PartitionProducers:
                 f"broker has ended a transaction after {TRANSACTION_TIMEOUT_MS // 1000} s"
             )
             raise Fenced(problem) from error
-        return positions
+        return _positions(answers)
 
 
-async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage) -> dict[str, int]:
+async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage) -> list[Answer]:
     by_topic: dict[str, list[Send]] = {}
     for send in stage:
         by_topic.setdefault(send.topic, []).append(send)
@@ -115,27 +123,38 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
             future = await producer.send_batch(batch, topic, partition=partition)
             pending.append((topic, batch.record_count(), future))
     await asyncio.gather(*(future for _, _, future in pending))
-    return _positions((topic, records, future.result()) for topic, records, future in pending)
+    answers = ((topic, records, future.result()) for topic, records, future in pending)
+    return [
+        Answer(topic, answer.offset, answer.offset + records)
+        for topic, records, answer in answers
+        if answer is not None and answer.offset >= 0  # else after a retry
+    ]
 
 
-def _refuse_begun_again(partition: int, known: Positions, positions: Positions) -> None:
-    """Commit nothing into a topic that was made anew: it would look whole and hold a part."""
-    for topic, end in positions.items():
-        if end <= known.get(topic, -1):
+def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) -> None:
+    """Commit nothing behind less than the state holds: what would be restored is not whole.
+
+    A topic made anew begins at 0 again, and a broker that lost its power may have lost the last
+    records of one topic and not of another.
+    """
+    for topic, begin in beginnings.items():
+        if begin < known.get(topic, 0):
             problem = (
-                f"{topic}[{partition}] held offsets up to {known[topic]} and now ends at {end}: it "
-                "was made anew; `inventory workers rebuild --yes` fills it from the beginning"
+                f"{topic}[{partition}] held everything before {known[topic]} and goes on at "
+                f"{begin}: it was made anew, or has lost its end; {REPAIR}"
             )
             raise LogMismatch(problem)
 
 
-def _positions(answers: Iterable[tuple[str, int, Any]]) -> dict[str, int]:
-    """The answer to a batch holds the offset of its first record, or none after a retry."""
-    return {
-        topic: answer.offset + records
-        for topic, records, answer in answers
-        if answer is not None and answer.offset >= 0
-    }
+def _beginnings(answers: Iterable[Answer]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for answer in answers:
+        found[answer.topic] = min(answer.begin, found.get(answer.topic, answer.begin))
+    return found
+
+
+def _positions(answers: Iterable[Answer]) -> dict[str, int]:
+    return {answer.topic: answer.end for answer in answers}
 
 
 def _batches(producer: AIOKafkaProducer, sends: Sequence[Send]) -> Iterator[Any]:

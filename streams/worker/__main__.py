@@ -6,6 +6,7 @@ import faust
 import uvloop
 from confluent_kafka import KafkaException
 
+from cdc.contracts.versions import UnreadableRecord
 from streams.engine.garbage import collect_rarely
 from streams.engine.mismatch import LogMismatch
 from streams.logs import configure_logging
@@ -23,7 +24,7 @@ def main() -> None:
         settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust makes only the last part
         asked = settings.kafka_bootstrap, settings.topics_file, settings.partitions
         origins = refuse_other_topics(*asked)
-    except (LogMismatch, KafkaException, OSError) as error:
+    except (LogMismatch, UnreadableRecord, KafkaException, OSError) as error:
         die("worker can't start", error)
     collect_rarely()
     uvloop.install()

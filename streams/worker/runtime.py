@@ -24,10 +24,10 @@ from confluent_kafka import KafkaException
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
-from streams.endings import Ending
+from streams.endings import NEW_GENERATION, WAYS_OUT, Ending
 from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, handle_chunk, republish_open
-from streams.engine.mismatch import LogMismatch
+from streams.engine.mismatch import LogMismatch, refuse_other_counts
 from streams.engine.ownership import Ownership
 from streams.engine.records import Fenced, Positions, SourceRecord, TopicIds, unbroken
 from streams.engine.store import OwnedPartition
@@ -83,14 +83,21 @@ def ending_of(error: BaseException | None) -> Ending:
     return next((code for kind, code in _ENDINGS if isinstance(error, kind)), Ending.FAILED)
 
 
+def repair_of(error: BaseException | None) -> str:
+    """The command that helps against what has ended a worker; nothing if none does."""
+    known = WAYS_OUT.get(ending_of(error), "")
+    return str(getattr(error, "repair", known))
+
+
 def die(event: str, error: BaseException | None = None, **fields: object) -> Never:
     """Say why and end the process at once, before anything can be acknowledged.
 
     It ends too where nothing can be said, because the disk of the log is full.
     """
     code = ending_of(error)
+    told = {"problem": str(error or ""), "exit_code": int(code), "repair": repair_of(error)}
     try:
-        log.critical(event, exc_info=error, problem=str(error or ""), exit_code=int(code), **fields)
+        log.critical(event, exc_info=error, **told, **fields)
     finally:
         os._exit(code)
 
@@ -199,15 +206,19 @@ class Runtime:
         """Refresh gauges, and end the process when work is there and nothing moves.
 
         Raises:
-            LogMismatch: a topic is not the one that this worker began with.
+            LogMismatch: a topic is not the one that this worker began with, or has grown.
         """
         self.loop_seen_s = time.monotonic()
         ownership = self.ownership
         ready = dict(ownership.ready)
         places = {partition: owned.next_offset for partition, owned in ready.items()}
         async with self.open_log() as reader:
-            refuse_made_anew(self._origins, await reader.topic_ids(ORIGINS))
+            found = await reader.describe(ORIGINS)
             bounds = await reader.all_bounds(STOCK_EVENTS, ready)
+        refuse_made_anew(self._origins, {name: topic.id for name, topic in found.items()})
+        refuse_other_counts(
+            {name: topic.partitions for name, topic in found.items()}, self.settings.partitions
+        )
         for partition, (first, end) in bounds.items():
             self.ends[partition] = end
             if self._is_ready(ready[partition]):
@@ -235,4 +246,4 @@ def _refuse_other_log(partition: int, place: int, first: int, end: int) -> None:
             f"{STOCK_EVENTS}[{partition}] has offsets {first}..{end}, but this worker goes on at "
             f"{place}: it was made anew, or cut off before it was read"
         )
-        die("the source topic is another", LogMismatch(problem))
+        die("the source topic is another", LogMismatch(problem, NEW_GENERATION))

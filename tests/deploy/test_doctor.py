@@ -1,6 +1,7 @@
 """The doctor without a patient: a machine's rows, and what to type where nothing runs."""
 
 import json
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -42,25 +43,59 @@ def test_a_row_that_is_not_well_carries_its_repair() -> None:
     assert judge("disk", well=False, found="1 GB", repair="make room", mild=True).mark == "!"
 
 
+def ended(home: Home, **entries: ServiceRuntime) -> None:
+    runtime = Runtime()
+    runtime.services = {name.replace("_", "-"): entry for name, entry in entries.items()}
+    write_runtime(home, runtime)
+
+
 def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> None:
     home = Home(tmp_path)
-    runtime = Runtime()
-    runtime.services = {
-        "worker-1": ServiceRuntime(state="restarting", last_exit=66),
-        "worker-2": ServiceRuntime(state="running", last_exit=-9),
-        "web": ServiceRuntime(state="restarting", last_exit=1),
-    }
-    write_runtime(home, runtime)
-
+    ended(
+        home,
+        worker_1=ServiceRuntime(state="restarting", last_exit=66),
+        worker_2=ServiceRuntime(state="running", last_exit=-9, restarts=9),
+        web=ServiceRuntime(state="restarting", last_exit=1),
+    )
     halted = running.workers(home)
-    runtime.services["worker-1"].last_exit = 76
-    write_runtime(home, runtime)
+    ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=124))
     other = running.workers(home)
-    runtime.services["worker-1"].state = "running"
-    write_runtime(home, runtime)
+    ended(home, worker_1=ServiceRuntime(state="running", last_exit=66, started_at=0.0, restarts=3))
 
     assert halted.verdict == "failure"
-    assert halted.found == "worker-1: a topic was deleted, made anew or cut off"
+    assert halted.found == "worker-1: a topic was deleted, made anew, cut off or grown"
     assert halted.repair == "inventory workers rebuild --yes"
     assert other.repair == "inventory logs worker-1"
     assert running.workers(home).verdict == "ok"
+
+
+def test_the_last_words_of_a_worker_say_more_than_its_exit_code(tmp_path) -> None:
+    home = Home(tmp_path)
+    home.logs.mkdir(parents=True)
+    says = {"event": "worker can't start", "problem": "stock.events begins at 9", "exit_code": 66}
+    lines = (
+        json.dumps(says | {"problem": "another time"}),
+        json.dumps(says | {"repair": "inventory down && inventory generation --yes"}),
+        json.dumps(says | {"exit_code": 69}),
+        json.dumps([66]),
+        "a traceback of a library",
+    )
+    home.log_of("worker-1").write_text("\n".join(lines), encoding="utf-8")
+    ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=66))
+
+    row = running.workers(home)
+
+    assert row.found.endswith("cut off or grown: stock.events begins at 9")
+    assert row.repair == "inventory down && inventory generation --yes"
+
+
+def test_a_worker_that_runs_between_two_of_its_ends_keeps_ending(tmp_path) -> None:
+    home = Home(tmp_path)
+    now = time.time()
+    ended(
+        home,
+        worker_1=ServiceRuntime(state="running", last_exit=124, restarts=4, started_at=now),
+        worker_2=ServiceRuntime(state="running", last_exit=124, restarts=1, started_at=now),
+    )
+
+    assert running.workers(home).found.startswith("worker-1: records or partitions waited")

@@ -114,7 +114,7 @@ def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
     told = own.cli("doctor").stdout
     rebuild(own)
 
-    assert "made anew or cut off" in told
+    assert "was deleted and made anew, it is not what the state came from" in told
     assert "inventory workers rebuild" in told
     assert (desk(own, shop), proposals(shop)) == before
     assert_nothing_differs(own, shop)

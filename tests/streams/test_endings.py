@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,20 @@ import pytest
 from aiokafka.errors import KafkaConnectionError, OffsetOutOfRangeError
 from confluent_kafka import KafkaException
 
-from cdc.contracts.topics import SALES_WINDOWS_CHANGELOG
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    PARTITIONS,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_EVENTS,
+)
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
 from streams.endings import MEANINGS, Ending, meaning_of
 from streams.engine.kafka_log import ReadStalled
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
-from streams.engine.records import Fenced
-from streams.engine.transactions import _refuse_begun_again
+from streams.engine.records import Fenced, FoundTopic
+from streams.engine.transactions import _refuse_lost_end
 from streams.engine.undecodable import SchemaBreak
 from streams.settings import WorkerSettings
 from streams.worker import origins, runtime
@@ -29,10 +34,18 @@ from streams.worker.__main__ import main
 class Topics(MemoryBroker):
     """What the watchdog of a worker asks of its broker."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.grown: dict[str, FoundTopic] = {}
+
     async def all_bounds(
         self, topic: str, partitions: Iterable[int]
     ) -> Mapping[int, tuple[int, int]]:
         return {number: await self.bounds(topic, number) for number in partitions}
+
+    async def describe(self, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
+        found = {name: FoundTopic(self.topic_id(name), PARTITIONS) for name in topics}
+        return found | self.grown
 
 
 def opened(broker: Topics) -> Callable[[], AbstractAsyncContextManager[Topics]]:
@@ -102,18 +115,20 @@ def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
 
 def test_every_code_has_words_and_signals_have_theirs() -> None:
     assert set(MEANINGS) == set(Ending)
-    assert meaning_of(66) == "a topic was deleted, made anew or cut off"
+    assert meaning_of(66) == "a topic was deleted, made anew, cut off or grown"
     assert meaning_of(-9) == "signal 9"
     assert meaning_of(33) == "exit code 33"
 
 
-def test_nothing_is_committed_into_a_topic_that_begins_again() -> None:
+@pytest.mark.parametrize("begin", [0, 39])
+def test_nothing_is_committed_into_a_topic_that_has_lost_its_end(begin: int) -> None:
+    """Ten records behind the last that a broker still has reach further than those it has lost."""
     known = {"levels": 40, "windows": 7}
 
-    _refuse_begun_again(3, known, {"levels": 42, "windows": 9, "reorder.events": 1})
+    _refuse_lost_end(3, known, {"levels": 40, "windows": 9, "reorder.events": 0})
 
-    with pytest.raises(LogMismatch, match=r"levels\[3\] held offsets up to 40 and now ends at 2"):
-        _refuse_begun_again(3, known, {"levels": 2})
+    with pytest.raises(LogMismatch, match=rf"levels\[3\] held .* before 40 .* at {begin}"):
+        _refuse_lost_end(3, known, {"levels": begin})
 
 
 @pytest.mark.parametrize("content", [None, "", "[1, 2]", "{"])
@@ -206,6 +221,28 @@ def test_a_running_worker_ends_when_a_topic_is_another_of_the_same_name(tmp_path
 
     with pytest.raises(LogMismatch, match="sales_windows-changelog was deleted and made anew"):
         asyncio.run(look_twice())
+
+
+@pytest.mark.parametrize(
+    ("topic", "way"), [(STOCK_EVENTS, "generation --yes"), (ON_HAND_CHANGELOG, "workers rebuild")]
+)
+def test_a_running_worker_ends_when_a_topic_gets_more_partitions(
+    topic: str, way: str, tmp_path: Path
+) -> None:
+    """A producer that hears of them sends nearly every key elsewhere."""
+    broker = Topics()
+
+    async def look_twice() -> None:
+        worker: Any = runtime.Runtime(WorkerSettings(home=tmp_path))
+        worker.open_log = opened(broker)
+        await worker.inspect()
+        broker.grown = {topic: FoundTopic(broker.topic_id(topic), PARTITIONS + 1)}
+        await worker.inspect()
+
+    with pytest.raises(LogMismatch, match=r"has 13 partitions, .* among 12") as ended:
+        asyncio.run(look_twice())
+
+    assert way in runtime.repair_of(ended.value)
 
 
 @pytest.mark.parametrize("bounds", [(5, 9), (0, 3)])

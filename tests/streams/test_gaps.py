@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.memory import MemoryBroker
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
 from tests.streams import lives
+from tests.streams.test_endings import Topics
 from tests.streams.test_engine import sold_history
 from tests.streams.test_runtime import runtime_on
 
@@ -110,18 +112,14 @@ def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
 
 
 def test_a_look_at_the_broker_goes_on_by_itself() -> None:
-    broker = sold_history(6)
-    end = len(lives.source_of(broker))
-
-    async def all_bounds(topic: str, partitions: Any) -> Any:
-        return {number: await broker.bounds(topic, number) for number in partitions}
+    broker = Topics()
+    for record in sold_history(6).topics[STOCK_EVENTS, lives.PARTITION]:
+        broker.produce(STOCK_EVENTS, lives.PARTITION, record.key, record.value)
 
     async def wait() -> int:
         runtime, owned = await restored(broker)
-        monkey: Any = broker
-        monkey.all_bounds = all_bounds
         for _ in range(2):
             await runtime.inspect()
         return owned.handled
 
-    assert asyncio.run(wait()) == end
+    assert asyncio.run(wait()) == len(lives.source_of(broker))

@@ -113,3 +113,24 @@ def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
     broker.cut(*WINDOWS, broker.topics[WINDOWS][2].offset)
 
     assert len(restored(broker).published["S1|A"].windows) == 2
+
+
+def test_rows_whose_level_is_gone_halt_a_restore() -> None:
+    """A tombstone takes it with the next compaction, and is taken itself a day later."""
+    broker = sold()
+    other = history([("sale", 1, 1, WINDOW_US)])
+    lived(other, size=1)
+    kept = [record for record in broker.topics[LEVELS] if record.headers][-1]
+    foreign = replace(other.topics[LEVELS][-1], offset=kept.offset, headers=kept.headers)
+
+    broker.topics[LEVELS] = [foreign]
+
+    assert "has no level of S1|A" in halts(broker)
+
+
+def test_rows_of_a_chunk_whose_level_was_not_written_are_written_again() -> None:
+    broker = sold()
+
+    broker.topics[LEVELS].clear()
+
+    assert restored(broker).next_offset == 0

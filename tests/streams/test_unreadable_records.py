@@ -15,6 +15,7 @@ from cdc.contracts.topics import (
 )
 from cdc.contracts.versions import UnknownVersion, UnreadableRecord
 from streams.engine.memory import MemoryBroker
+from streams.engine.mismatch import LogMismatch
 from streams.engine.records import LogRecord
 from streams.engine.restore import restore
 from streams.sinks.actuator import Actuator
@@ -119,3 +120,15 @@ def test_the_actuator_proposes_nothing_of_an_unknown_version(topic: str, kind: s
         Actuator().write(NO_DATABASE, [record])
 
     assert stopped.value.place == f"{topic}[{PARTITION}]@{OFFSET}"
+
+
+@pytest.mark.parametrize("topic", [ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG])
+def test_a_worker_restores_nothing_from_a_changelog_with_a_tombstone(topic: str) -> None:
+    """No worker writes one: compaction is about to take what it stands for."""
+    broker = MemoryBroker()
+    broker.produce(topic, PARTITION, b"k", None)
+
+    with pytest.raises(LogMismatch, match=rf"{topic}\[3\]@0 is a tombstone") as stopped:
+        asyncio.run(restore(PARTITION, 1, broker))
+
+    assert stopped.value.repair == "inventory workers rebuild --yes"
