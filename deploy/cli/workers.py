@@ -1,4 +1,4 @@
-"""Verbs of the stream workers: list, scale, restart, and one key right now."""
+"""Verbs of the stream workers: list, scale, stop, start, restart, and one key right now."""
 
 import time
 from typing import Annotated, Any, Final
@@ -32,7 +32,7 @@ _COLUMNS: Final = (
 _SECOND_US: Final = 1_000_000
 
 workers = typer.Typer(
-    help="Stream workers: who holds what (without a command), more or fewer, restarts."
+    help="Stream workers: who holds what (without a command), more or fewer, stops and restarts."
 )
 
 
@@ -84,6 +84,24 @@ def scale(count: Annotated[int, typer.Argument(metavar="N", help="1 to 12.")]) -
 
     seconds = fleet.scale(_home(), count)
     output.console.print(f"{count} workers serve all partitions after {seconds:.1f} s")
+
+
+@workers.command()
+def stop(name: Annotated[str, typer.Argument(help="One worker.")]) -> None:
+    """Stop one worker and leave it stopped; the others take its partitions."""
+    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+
+    seconds = fleet.stop(_home(), name)
+    output.console.print(f"{name} stopped, the others serve all partitions after {seconds:.1f} s")
+
+
+@workers.command()
+def start(name: Annotated[str, typer.Argument(help="One worker.")]) -> None:
+    """Start a worker that was stopped; it takes its share of the partitions."""
+    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+
+    seconds = fleet.start(_home(), name)
+    output.console.print(f"{name} runs, all partitions are served after {seconds:.1f} s")
 
 
 @workers.command()

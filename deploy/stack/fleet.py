@@ -14,8 +14,8 @@ from cdc.worker_addresses import worker_urls
 from deploy.errors import StackError
 from deploy.stack.context import worker_names
 from deploy.stack.home import Home
-from deploy.stack.runtime import UP, Runtime, environment_of, read_runtime
-from deploy.stack.wanted import Wanted, read_wanted, write_wanted
+from deploy.stack.runtime import UP, Runtime, ServiceRuntime, environment_of, read_runtime
+from deploy.stack.wanted import REPAIR, Wanted, read_wanted, write_wanted
 from deploy.stack.workforce import PREFIX
 
 Say = Callable[[str], None]
@@ -123,13 +123,16 @@ def workers(home: Home) -> list[dict[str, Any]]:
 def scale(home: Home, count: int) -> float:
     """Have `count` workers; gives the seconds until all partitions were served by them.
 
+    Stopped ones among them run again.
+
     Raises:
         StackError: no stack is ready, a bad number, or it took too long.
     """
     began = time.monotonic()
     wanted = _wanted(home).scaled(count)
     _running(home)
-    write_wanted(home, wanted)
+    _refuse_half_rebuilt(home, wanted)
+    write_wanted(home, wanted.without())
     names = set(worker_names(count))
     _wait(
         lambda: _states(home) == dict.fromkeys(names, "running") and _is_served(home, names),
@@ -145,11 +148,10 @@ def restart(home: Home, name: str) -> float:
         StackError: no stack is ready, no such worker, or it took too long.
     """
     began = time.monotonic()
-    runtime = _running(home)
-    if name not in runtime.services or not name.startswith(PREFIX):
-        message = f"no worker {name!r}: expected one of {', '.join(_states(home))}"
-        raise StackError(message)
-    before = runtime.services[name].asked_restarts
+    before = _worker(home, name).asked_restarts
+    if name in _wanted(home).paused:
+        message = f"{name} is stopped"
+        raise StackError(message, repair=f"inventory workers start {name}")
     write_wanted(home, _wanted(home).restarted(name))
 
     def is_back() -> bool:
@@ -158,6 +160,46 @@ def restart(home: Home, name: str) -> float:
         return back and _is_served(home, set(_states(home)))
 
     _wait(is_back, lambda: f"{name} did not come back, workers are {_states(home)}")
+    return time.monotonic() - began
+
+
+def stop(home: Home, name: str) -> float:
+    """Have one worker end and stay away until `start`; gives seconds until others serve its share.
+
+    Raises:
+        StackError: no stack is ready, no such worker, no other one runs, or it took too long.
+    """
+    began = time.monotonic()
+    _worker(home, name)
+    wanted = _wanted(home)
+    _refuse_half_rebuilt(home, wanted)
+    others = set(_states(home)) - {name, *wanted.paused}
+    if not others:
+        message = f"{name} is the only worker that runs"
+        raise StackError(message, repair="inventory down  # ends the whole stack")
+    write_wanted(home, wanted.without(*wanted.paused, name))
+    _wait(
+        lambda: _states(home).get(name) == PAUSED and _is_served(home, others),
+        lambda: f"{name} is not away, workers are {_states(home)}",
+    )
+    return time.monotonic() - began
+
+
+def start(home: Home, name: str) -> float:
+    """Have a stopped worker run again; gives the seconds until all partitions are served.
+
+    Raises:
+        StackError: no stack is ready, no such worker, or it took too long.
+    """
+    began = time.monotonic()
+    _worker(home, name)
+    wanted = _wanted(home)
+    _refuse_half_rebuilt(home, wanted)
+    write_wanted(home, wanted.without(*(other for other in wanted.paused if other != name)))
+    _wait(
+        lambda: _states(home).get(name) == "running" and _is_served(home, set(_states(home))),
+        lambda: f"{name} does not serve, workers are {_states(home)}",
+    )
     return time.monotonic() - began
 
 
@@ -196,8 +238,11 @@ def resume(home: Home) -> None:
 
 
 def restart_rolling(home: Home, say: Say) -> None:
-    """Restart all workers, each when the one before it serves again."""
+    """Restart all workers that run, each when the one before it serves again."""
+    stopped = _wanted(home).paused
     for name in _states(home):
+        if name in stopped:
+            continue
         say(f"{name} restarted in {restart(home, name):.1f} s")
 
 
@@ -207,6 +252,26 @@ def _running(home: Home) -> Runtime:
         message = f"no stack is ready in {home.path}"
         raise StackError(message, repair=UP)
     return runtime
+
+
+def _worker(home: Home, name: str) -> ServiceRuntime:
+    """The worker of this name, of a stack that is ready."""
+    runtime = _running(home)
+    if name not in runtime.services or not name.startswith(PREFIX):
+        message = f"no worker {name!r}: expected one of {', '.join(_states(home))}"
+        raise StackError(message)
+    return runtime.services[name]
+
+
+def _refuse_half_rebuilt(home: Home, wanted: Wanted) -> None:
+    """Raise `StackError` while a rebuild that was cut off keeps everything away.
+
+    Nobody stops the last worker, so all of them are paused by a rebuild only, as is a reader.
+    """
+    paused = set(wanted.paused)
+    if paused and (paused >= set(_states(home)) or any(PREFIX not in name for name in paused)):
+        message = f"a rebuild was cut off, {', '.join(wanted.paused)} stay away until it has run"
+        raise StackError(message, repair=REPAIR)
 
 
 def _wanted(home: Home) -> Wanted:

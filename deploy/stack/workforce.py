@@ -31,6 +31,7 @@ class Workforce:
         self._going: set[str] = set()
         self._restarts: dict[str, int] = {}
         self._paused: set[str] = set()
+        self._away: set[str] = set()  # paused ones whose process has ended
 
     def look(self) -> None:
         """Compare what runs with what is wanted, and begin what is missing."""
@@ -66,6 +67,12 @@ class Workforce:
         for name in sorted((self._paused - names) & set(self._supervisor.names())):
             self._supervisor.resume(name)
         self._paused = names
+        # While others wait for its session to end, nobody folds what it held.
+        ended = {name for name in names if self._supervisor.pid_of(name) is None}
+        for name in sorted(ended - self._away):
+            if name.startswith(PREFIX):
+                self._leave(name)
+        self._away = ended
 
     def _restart(self, wanted: Wanted, names: set[str]) -> None:
         for name in sorted(names):

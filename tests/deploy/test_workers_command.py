@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -23,14 +23,18 @@ from deploy.stack.home import Home, write_json
 from deploy.stack.processes import identify, wait_until
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
 from deploy.stack.wanted import Wanted, read_wanted, write_wanted
+from streams.engine.memory import MemoryBroker
 from streams.query.peers import ASK_S
 from streams.query.server import QueryServer
-from tests.streams.served import KEYS, STOCKED, TOKEN, halves, partition, stocked
+from tests.streams.served import KEYS, STOCKED, TOKEN, Worker, halves, partition, stocked
 
 EVEN, ODD = (next(key for key in KEYS if partition(key) % 2 == rest) for rest in (0, 1))
 
 # A worker that takes longer to ask another one than it may says so, and is asked again.
 PATIENTLY = ("--wait", "60")
+
+
+Share = Callable[[MemoryBroker], Awaitable[tuple[Worker, Worker]]]
 
 
 @web.middleware
@@ -41,14 +45,14 @@ async def busy(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 @contextmanager
-def served(home: Home, *middlewares: Middleware) -> Iterator[Runtime]:
+def served(home: Home, *middlewares: Middleware, share: Share = halves) -> Iterator[Runtime]:
     """Two workers that share the partitions, and a home that says where they are."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
 
     async def begin() -> list[TestServer]:
-        servers = [TestServer(QueryServer(w).application()) for w in await halves(stocked())]
+        servers = [TestServer(QueryServer(w).application()) for w in await share(stocked())]
         for server in servers:
             server.app.middlewares.extend(middlewares)
             await server.start_server()
@@ -193,6 +197,72 @@ def test_a_restart_is_over_when_the_worker_was_started_anew(runtime: Runtime, tm
     assert code == 0, text
     assert [line.split()[0] for line in text.splitlines()] == ["worker-1", "worker-2"]
     assert read_wanted(home) == Wanted(2, {"worker-1": 1, "worker-2": 1})
+
+
+async def everybody(broker: MemoryBroker) -> tuple[Worker, Worker]:
+    """Two workers that each serve all: whose partitions move is no part of a test here."""
+    workers = Worker("worker-1", broker), Worker("worker-2", broker)
+    for worker in workers:
+        await worker.take(range(12))
+        await worker.work()
+    return workers
+
+
+@contextmanager
+def supervising(home: Home, runtime: Runtime) -> Iterator[None]:
+    """Somebody who makes the wish so, as soon as it is there."""
+    done = threading.Event()
+
+    def go_on() -> None:
+        while not done.wait(0.02):
+            wanted = read_wanted(home)
+            for name, service in runtime.services.items():
+                is_paused = wanted is not None and name in wanted.paused
+                service.state = "paused" if is_paused else "running"
+            write_runtime(home, runtime)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(60)
+
+
+def test_a_worker_is_stopped_and_started_and_nobody_restarts_it_meanwhile(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
+    with served(home, share=everybody) as runtime, supervising(home, runtime):
+        assert run("workers", "stop", "worker-2")[1].startswith("worker-2 stopped, the others")
+        assert read_wanted(home) == Wanted(2, paused=["worker-2"])
+        assert "worker-2 is stopped" in run("workers", "restart", "worker-2")[1]
+        assert "worker-1 is the only worker that runs" in run("workers", "stop", "worker-1")[1]
+        assert run("workers", "stop", "worker-2")[0] == 0  # as it is already
+        for verb in ("stop", "start"):
+            assert "no worker 'worker-9'" in run("workers", verb, "worker-9")[1]
+        assert run("workers", "start", "worker-2")[1].startswith("worker-2 runs, all partitions")
+        assert read_wanted(home) == Wanted(2)
+        run("workers", "stop", "worker-1")
+        assert run("workers", "scale", "2")[1].startswith("2 workers serve all partitions")
+        assert read_wanted(home) == Wanted(2)
+
+
+@pytest.mark.usefixtures("runtime")
+@pytest.mark.parametrize("paused", [["projector", "worker-1"], ["worker-1", "worker-2"]])
+def test_what_a_rebuild_keeps_away_is_started_by_the_rebuild_only(
+    tmp_path, paused: list[str]
+) -> None:
+    write_wanted(Home(tmp_path), Wanted(2, paused=paused))
+
+    for command in (("start", "worker-1"), ("stop", "worker-2"), ("scale", "3")):
+        code, text = run("workers", *command)
+
+        assert (code, "a rebuild was cut off" in text) == (1, True), text
+    assert read_wanted(Home(tmp_path)) == Wanted(2, paused=paused)
 
 
 @pytest.mark.usefixtures("runtime")

@@ -166,6 +166,23 @@ def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: S
     assert read_runtime(home).services["worker-1"].restarts == 0
 
 
+def test_a_worker_that_is_kept_away_leaves_its_group_once_its_process_has_ended(
+    home: Home, stack: Stack
+) -> None:
+    write_wanted(home, Wanted(2))
+    until(lambda: stack.has("worker-1", "worker-2"))
+
+    for _ in range(2):
+        del stack.left[:]
+        write_wanted(home, Wanted(2, paused=["worker-2"]))
+        until(lambda: stack.workforce.look() is None and stack.left == ["worker-2"])
+        stack.workforce.look()
+        assert stack.left == ["worker-2"]
+        assert stack.supervisor.pid_of("worker-2") is None
+        write_wanted(home, Wanted(2))
+        until(lambda: stack.has("worker-1", "worker-2"))
+
+
 def test_a_paused_worker_that_is_wanted_no_more_goes(home: Home, stack: Stack) -> None:
     write_wanted(home, Wanted(2))
     until(lambda: stack.has("worker-1", "worker-2"))
