@@ -1,16 +1,19 @@
 """Documents in files: of a schema, of a version, and not guessed at when it is another's."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analytics.archive import rows
 from analytics.archive.manifest import MANIFEST, BrokenArchive, Manifest
 from analytics.archive.source import SOURCE, source_id
 from analytics.backfill.plan import PLAN_FILE, UnknownRun, ends_of_run, load
 from analytics.backfill.run import RUN_MANIFEST, finished_units
+from analytics.engines import results
 from analytics.engines.unit import manifest_row
 from cdc.contracts import versions
 from cdc.contracts.topic_ids import decode_topic_ids
@@ -23,6 +26,7 @@ from tests.cdc.contract import FILES, complaints, validator
 from tests.golden.files import documents_of, kept_in_files, ring_of, snapshot_frames
 from tests.golden.workers import kept
 
+PAGE = Path(__file__).parents[2] / "docs" / "contracts.md"
 RELEASES = [(kind, version) for kind in FILES for version in versions.known(kind)]
 Reader = Callable[[Path, bytes], Any]
 
@@ -134,6 +138,15 @@ def test_a_publication_stops_at_a_mark_that_it_can_not_read(tmp_path: Path, cont
 
     with pytest.raises(UnreadableRecord, match=str(mark)):
         _marked(mark)
+
+
+def test_the_page_tells_the_columns_of_parquet_files() -> None:
+    told = PAGE.read_text("utf-8").partition("Parquet files have")[2].partition("\n\n")[0]
+    columns = re.findall(r"`(\w+)`", told)
+
+    of_runs = {name for schema in results.SCHEMAS.values() for name in schema.names}
+    assert columns[: len(rows.SCHEMA.names)] == rows.SCHEMA.names
+    assert set(columns[len(rows.SCHEMA.names) :]) == of_runs
 
 
 def test_a_snapshot_is_a_head_a_ring_and_blocks_of_states(tmp_path: Path) -> None:
