@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError
 
 from cdc.contracts.progress import is_heartbeat, progress_in
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from cdc.contracts.versions import UnreadableRecord
 from webui.live.hub import Hub
 
 RETRY_S: Final = 1.0
@@ -39,7 +40,11 @@ class Feed:
             self._next[TopicPartition(ON_HAND_CHANGELOG, partition)] = offset
 
     async def run(self) -> None:
-        """Read until cancelled; a failure is logged and tried again."""
+        """Read until cancelled; a failure is logged and tried again.
+
+        Raises:
+            UnreadableRecord: of another version, with its place.
+        """
         while True:
             try:
                 await self._read()
@@ -85,7 +90,10 @@ class Feed:
             batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=MOST_RECORDS)
             for place, records in batches.items():
                 for record in records:
-                    self._take(record)
+                    try:
+                        self._take(record)
+                    except UnreadableRecord as problem:
+                        raise problem.at(*place, record.offset) from problem
                 self._next[place] = records[-1].offset + 1
                 heard_at = loop.time()
             if loop.time() - heard_at > SILENT_S:

@@ -1,0 +1,46 @@
+"""The live feed stops at what it can't read, and says where that stands."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiokafka import TopicPartition
+
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from cdc.contracts.versions import UnknownVersion
+from tests.golden.workers import kept
+from webui.live.feed import Feed
+from webui.live.hub import Hub
+from webui.live.patches import patch_of_record
+
+PLACE = TopicPartition(ON_HAND_CHANGELOG, 3)
+
+
+class Consumer:
+    """Hands one record out."""
+
+    def __init__(self, value: bytes, *headers: tuple[str, bytes]) -> None:
+        self.record = SimpleNamespace(
+            partition=3, offset=812, key=b"L|A", value=value, headers=headers
+        )
+
+    async def getmany(self, **_options: int) -> dict[TopicPartition, list[Any]]:
+        return {PLACE: [self.record]}
+
+
+@pytest.mark.parametrize(
+    ("consumer", "problem"),
+    [
+        (Consumer(b'{"schema":9}'), "level record: schema 9"),
+        (Consumer(kept("level", 1)[0], ("progress", b'{"schema":9}')), "progress record: schema 9"),
+    ],
+)
+def test_a_record_of_an_unknown_version_is_told_with_its_place(consumer: Any, problem: str) -> None:
+    hub = Hub(patch_of_record)
+    hub.subscribe(["L|A"])
+
+    with pytest.raises(UnknownVersion) as stopped:
+        asyncio.run(Feed(hub, bootstrap="nowhere", partitions=12)._pass_on(consumer))
+
+    assert str(stopped.value).startswith(f"{ON_HAND_CHANGELOG}[3]@812: {problem} is unknown here")
