@@ -93,7 +93,7 @@ class Feed:
                     try:
                         self._take(record)
                     except UnreadableRecord as problem:
-                        raise problem.at(*place, record.offset) from problem
+                        raise problem.at(place.topic, place.partition, record.offset) from problem
                 self._next[place] = records[-1].offset + 1
                 heard_at = loop.time()
             if loop.time() - heard_at > SILENT_S:
