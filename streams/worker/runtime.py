@@ -95,7 +95,8 @@ def die(event: str, error: BaseException | None = None, **fields: object) -> Nev
     It ends too where nothing can be said, because the disk of the log is full.
     """
     code = ending_of(error)
-    told = {"problem": str(error or ""), "exit_code": int(code), "repair": repair_of(error)}
+    problem = "" if error is None else str(error) or repr(error)  # a time-out has no words
+    told = {"problem": problem, "exit_code": int(code), "repair": repair_of(error)}
     try:
         log.critical(event, exc_info=error, **told, **fields)
     finally:
@@ -195,12 +196,19 @@ class Runtime:
     async def republish(self) -> None:
         """Send open decisions again, in case a consumer lost them."""
         try:
-            for owned in list(self.ownership.ready.values()):
-                async with owned.lock:
-                    if self._is_ready(owned):
-                        self.metrics.republished(await republish_open(owned, self.producers))
+            await self.send_open_decisions()
         except BaseException as error:  # noqa: BLE001 -- a timer's edge; a broken producer ends us
             die("open decisions could not be sent again", error)
+
+    async def send_open_decisions(self) -> None:
+        """The same for a caller that ends the process itself if it fails."""
+        for owned in list(self.ownership.ready.values()):
+            async with owned.lock:
+                if self._is_ready(owned):
+                    await self._send_open(owned)
+
+    async def _send_open(self, owned: OwnedPartition) -> None:
+        self.metrics.republished(await republish_open(owned, self.producers))
 
     async def inspect(self) -> None:
         """Refresh gauges, and end the process when work is there and nothing moves.

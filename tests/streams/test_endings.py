@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError, OffsetOutOfRangeError
 from confluent_kafka import KafkaException
+from structlog.testing import capture_logs
 
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
@@ -111,6 +112,16 @@ def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
         runtime.die("the end", Fenced("another owner"))
 
     assert codes == [75]
+
+
+def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os._exit", lambda _code: None)
+    with capture_logs() as logs:
+        runtime.die("worker can't start", TimeoutError())
+        runtime.die("a record came past the chunks")
+
+    assert [line["problem"] for line in logs] == ["TimeoutError()", ""]
+    assert [line["repair"] for line in logs] == ["inventory logs kafka", ""]
 
 
 def test_every_code_has_words_and_signals_have_theirs() -> None:
