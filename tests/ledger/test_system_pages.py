@@ -1,14 +1,17 @@
 """Rejected records beside the ledger and a word on them; what is known of demand."""
 
+import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from importlib import import_module
+from types import ModuleType
 
 import psycopg
 import pytest
 from django.test.utils import setup_test_environment, teardown_test_environment
 
 from analytics.verification.rejections import read_rejections
+from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.demand_health import is_intermittent
 from inventory.model.arithmetic import DAY_US
 from inventory.model.state import Demand
@@ -258,3 +261,38 @@ def test_the_chain_says_whether_anything_is_done_by_rule(
 
     assert link.state == state
     assert link.details == ([] if age is None else [("tasks", "3 changed")])
+
+
+@pytest.fixture
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The probes, asking where nobody listens."""
+    settings = import_module("django.conf").settings
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        nobody = f"127.0.0.1:{bound.getsockname()[1]}"
+        known = settings.CONNECTIONS.model_copy(update={"kafka_bootstrap": nobody})
+        monkeypatch.setattr(settings, "CONNECTIONS", known)
+        monkeypatch.setenv("INVENTORY_WORKER_URLS", f"http://{nobody}")
+        yield import_module("webui.system.probes")
+
+
+def test_without_a_broker_the_chain_shows_what_is_known_without_it(
+    inbox: psycopg.Connection, no_broker: ModuleType
+) -> None:
+    inbox.execute(
+        "INSERT INTO read_model.sink_position (sink, topic, partition, next_offset, as_of_us)"
+        " VALUES ('projector', %s, 0, 1,"
+        " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 30000000)",
+        (ON_HAND_CHANGELOG,),
+    )
+
+    links = {link.name: link for link in no_broker.chain()}
+
+    assert links["Kafka"].state == "down"
+    assert links["Kafka"].summary.startswith("the broker does not answer (")
+    assert links["Workers"].state == "down"
+    assert [text for _, text in links["Workers"].details] == ["no answer (ConnectError)"]
+    assert links["Read model"].state == "slow"
+    assert links["Read model"].age_us >= 30_000_000
+    assert links["Read model"].lag == "unknown: the broker does not answer"
+    assert "KafkaError" not in " ".join(link.summary for link in links.values())

@@ -5,6 +5,8 @@ from importlib.util import find_spec
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
+handler500 = "webui.config.errors.broken"
+
 # The stock desk answers "/"; the order is the order of the navigation.
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include(f"{desk}.urls"))

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from django.conf import settings
 from django.db import connection
@@ -28,6 +28,10 @@ FRESH_US: Final = 3_000_000
 OFFLINE_US: Final = 60_000_000
 LAG_MOST: Final = 1_000
 BY_RULE_US: Final = 15_000_000
+_NO_BROKER: Final = "the broker does not answer"
+_UNKNOWN_LAG: Final = "unknown: the broker does not answer"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,14 @@ def _answer(name: str, future: "Future[Link]") -> Link:
     try:
         return future.result(timeout=PROBE_S * 2)
     except Exception as failure:  # noqa: BLE001 -- whatever a link says when it is ill belongs on the page
-        return Link(name, DOWN, f"{type(failure).__name__}: {str(failure)[:200] or 'no answer'}")
+        return Link(name, DOWN, _said(failure))
+
+
+def _said(failure: Exception) -> str:
+    """What an ill link said; the client of the broker writes its errors like code."""
+    if isinstance(failure, KafkaException):
+        return f"{_NO_BROKER} ({failure.args[0].str()[:200]})"
+    return f"{type(failure).__name__}: {str(failure)[:200] or 'no answer'}"
 
 
 def state_of_age(age_us: int | None) -> str:
@@ -160,24 +171,38 @@ def kafka() -> Link:
 
 def workers() -> Link:
     """How far the workers' group is behind the log, and who holds how many partitions."""
-    admin = _admin()
-    ends = _ends(admin, STOCK_EVENTS)
-    places = [TopicPartition(STOCK_EVENTS, number) for number in ends]
-    request = [ConsumerGroupTopicPartitions(APP_ID, places)]
-    found = admin.list_consumer_group_offsets(request, request_timeout=PROBE_S)
-    offsets = found[APP_ID].result(timeout=PROBE_S).topic_partitions or []
-    lag = sum(ends[place.partition] - max(0, place.offset) for place in offsets)
+    lag = _if_answered(_group_lag)
     held = partition_map().rows
     as_of = [row["as_of_us"] for row in held if row.get("as_of_us") is not None]
     age_us = max(0, time.time_ns() // 1000 - min(as_of)) if as_of else None
     waited = max((row.get("lag_seconds", 0.0) for row in held), default=0.0)
     details = [(name, _worker_says(url)) for name, url in worker_urls().items()]
     restoring = [text for _, text in details if text != "ready"]
-    state = DOWN if restoring and len(restoring) == len(details) else OK
+    state = DOWN if lag is None or (restoring and len(restoring) == len(details)) else OK
+    if lag is None:
+        return Link("Workers", state, _NO_BROKER, age_us, _UNKNOWN_LAG, details)
     if state == OK and (restoring or lag > LAG_MOST):
         state = SLOW
     text = f"{units_text(lag)} records, {waited:.1f} s"
     return Link("Workers", state, f"group {APP_ID}", age_us, text, details)
+
+
+def _group_lag() -> int:
+    admin = _admin()
+    ends = _ends(admin, STOCK_EVENTS)
+    places = [TopicPartition(STOCK_EVENTS, number) for number in ends]
+    request = [ConsumerGroupTopicPartitions(APP_ID, places)]
+    found = admin.list_consumer_group_offsets(request, request_timeout=PROBE_S)
+    offsets = found[APP_ID].result(timeout=PROBE_S).topic_partitions or []
+    return sum(ends[place.partition] - max(0, place.offset) for place in offsets)
+
+
+def _if_answered(ask: Callable[[], T]) -> T | None:
+    """What the broker answers, or None: what a link knows without it is shown all the same."""
+    try:
+        return ask()
+    except KafkaException:
+        return None
 
 
 def _worker_says(url: str) -> str:
@@ -204,7 +229,9 @@ def read_model() -> Link:
     )
     details = [(s.service, f"{age_text(s.age_us)} ago") for s in services]
     summary = "projector has written nothing yet" if age_us is None else "rows and positions"
-    return Link("Read model", state_of_age(age_us), summary, age_us, _sink_lag(), details)
+    lag = _if_answered(_sink_lag)
+    text = _UNKNOWN_LAG if lag is None else lag
+    return Link("Read model", state_of_age(age_us), summary, age_us, text, details)
 
 
 def _sink_lag() -> str:
