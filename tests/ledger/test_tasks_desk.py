@@ -1,6 +1,7 @@
 """The tasks desk: one's own tasks first, each with its numbers and its next step."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from uuid import uuid4
 
 import psycopg
@@ -107,7 +108,15 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     # The system page asks Kafka, which is not there.
     for url in set(steps) - {"/system/"}:
         assert client.get(url).status_code == 200, url
-    assert "4.611 units were to be expected" in page.content.decode()
+    said = "none sold in 27 hours of trading, in which 4 units were to be expected"
+    assert said in page.content.decode()
+
+
+def test_a_shelf_that_is_suspect_within_the_hour_says_minutes() -> None:
+    kinds = import_module("webui.tasks.kinds").KINDS  # late: it needs Django set up
+    numbers = NUMBERS["phantom_suspect"] | {"quiet_windows": 5}
+
+    assert "none sold in 50 minutes of trading" in kinds["phantom_suspect"].says(numbers)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from webui.accounts.roles import (
 )
 from webui.readmodel.figures import (
     counted_text,
-    micro_text,
     money_text,
     signed_units_text,
     units_text,
@@ -26,6 +25,8 @@ from webui.readmodel.figures import (
 from webui.tasks.selectors import Task
 
 Numbers = Mapping[str, Any]
+WINDOWS_AN_HOUR: Final = 6
+MICRO: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +103,13 @@ def _on_hand(numbers: Numbers) -> str:
 
 
 def _phantom(numbers: Numbers) -> str:
+    windows = int(numbers["quiet_windows"])
+    hours = windows // WINDOWS_AN_HOUR
+    quiet = counted_text(hours, "hour") if hours else counted_text(windows * 10, "minute")
+    expected = counted_text(int(numbers["lambda_micro"]) // MICRO, "unit")
     return (
-        f"{units_text(numbers['on_hand_units'])} on hand, but none sold in"
-        f" {units_text(int(numbers['quiet_windows']))} trading windows of ten minutes, in which"
-        f" {micro_text(int(numbers['lambda_micro']))} units were to be expected."
+        f"{units_text(numbers['on_hand_units'])} on hand, but none sold in {quiet} of trading,"
+        f" in which {expected} were to be expected."
     )
 
 
