@@ -43,8 +43,10 @@ def test_the_page_names_the_worker_and_the_age_of_its_number(
     monkeypatch.setattr("cdc.workers.ask.__defaults__", (30.0,))
     with worker_with(state_of(shop, "L|S")) as url:
         monkeypatch.setenv("INVENTORY_WORKER_URLS", url)
-        shown = text_of(page("/items/L/S"))
+        found = page("/items/L/S")
+    shown = text_of(found)
 
+    assert "data-poll" not in found
     assert f"worker-7 says 50 at offset 11, as of {time_text(AS_OF_US)}" in shown
     assert "State from the worker" in shown
 
@@ -71,6 +73,8 @@ def test_without_workers_the_page_shows_the_read_model_and_its_age(
     monkeypatch.setattr("cdc.workers.ask.__defaults__", (30.0,))
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://127.0.0.1:9")
 
-    shown = text_of(page("/items/L/S"))
+    found = page("/items/L/S")
+    shown = text_of(found)
 
+    assert '<span id="worker-says" data-poll="5000">' in found
     assert "read model only: a worker does not answer (ConnectError), stale by 1 d" in shown

@@ -60,6 +60,8 @@ function startPoll() {
   if (!part) return;
   every(Number(part.dataset.poll), async () => {
     const here = document.getElementById(part.id);
+    // What came last may have nothing more to wait for.
+    if (!("poll" in here.dataset)) return;
     const isFree = () => !isPaused() && !here.contains(document.activeElement);
     if (isFree()) await swap(location.href, `#${part.id}`, isFree);
   });
