@@ -61,6 +61,7 @@ def test_a_count_over_the_tolerance_has_no_approve_button(shelf: psycopg.Connect
     said = text(max_.get("/counts/waiting/"))
 
     assert "second blind count first" in said
+    assert "somebody counts it a second time, blind" in said
     assert "Approve" not in said
     waiting(9, actor="bob")
     assert "Approve" in text(max_.get("/counts/waiting/"))

@@ -51,7 +51,7 @@ def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
     row = page.locator(f'[data-key="{key}"]')
     expect(row.locator('[data-f="on_order"]')).to_have_text("42")
     page.goto(f"{doors.base}/reorders/?view=closed&location={shop.location}")
-    expect(page.get_by_text("buyer said approve: 42 units")).to_be_visible()
+    expect(page.get_by_text("buyer approved: 42 units")).to_be_visible()
 
 
 def test_the_same_command_sent_twice_at_once_orders_once(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from django import template
 
@@ -9,6 +10,13 @@ from cdc.contracts.times import us_of
 from webui.readmodel import figures
 
 register = template.Library()
+
+_DECIDED: Final = {
+    "approve": "approved",
+    "reject": "rejected",
+    "snooze": "snoozed",
+    "resume": "resumed",
+}
 
 register.filter("units", figures.units_text)
 register.filter("signed_units", figures.signed_units_text)
@@ -43,6 +51,12 @@ def status_label(status: str) -> str:
 def status_meaning(status: str) -> str:
     """One line that says when the status holds."""
     return figures.MEANINGS.get(status, "")
+
+
+@register.filter
+def decided(action: str) -> str:
+    """What somebody did with a proposal: `approve` as `approved`."""
+    return _DECIDED.get(action, action)
 
 
 @register.filter
