@@ -204,6 +204,31 @@ def test_scaling_to_three_and_back_under_load_loses_nothing(stack: RunningStack)
     assert_nothing_differs(stack)
 
 
+def test_a_worker_that_is_stopped_leaves_at_once_and_stays_away_until_it_is_started(
+    stack: RunningStack,
+) -> None:
+    stack.wait_until(lambda: shared(stack))
+    crashes = stack.runtime.services["worker-2"].restarts
+
+    with selling(stack) as runs:
+        stopped = stack.cli("workers", "stop", "worker-2")
+        alone = held(stack, "worker-1")
+        sold_alone = len(runs)
+        stack.wait_until(lambda: len(runs) > sold_alone + 5)
+        rows = {row["worker"]: row for row in json.loads(stack.cli("workers", "--json").stdout)}
+        refused = stack.cli("workers", "stop", "worker-1")
+        started = stack.cli("workers", "start", "worker-2")
+
+    assert stopped.returncode == started.returncode == 0, stopped.stderr + started.stderr
+    assert sorted(alone) == list(range(12))
+    assert (rows["worker-2"]["state"], rows["worker-2"]["pid"]) == ("paused", None)
+    assert refused.returncode == 1
+    assert "only worker that runs" in refused.stderr
+    assert stack.runtime.services["worker-2"].restarts == crashes
+    stack.wait_until(lambda: shared(stack))
+    assert_nothing_differs(stack)
+
+
 def test_a_rolling_restart_under_load_loses_nothing(stack: RunningStack) -> None:
     stack.wait_until(lambda: shared(stack))
     before = {name: stack.runtime.services[name] for name in ("worker-1", "worker-2")}
