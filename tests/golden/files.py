@@ -88,7 +88,7 @@ def main() -> None:
     found: dict[str, list[bytes]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as home:
         for kind, content in kept_in_files(Path(home)):
-            plain = json.dumps(json.loads(content.replace(home.encode(), b"/home/stock")))
+            plain = json.dumps(json.loads(content.replace(home.encode(), b"/srv/stock")))
             found[kind].append(plain.encode())
     for kind, counter in FILES.items():
         version = json.loads(found[kind][0])[counter]
