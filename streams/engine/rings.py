@@ -47,7 +47,8 @@ async def _replay_back(replay: "_Replay", newest_us: int, bounds: tuple[int, Pro
 
     A record is written to the topic after it was committed, so a search by topic time can only
     begin too early, unless a clock was set back: then newer commits lie before older ones. So the
-    newest commit of all must have been seen, and behind it a whole step that is too old.
+    newest commit of all must have been seen, and before it a whole step that is too old. A shorter
+    one, up to where the topic begins, says nothing about what was cut off.
     """
     first, progress = bounds
     oldest_us = newest_us - HORIZON_US
@@ -59,7 +60,8 @@ async def _replay_back(replay: "_Replay", newest_us: int, bounds: tuple[int, Pro
         commits = await replay.read(start, end)
         is_newest_seen = is_newest_seen or newest_us in commits
         # A step without any commit time, of garbage only, says nothing about what lies before it.
-        is_old = end < progress.next_offset and max(commits, default=newest_us) < oldest_us
+        is_step = end < progress.next_offset and end - start == STEP_BACK
+        is_old = is_step and max(commits, default=newest_us) < oldest_us
         if is_newest_seen and is_old:
             return
         if start == first:

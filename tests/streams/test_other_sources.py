@@ -89,6 +89,21 @@ def test_what_the_ring_has_forgotten_may_be_cut_off(monkeypatch: pytest.MonkeyPa
     assert "it was cut off" in halts(broker)
 
 
+def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The clock of Postgres was set back and forth: the ring knows the first, not the second."""
+    monkeypatch.setattr(rings, "STEP_BACK", 2)
+    steps_us = (0, -3_600_000_000, 3_600_000_000, 0, 1_000_000)
+    broker = history([("sale", 0, 1, gap_us) for gap_us in steps_us])
+    lived(broker)
+    assert everything(restored(broker))
+
+    broker.cut(STOCK_EVENTS, PARTITION, 1)
+
+    assert "begins at 1, it was cut off" in halts(broker)
+
+
 def test_a_source_cut_off_before_it_was_read_halts_a_restore() -> None:
     broker = streamed(3, gap_us=1_000_000)
     for record in sold_history(9).topics[STOCK_EVENTS, PARTITION]:
@@ -111,3 +126,14 @@ def test_progress_of_version_1_knows_no_topic_and_is_gone_on_from() -> None:
 
     assert found.next_offset == 6
     assert found.progress().source_topic_id == f"{STOCK_EVENTS}:0"
+
+
+def test_a_worker_of_another_generation_goes_on_in_no_state() -> None:
+    """The number stands in every position: records of a lower one would never be newer."""
+    broker = sold_history(5)
+    lived(broker)
+
+    with pytest.raises(LogMismatch, match=r"is of generation 1, this worker of 9") as halted:
+        asyncio.run(restore(PARTITION, 9, broker))
+
+    assert halted.value.repair == "inventory down && inventory up --detach"
