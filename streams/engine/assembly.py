@@ -50,6 +50,7 @@ class Assembly:
         self.open_keys = set(open_keys)
         self.carried: dict[InvKey, tuple[int, ...]] = {}
         self.progress: Progress | None = None
+        self._last_told: bytes | None = None  # the level that it came with
         self.records = 0
 
     def add_level(
@@ -62,7 +63,10 @@ class Assembly:
         """
         seen = glance(content)
         self.records += 1
-        self.progress = progress_in(headers) or self.progress
+        told = progress_in(headers)
+        if told is not None:
+            self.progress = told
+            self._last_told = content
         self._numbers.tell(seen.key, headers, at_ms)
         self.carried.pop(seen.key, None)
         if seen.carried:
@@ -74,6 +78,12 @@ class Assembly:
         self._to_rest[seen.key] = content
         if len(self._to_rest) == SLOTS:
             self._rest()
+
+    @property
+    def generation(self) -> int | None:
+        """Of the log that the state was made from, None if no level told the progress."""
+        level = _parsed(self._last_told)
+        return None if level is None else level["position"]["generation"]
 
     def add_window(self, content: bytes) -> None:
         """Take one record of the window changelog.

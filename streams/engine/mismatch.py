@@ -17,6 +17,7 @@ from streams.engine.records import TopicIds
 
 REPAIR: Final = f"`{REBUILD}` makes the changelogs from {STOCK_EVENTS} again"
 LOST: Final = "history is missing: bring the topic itself back, or begin a new generation"
+_START_AGAIN: Final = "inventory down && inventory up --detach"
 _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 
@@ -56,7 +57,7 @@ def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
     """
     for topic, found in partitions.items():
         if found != expected:
-            problem = f"{topic} has {found} partitions, and keys were divided among {expected}"
+            problem = f"{topic} has {found} partitions, keys are divided among {expected}"
             raise LogMismatch(problem, repair_of(topic))
 
 
@@ -81,6 +82,20 @@ def refuse_unfinished(number: int, told: Progress | None) -> None:
             f"`{_RETIRE}` removes it"
         )
         raise LogMismatch(problem, _RETIRE)
+
+
+def refuse_other_generation(number: int, ours: int, found: int | None) -> None:
+    """Raise `LogMismatch` if the state was made from another generation of the log.
+
+    Its number stands in every position and id, so nothing of ours would be newer than it is, or
+    everything.
+    """
+    if found not in (None, ours):
+        problem = (
+            f"{ON_HAND_CHANGELOG}[{number}] is of generation {found}, this worker of {ours} "
+            "(INVENTORY_GENERATION)"
+        )
+        raise LogMismatch(problem, _START_AGAIN)
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:

@@ -20,6 +20,7 @@ from streams.engine.mismatch import (
     LogMismatch,
     Topics,
     refuse_cut_levels,
+    refuse_other_generation,
     refuse_other_source,
     refuse_unfinished,
 )
@@ -45,7 +46,7 @@ async def restore(
 
     Raises:
         LogMismatch: the source topic is not the one of the restored offset or doesn't reach from
-            before to after it, or a changelog is cut off.
+            before to after it, or a changelog is cut off or of another generation.
         UnreadableRecord: a changelog holds a record of an unknown version; nothing is guessed.
         BrokenInvariant: the changelogs contradict each other.
         Fenced: another worker has written to them since.
@@ -139,6 +140,7 @@ async def _restored(
         start = first if base is None else base.positions[topic]
         await _read(topic, number, (start, end), log, assembly)
     refuse_unfinished(number, assembly.progress)
+    refuse_other_generation(number, generation, assembly.generation)
     progress = assembly.progress or (START if base is None else base.progress)
     refuse_other_source(number, progress, topics)
     partition = Partition(generation)

@@ -24,6 +24,8 @@ REQUEST_BYTES = LARGEST_RECORD_BYTES
 # where nobody follows do readers wait for so long.
 TRANSACTION_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
+# The broker has given such a transaction up; a producer that waits for replicas would go on trying.
+ANSWER_S = 90.0
 
 
 class Answer(NamedTuple):
@@ -93,15 +95,17 @@ class PartitionProducers:
             Fenced: another worker owns the partition.
             LogMismatch: a topic goes on before the end that it had; nothing is committed.
             KafkaError: the broker could not take it; the caller ends the process.
+            TimeoutError: it did not for a minute and a half, as without enough replicas in sync.
         """
         producer = self._producers[partition]
         sends = [send for stage in stages for send in stage]
         began = time.perf_counter()
         try:
-            await producer.begin_transaction()
-            answers = await _acknowledge(producer, partition, sends)
-            _refuse_lost_end(partition, self._known_ends(partition), _beginnings(answers))
-            await producer.commit_transaction()
+            async with asyncio.timeout(ANSWER_S):
+                await producer.begin_transaction()
+                answers = await _acknowledge(producer, partition, sends)
+                _refuse_lost_end(partition, self._known_ends(partition), _beginnings(answers))
+                await producer.commit_transaction()
             self.committed += 1
             self.committing_s += time.perf_counter() - began
         except ProducerFenced as error:
@@ -110,6 +114,9 @@ class PartitionProducers:
                 f"broker has ended a transaction after {TRANSACTION_TIMEOUT_MS // 1000} s"
             )
             raise Fenced(problem) from error
+        except TimeoutError as error:
+            problem = f"partition {partition}: no transaction was taken for {ANSWER_S:g} s"
+            raise TimeoutError(problem) from error
         return _positions(answers)
 
 

@@ -16,7 +16,7 @@ from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
 from streams.worker.chunks import consume_chunks
 from streams.worker.inbox import Inbox
-from streams.worker.runtime import RESTORE_STALL_S, Runtime, Stuck, die
+from streams.worker.runtime import RESTORE_STALL_S, AddressTaken, Runtime, Stuck, die
 from streams.worker.standstill import watch
 
 INSPECT_S = 5.0
@@ -172,4 +172,13 @@ def _attach_queries(app: faust.App, runtime: Runtime) -> None:
 
     @app.task
     async def serve() -> None:
+        await begin_to_answer(server, runtime.settings)
+
+
+async def begin_to_answer(server: QueryServer, settings: WorkerSettings) -> None:
+    """Have the server answer at the address of the settings; the process ends where it can't."""
+    try:
         await server.start()
+    except OSError as error:
+        problem = f"{settings.worker_host}:{settings.worker_port}: {error}"
+        die("nobody can ask this worker", AddressTaken(problem))

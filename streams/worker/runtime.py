@@ -59,6 +59,10 @@ class Stuck(Exception):
     """Work is there and nothing moves."""
 
 
+class AddressTaken(Exception):
+    """The worker can't answer at its address: another process does, or the machine has no such."""
+
+
 _ENDINGS: Sequence[tuple[type[BaseException], Ending]] = (
     (UnreadableRecord, Ending.UNREADABLE),
     (LogMismatch, Ending.LOG_MISMATCH),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -21,14 +22,16 @@ from cdc.contracts.topics import (
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
 from streams.endings import MEANINGS, Ending, meaning_of
+from streams.engine import transactions
 from streams.engine.kafka_log import ReadStalled
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced, FoundTopic
 from streams.engine.transactions import _refuse_lost_end
 from streams.engine.undecodable import SchemaBreak
+from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
-from streams.worker import origins, runtime
+from streams.worker import agents, origins, runtime
 from streams.worker.__main__ import main
 
 
@@ -273,3 +276,42 @@ def test_a_source_topic_that_reaches_the_place_is_the_same(monkeypatch: pytest.M
     monkeypatch.setattr(runtime, "die", lambda *_: pytest.fail("it is"))
 
     runtime._refuse_other_log(2, 4, 0, 4)
+
+
+def test_a_worker_whose_address_is_taken_ends_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[BaseException] = []
+    monkeypatch.setattr(agents, "die", lambda _event, error: ended.append(error))
+
+    async def start_beside(taken: socket.socket) -> None:
+        settings = WorkerSettings(home=tmp_path, worker_port=taken.getsockname()[1])
+        server = QueryServer(runtime.Runtime(settings))
+        await agents.begin_to_answer(server, settings)
+        await server.stop()
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        asyncio.run(start_beside(taken))
+
+    assert [type(error) for error in ended] == [runtime.AddressTaken]
+    assert "address already in use" in str(ended[0])
+    assert runtime.ending_of(ended[0]) == Ending.FAILED
+
+
+def test_a_transaction_that_the_broker_does_not_take_has_an_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A producer tries again for ever where replicas are missing, and the lag looks like none."""
+    monkeypatch.setattr(transactions, "ANSWER_S", 0.01)
+
+    class Waiting:
+        async def begin_transaction(self) -> None:
+            await asyncio.Event().wait()
+
+    producers: Any = transactions.PartitionProducers("nowhere", "app")
+    producers._producers = {3: Waiting()}
+
+    with pytest.raises(TimeoutError, match=r"partition 3: no transaction was taken") as ended:
+        asyncio.run(producers.acknowledged(3, []))
+
+    assert runtime.ending_of(ended.value) == Ending.BROKER
