@@ -187,6 +187,7 @@ def _show(found: dict[str, Any]) -> None:
         ("on hand", found["on_hand_units"]),
         ("available to sell", found["available_to_sell_units"]),
         ("as of", f"{time_text(found['as_of_us'])} ({_age_text(found['as_of_us'])} ago)"),
+        ("behind", f"{found['lag_records']} records, {found['lag_seconds']:.1f} s"),
         ("position", place),
         ("worker", f"{found['worker']}, {found['state']}"),
         ("logic revision", found["logic_revision"]),

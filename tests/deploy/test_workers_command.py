@@ -133,6 +133,7 @@ def test_a_key_of_any_worker_is_told_with_its_windows(key: str) -> None:
     )
     shown = run("query", key, "--windows", *PATIENTLY)[1]
     assert f"on hand            {STOCKED - 3}" in shown
+    assert "behind             0 records, 0.0 s" in shown
     assert "sales windows" in shown
 
 

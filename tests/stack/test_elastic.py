@@ -18,11 +18,13 @@ from aiokafka import AIOKafkaConsumer
 from confluent_kafka.admin import AdminClient
 from prometheus_client.parser import text_string_to_metric_families
 
+from cdc.contracts import answers
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.workers import ask
 from deploy.stack.membership import leave
 from streams.settings import WorkerSettings
+from tests.cdc.contract import complaints
 from tests.stack.running import RunningStack
 from tests.stack.test_workers import get, held, shared
 
@@ -132,6 +134,23 @@ def test_any_worker_answers_for_any_key_and_knows_the_whole_map(stack: RunningSt
     assert said.returncode == 0, said.stderr
     assert json.loads(said.stdout)["on_hand_units"] == -units
     assert sum(row["sold_units"] for row in json.loads(said.stdout)["windows"]) == units
+
+
+def test_answers_of_running_workers_fit_their_schemas(stack: RunningStack) -> None:
+    stack.wait_until(lambda: shared(stack))
+    sell(stack, f"r{uuid.uuid4().hex[:8]}")
+    settled(stack)
+    place = quote(KEYS[0], safe="")
+
+    for address, kind in answers.ADDRESSES.items():
+        for worker in ("worker-1", "worker-2"):
+            answer = get(stack, worker, address.replace("{key}", place))
+
+            assert answer.status_code == 200, f"{worker} {address}: {answer.text}"
+            assert complaints(kind, answer.content) == []
+    refused = get(stack, "worker-1", "/iq/v1/keys/nokey")
+    assert refused.status_code == 400
+    assert complaints(answers.PROBLEM, refused.content) == []
 
 
 def test_after_kill_9_of_the_owner_a_key_is_unknown_and_then_right_again(
