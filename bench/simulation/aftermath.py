@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
+import orjson
+
 from bench.simulation.checks import broken
 from bench.simulation.disk import Disk
 from bench.simulation.event_loop import StepLoop
 from bench.simulation.faults import SLOTS
 from bench.simulation.oracle import GENERATION, Truth
 from bench.simulation.replays import owed_by_timer
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from inventory.model.ids import InvKey
 from streams.engine.loop import republish_open
 from streams.engine.memory import MemoryBroker
 from streams.engine.records import Positions, Send, Stage
@@ -54,7 +58,37 @@ class Aftermath:
                 broken(f"restored states of {partition}", dict(restored.published.items()))
             if set(restored.partition.ring.identities()) != set(true.ring.identities()):
                 broken(f"restored ring of {partition}", restored.partition.ring.identities())
+            self._check_place(restored, truth, snapshot)
             self._check_timer(restored)
+
+    def _check_place(self, restored: OwnedPartition, truth: Truth, base: Snapshot | None) -> None:
+        """Where it goes on, what it would show, and which rows it would have to send again."""
+        end = len(truth.verdicts)
+        offsets = (
+            restored.next_offset,
+            restored.restored_offset,
+            restored.published_offset,
+            restored.told_offset,
+        )
+        if set(offsets) != {end}:
+            broken(f"partition {restored.number} goes on at {end}", offsets)
+        if restored.as_of_us != truth.marks[end][0]:
+            broken(f"partition {restored.number} is as of {truth.marks[end][0]}", restored.as_of_us)
+        starts = [0] if base is None else [base.positions[ON_HAND_CHANGELOG], 0]  # or left aside
+        carried = [self._carried(restored.number, start) for start in starts]
+        if restored.unsent_rows not in carried:
+            broken(
+                f"rows that came with the last levels, {carried}, are known", restored.unsent_rows
+            )
+
+    def _carried(self, partition: int, start: int) -> dict[InvKey, tuple[int, ...]]:
+        """Starts of the rows in the last level of each key, as far as it stands behind `start`."""
+        carried: dict[InvKey, tuple[int, ...]] = {}
+        for record in self._broker.topics[ON_HAND_CHANGELOG, partition]:
+            level = orjson.loads(record.value or b"")
+            if record.offset >= start:
+                carried[level["inv_key"]] = tuple(row["start_us"] for row in level["rows"])
+        return {key: starts for key, starts in carried.items() if starts}
 
     def _check_timer(self, restored: OwnedPartition) -> None:
         owed, heard = owed_by_timer(restored), _Heard()

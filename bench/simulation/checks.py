@@ -13,7 +13,7 @@ import orjson
 from bench.simulation.oracle import GENERATION, Truth, newest
 from bench.simulation.source import APPLIED, Sent
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
-from cdc.contracts.progress import Progress, progress_in
+from cdc.contracts.progress import Progress, beat_in, progress_in
 from cdc.contracts.rejects import Origin, decode_late, decode_rejection
 from cdc.contracts.retained import retained_in
 from cdc.contracts.state import decode_window, encode_level
@@ -40,6 +40,8 @@ _STAGES: Final = {
     PRICE_EVENTS: 2,
 }
 
+_PARTITION: Final = InvKey("")  # among the keys that are shown: how much is
+
 Sends = Sequence[tuple[str, LogRecord]]
 
 
@@ -64,7 +66,7 @@ def check_rules(sent: Sequence[Sent], truth: Truth) -> None:
         verdict = truth.verdicts[offset]
         if record.verdict not in (None, verdict):
             broken(f"record {offset} is {record.verdict}", verdict)
-        key = InvKey(record.key.decode())
+        key = InvKey((record.key or b"").decode(errors="replace"))
         state = truth.states.get(key, {}).get(offset)
         if state is None:
             continue
@@ -138,9 +140,13 @@ class Visible:
         told = retained_in(record.headers)
         if told != (len(state.windows) if starts < state.windows.keys() else None):
             broken(f"level of {key} tells how many rows it has beside its own", told)
-        if state.position.offset < self.positions.get(key, -1):
-            broken(f"positions of {key} never go back", state.position.offset)
-        self.positions[key] = state.position.offset
+        at, before = state.position.offset, self.positions.get(key, -1)
+        if at < before:
+            broken(f"positions of {key} never go back", at)
+        beat = self.truth.beats.get(at) if at > before else None  # old news are none
+        if beat_in(record.headers) != beat:
+            broken(f"level of {key}@{at} tells the heartbeat {beat}", beat_in(record.headers))
+        self.positions[key] = at
         carried[key] = starts
 
     def _true_state(self, key: InvKey, position: Position) -> KeyState:
@@ -238,7 +244,8 @@ def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey,
     """A worker shows what is committed, and no query sees a key go back; `shown` remembers.
 
     Raises:
-        Violation: a state that nobody committed, that is not the truth, or that went back.
+        Violation: a state that nobody committed, that is not the truth, or that went back; or there
+            is more or less of them than queries are told.
     """
     for key, state in owned.published.items():
         at = state.position.offset
@@ -251,3 +258,16 @@ def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey,
         if state != visible.truth.states.get(key, {}).get(at):
             broken(f"published state of {key}@{at} is that of one pass", state)
         shown[key] = at
+    _check_as_of(owned, visible.truth, shown)
+
+
+def _check_as_of(owned: OwnedPartition, truth: Truth, shown: dict[InvKey, int]) -> None:
+    before = owned.published_offset
+    if shown.get(_PARTITION) == before:
+        return
+    shown[_PARTITION] = before
+    if owned.as_of_us != truth.marks[before][0]:
+        broken(f"{before} records are as of {truth.marks[before][0]}", owned.as_of_us)
+    for key, states in truth.states.items():
+        if newest(states, before) > shown.get(key, -1):
+            broken(f"all of {key} before {before} is published", shown.get(key))

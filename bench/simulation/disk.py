@@ -12,11 +12,11 @@ from typing import Final, Self
 
 from bench.simulation import faults
 from bench.simulation.oracle import GENERATION
+from bench.simulation.scale import scaled
 from bench.simulation.source import Sent
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
 from inventory.partition import Partition
-from streams.engine import cold
 from streams.engine.cold import ColdStates
 from streams.engine.records import Positions, TopicIds
 from streams.engine.snapshot import (
@@ -26,10 +26,8 @@ from streams.engine.snapshot import (
     SnapshotRefused,
     file_of,
     load,
-    save,
     write,
 )
-from streams.engine.store import OwnedPartition
 
 _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 -- only where to make a directory of our own
 _OTHER_GENERATION: Final = GENERATION - 1
@@ -38,18 +36,17 @@ _OTHER_GENERATION: Final = GENERATION - 1
 class Disk:
     """One directory per worker, which outlives the worker's processes; a context manager.
 
-    Inside it every key rests in a block of its own. Else all keys of a history would share one, and
-    nothing could happen while some of them are laid to rest and others not yet.
+    Inside it the engine has the sizes of `scale`.
     """
 
     def __init__(self) -> None:
         place = _IN_MEMORY if _IN_MEMORY.is_dir() else None
         self._root = Path(tempfile.mkdtemp(prefix="simulation-", dir=place))
         self._first: dict[Path, bytes] = {}
-        self._block_bytes = cold.BLOCK_BYTES
+        self._scaled = scaled()
 
     def __enter__(self) -> Self:
-        cold.BLOCK_BYTES = 1
+        self._scaled.__enter__()
         return self
 
     def __exit__(
@@ -58,36 +55,35 @@ class Disk:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        cold.BLOCK_BYTES = self._block_bytes
+        self._scaled.__exit__(kind, error, trace)
         shutil.rmtree(self._root)
 
     def clear(self) -> None:
         """Delete every file."""
-        if self._first:
-            for path in self._root.glob("*/*"):
-                path.unlink()
-            self._first.clear()
+        self._first.clear()
+        for path in self._root.glob("*/*"):
+            path.unlink()
 
-    def write(self, slot: int, snapshot: Snapshot) -> None:
-        """Write the snapshot of the worker in that slot."""
-        path = write(snapshot, self._directory(slot))
-        self._first.setdefault(path, path.read_bytes())
+    def directory(self, slot: int) -> Path:
+        """Where the worker in that slot keeps its snapshots."""
+        return self._root / f"worker-{slot}"
 
-    def save(self, slot: int, owned: OwnedPartition) -> None:
-        """Write the partition's snapshot at once, as a stop does."""
-        path = save(owned, self._directory(slot))
-        self._first.setdefault(path, path.read_bytes())
+    def remember(self, slot: int) -> None:
+        """Keep the first files of the worker; call it before it writes."""
+        for path in self.directory(slot).glob("*.snapshot"):
+            if path not in self._first:
+                self._first[path] = path.read_bytes()
 
     def load(self, slot: int, partition: int) -> Snapshot | None:
         """What the worker in that slot finds; None if it refuses the file."""
         try:
-            return load(self._directory(slot), partition, GENERATION)
+            return load(self.directory(slot), partition, GENERATION)
         except SnapshotRefused:
             return None
 
     def damage(self, slot: int, kind: str) -> None:
         """Do to every file of the worker what the fault says."""
-        paths = sorted(self._directory(slot).glob("*.snapshot"))
+        paths = sorted(self.directory(slot).glob("*.snapshot"))
         contents = [path.read_bytes() for path in paths]
         for path, content, other in zip(paths, contents, reversed(contents), strict=True):
             match kind:
@@ -99,7 +95,7 @@ class Disk:
                     at = len(content) * 2 // 3
                     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
                 case faults.AGE:
-                    path.write_bytes(self._first[path])
+                    path.write_bytes(self._first.get(path, content))
                 case _:
                     path.write_bytes(other)
 
@@ -108,12 +104,9 @@ class Disk:
     ) -> None:
         """Leave a file of another generation, whose positions look as if they were of this one."""
         other = _of_another_log(partition, sent, positions, topic_ids)
-        path = write(other, self._directory(slot))
-        name = file_of(self._directory(slot), partition, GENERATION)
-        self._first.setdefault(name, path.replace(name).read_bytes())
-
-    def _directory(self, slot: int) -> Path:
-        return self._root / f"worker-{slot}"
+        self.remember(slot)
+        path = write(other, self.directory(slot))
+        path.replace(file_of(self.directory(slot), partition, GENERATION))
 
 
 def _frame_ends(content: bytes) -> list[int]:

@@ -1,25 +1,29 @@
 """An event loop that only moves when it is told to, so that a seed decides every interleaving.
 
-The engine's tasks, locks and conditions run on it unchanged. There is no clock and no input: what
-waits, waits for the scheduler.
+The engine's tasks, locks and conditions run on it unchanged. There is no clock, no thread and no
+input: what waits, waits for the scheduler.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
-from contextvars import Context
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context, ContextVar, copy_context
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 T = TypeVar("T")
+
+SLEEP: Final = "sleep"
+# How whatever runs waits for the scheduler: for the end of a sleep, or to do in a thread what has
+# that name. Each process sets it for its tasks and all that they start.
+WAIT: Final[ContextVar[Callable[[str], Awaitable[None]]]] = ContextVar("wait")
 
 
 class StepLoop:
     """The part of an event loop that tasks and futures need."""
 
     def __init__(self) -> None:
-        self._ready: deque[tuple[asyncio.Handle, Callable[..., object], tuple[object, ...]]] = (
-            deque()
-        )
+        self._ready: deque[tuple[asyncio.Handle, Callable[[], object]]] = deque()
         self.failures: list[BaseException] = []
 
     @property
@@ -27,9 +31,11 @@ class StepLoop:
         """This loop for asyncio's constructors, which ask for less than the type says."""
         return cast(asyncio.AbstractEventLoop, self)
 
-    def start(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def start(
+        self, coroutine: Coroutine[Any, Any, T], context: Context | None = None
+    ) -> asyncio.Task[T]:
         """A task that takes its first step with the next `run`."""
-        return asyncio.Task(coroutine, loop=self.as_loop)
+        return asyncio.Task(coroutine, loop=self.as_loop, context=context)
 
     def run(self) -> None:
         """Take every step that can be taken, until all tasks wait for the scheduler."""
@@ -37,19 +43,37 @@ class StepLoop:
         set_running(self.as_loop)
         try:
             while self._ready:
-                handle, callback, args = self._ready.popleft()
+                handle, step = self._ready.popleft()
                 if not handle.cancelled():
-                    callback(*args)
+                    step()
         finally:
             set_running(None)
 
     def call_soon(
         self, callback: Callable[..., object], *args: object, context: Context | None = None
     ) -> asyncio.Handle:
-        """Queue a step; contexts are not kept apart, because nothing here has any."""
+        """Queue a step."""
+        context = copy_context() if context is None else context
         handle = asyncio.Handle(callback, args, self.as_loop, context)
-        self._ready.append((handle, callback, args))
+        self._ready.append((handle, partial(context.run, callback, *args)))
         return handle
+
+    def call_later(
+        self, _delay: float, callback: Callable[..., object], *args: object
+    ) -> asyncio.Handle:
+        """Queue a step for when the scheduler lets the sleeper go on, however long that is."""
+        handle = asyncio.Handle(callback, args, self.as_loop)
+
+        def wake(_slept: object) -> None:
+            if not handle.cancelled():
+                callback(*args)
+
+        self.start(_waited(SLEEP)).add_done_callback(wake)
+        return handle
+
+    def run_in_executor(self, _executor: None, work: partial[T]) -> asyncio.Task[T]:
+        """Do the work of a thread, as `asyncio.to_thread` asks for it, when it may happen."""
+        return self.start(_done_in_thread(work))
 
     def create_future(self) -> asyncio.Future[Any]:
         """A future of this loop."""
@@ -67,3 +91,12 @@ class StepLoop:
         """Keep what no task has caught; a task that a kill leaves pending is no failure."""
         if "exception" in context:
             self.failures.append(context["exception"])
+
+
+async def _waited(what: str) -> None:
+    await WAIT.get()(what)
+
+
+async def _done_in_thread(work: partial[T]) -> T:
+    await _waited(work.args[0].__name__)
+    return work()

@@ -31,8 +31,18 @@ WIPE: Final = "delete changelogs, kill everybody"
 CUT: Final = "cut the source off"
 REMAKE: Final = "make the source anew, kill everybody"
 CUT_ROWS: Final = "cut window rows off"
+CUT_LEVELS: Final = "cut levels off"
 
-LOSSES: Final = (CUT, REMAKE, CUT_ROWS)  # nothing brings it back: halting is right, going on is not
+LEAVE_OUT: Final = "fetch leaves a record out"
+FETCH_TWICE: Final = "fetch gives records twice"
+
+FETCHES: Final = (LEAVE_OUT, FETCH_TWICE)  # of two seeks in a row, whose records meet in one chunk
+LOSSES: Final = (
+    CUT,
+    REMAKE,
+    CUT_ROWS,
+    CUT_LEVELS,
+)  # nothing brings it back: halting is right, going on is not
 DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the worker is killed too, and finds them
 _KINDS: Final = {
     KILL: 6,
@@ -151,6 +161,11 @@ def draw_loss(random: Random) -> Fault:
     """Something that a worker can only halt at, or has no need of any more."""
     kind = random.choice(LOSSES)
     return Fault(random.randrange(10, _LATEST), kind, part=random.randint(1, QUARTERS))
+
+
+def draw_fetch(random: Random, *, slot: int) -> Fault:
+    """A fetch of the worker in that slot whose records don't follow one another."""
+    return Fault(_early(random), random.choice(FETCHES), slot)
 
 
 def _chain(random: Random, *, first: int) -> list[Fault]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from bench.simulation.source import Sent
 from cdc.contracts.decode import Malformed, decode
+from cdc.contracts.progress import Beat
 from inventory.model.ids import InvKey
 from inventory.model.outputs import LateSale, Output
 from inventory.model.record import Record
@@ -25,7 +26,8 @@ class Truth:
     """One partition of the log, folded once.
 
     `states` has each state by key and offset, `marks[n]` what the ring knows beside its members
-    after n records. `rows` has the contents of every window that ever changed, by offset.
+    after n records. `rows` has the contents of every window that ever changed, by offset, `beats`
+    what heartbeats say.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
@@ -35,6 +37,7 @@ class Truth:
     rows: dict[tuple[InvKey, int], dict[int, WindowRow]] = field(default_factory=dict)
     outputs: dict[str, dict[int, Output]] = field(default_factory=dict)
     late: dict[int, LateSale] = field(default_factory=dict)
+    beats: dict[int, Beat] = field(default_factory=dict)
     rejected: dict[int, str] = field(default_factory=dict)
 
     def take(self, sent: Sent) -> None:
@@ -62,6 +65,8 @@ class Truth:
         if state is None:
             return
         self.states.setdefault(key, {})[offset] = state
+        if record.table == "pipeline_heartbeat" and isinstance(record.after, dict):
+            self.beats[offset] = Beat(record.after["beat"], record.commit_us)
         for start_us in folded.windows_changed:
             self.rows.setdefault((key, start_us), {})[offset] = state.windows[start_us]
         for output in folded.outputs:

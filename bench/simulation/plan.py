@@ -5,12 +5,22 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from bench.simulation.faults import SLOTS, WIPE, Fault, draw_faults, draw_keeping, draw_loss
+from bench.simulation.faults import (
+    SLOTS,
+    WIPE,
+    Fault,
+    draw_faults,
+    draw_fetch,
+    draw_keeping,
+    draw_loss,
+)
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
 _REBUILDING: Final = 1 / 5  # of all histories: too rare a chain of events for the others
 _KEEPING: Final = 1 / 8  # of the others: about the writing of snapshots
 _LOSING: Final = 1 / 12  # of all histories, which end sooner then
+_MISFETCHING: Final = 1 / 10  # of all histories
+_RESTING_TOGETHER: Final = 1 / 5  # of all histories
 _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 
 
@@ -20,6 +30,7 @@ class Plan:
 
     `to` is who has each partition at first, `sizes` the numbers of records that fetches bring.
     `keeps` is after how large a share of the fetches workers write snapshots.
+    `large_blocks`: keys rest together, so that blocks hold what is superseded.
     `in_order`: all records are there before anything happens, and nothing is left to chance.
     """
 
@@ -30,6 +41,7 @@ class Plan:
     sizes: tuple[int, ...]
     keeps: float = 0.0
     in_order: bool = False
+    large_blocks: bool = False
 
     @property
     def partitions(self) -> int:
@@ -47,16 +59,25 @@ class Plan:
 
 def draw_plan(seed: int) -> Plan:
     """The history of a seed."""
-    # Drawn apart, so that the other histories are what they were without it.
-    random = Random(f"{seed}:loss")  # noqa: S311 -- a simulation, not a secret
+    # Drawn apart, so that the other histories are what they were without them.
+    losing = Random(f"{seed}:loss")  # noqa: S311 -- a simulation, not a secret
+    beside = Random(f"{seed}:else")  # noqa: S311 -- a simulation, not a secret
     plan = _draw_plan(seed)
-    return with_loss(plan, draw_loss(random)) if random.random() < _LOSING else plan
+    if losing.random() < _LOSING:
+        plan = with_loss(plan, draw_loss(losing))
+    if beside.random() < _MISFETCHING:
+        plan = _with_fault(plan, draw_fetch(beside, slot=plan.to[0]))
+    return replace(plan, large_blocks=beside.random() < _RESTING_TOGETHER)
 
 
 def with_loss(plan: Plan, loss: Fault) -> Plan:
     """The same history with a loss in it, behind which nobody rebuilds changelogs."""
     kept = [fault for fault in plan.faults if fault.kind != WIPE or fault.at < loss.at]
-    return replace(plan, faults=tuple(sorted((*kept, loss), key=lambda fault: fault.at)))
+    return _with_fault(replace(plan, faults=tuple(kept)), loss)
+
+
+def _with_fault(plan: Plan, fault: Fault) -> Plan:
+    return replace(plan, faults=tuple(sorted((*plan.faults, fault), key=lambda each: each.at)))
 
 
 def _draw_plan(seed: int) -> Plan:

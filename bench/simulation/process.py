@@ -1,27 +1,26 @@
-"""One life of a worker process: the engine as it is, in the hands of a simulated Faust.
+"""One life of a worker process: its runtime as it is, in the hands of a simulated Faust.
 
-What `streams.worker` does around the engine is done here in the same order: take over, fetch, fold
-what was missed, acknowledge, commit the group's offset. Whatever fails ends the life.
+What `streams.worker` has Faust do is done here in the same order: join, fetch, hand over, commit
+the group's offset, leave. Whatever fails ends the life.
 """
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
+from contextvars import copy_context
 from typing import Final, Protocol
 
+from bench.simulation import faults
 from bench.simulation.checks import Visible, broken, check_published
 from bench.simulation.disk import Disk
-from bench.simulation.event_loop import StepLoop
-from bench.simulation.oracle import GENERATION
+from bench.simulation.event_loop import SLEEP, WAIT, StepLoop
 from bench.simulation.reader import Reader
-from bench.simulation.replays import owed_by_timer, owed_for_replay
+from bench.simulation.worker import Worker
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.model.ids import InvKey
-from streams.engine.loop import Gap, handle_chunk, republish_open
 from streams.engine.memory import MemoryBroker, MemoryWriter
 from streams.engine.ownership import Ownership
-from streams.engine.records import LogRecord, Positions, Send, SourceRecord, Stage
-from streams.engine.snapshot import Snapshot, freeze, image
+from streams.engine.records import Positions, Send, SourceRecord, Stage
 from streams.engine.store import OwnedPartition
 
 FETCH: Final = "fetch"
@@ -30,6 +29,8 @@ JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
 REST: Final = "lay to rest"
+# What the keeper waits for, and what it does in a thread; the rest of that happens at once.
+_OF_THE_KEEPER: Final = {SLEEP: REST, "load": "load snapshot", "write": "write snapshot"}
 
 
 class BrokerFailed(Exception):
@@ -79,17 +80,20 @@ class Process:
         self.asleep_until = 0
         self.held_until: dict[str, int] = {}  # effects that take long
         self._fails_at: str | None = None
+        self._misfetches: str | None = None
         self._stopping = False
-        self._keeping = asyncio.Lock()
         self.positions: dict[int, int] = {}
         self._round = -1
         self._world = world
         self._writers: dict[int, MemoryWriter] = {}
-        self._sent: dict[int, list[Send]] = {}
+        self.sent: dict[int, list[Send]] = {}
         self._shown: dict[int, dict[InvKey, int]] = {}
-        self.ownership = Ownership(
-            GENERATION, self, self._open_log, self._fail, self._load_snapshot
-        )
+        self._worker = Worker(self, self._open_log, world.disk.directory(slot), self._fail)
+
+    @property
+    def ownership(self) -> Ownership:
+        """What the worker owns."""
+        return self._worker.ownership
 
     def start(self) -> None:
         """Begin to follow the group and to consume."""
@@ -112,9 +116,15 @@ class Process:
         """Let the broker fail it at the next such effect."""
         self._fails_at = effect
 
+    def misfetch(self, how: str) -> None:
+        """Let the next fetch bring records that don't follow one another."""
+        self._misfetches = how
+
     def run(self, work: Coroutine[None, None, None]) -> None:
         """Do `work` beside everything else; if it fails, the process ends."""
-        self._world.loop.start(self._guarded(work))
+        context = copy_context()
+        context.run(WAIT.set, self._wait)
+        self._world.loop.start(self._guarded(work), context)
 
     @property
     def has_work(self) -> bool:
@@ -136,29 +146,12 @@ class Process:
         return any(writer.is_fenced(p) for p, writer in self._writers.items())
 
     async def republish(self) -> None:
-        """What the timer of a worker does."""
-        for owned in list(self.ownership.ready.values()):
-            async with owned.lock:
-                if self.ownership.ready.get(owned.number) is owned:
-                    owed = owed_by_timer(owned)
-                    self._sent[owned.number] = []
-                    await republish_open(owned, self)
-                    owed.check(self._sent[owned.number])
+        """What one timer of a worker does."""
+        await self._worker.send_open_decisions()
 
     async def keep(self) -> None:
-        """Write snapshots as `streams.worker.keeper` does, beside the chunks."""
-        async with self._keeping:
-            for owned in list(self.ownership.ready.values()):
-                async with owned.lock:
-                    if owned.in_work:
-                        return  # its chunk has failed, and the process is about to end
-                    taken, blocks = image(owned), freeze(owned)
-                for _keys in blocks:
-                    await self._reach(REST)
-                    if self._stopping:
-                        return
-                await self._reach("write snapshot")
-                self._world.disk.write(self.slot, taken)
+        """What another one does, beside the chunks."""
+        await self._worker.keeper.round()
 
     async def stop(self) -> None:
         """What a worker does on SIGTERM: finish the chunk in work, save, give everything back.
@@ -169,11 +162,8 @@ class Process:
         self._stopping = True
         async with AsyncExitStack() as stack:
             await self._wait_for_chunks(stack)
-        async with self._keeping:
-            for owned in list(self.ownership.ready.values()):
-                if not owned.in_work:
-                    self._world.disk.save(self.slot, owned)
-        await self.ownership.revoked()
+        self._world.disk.remember(self.slot)
+        await self._worker.close()
         raise Stopped
 
     async def own(self, partitions: Iterable[int]) -> None:
@@ -187,9 +177,13 @@ class Process:
         for partition in partitions:
             self._writers.pop(partition, None)
 
+    async def close(self) -> None:
+        """Close all of them."""
+        self._writers.clear()
+
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Commit in one transaction, and remember what it held."""
-        self._sent[partition] = [send for stage in stages for send in stage]
+        self.sent[partition] = [send for stage in stages for send in stage]
         return await self._writers[partition].acknowledged(partition, stages)
 
     async def _guarded(self, work: Coroutine[None, None, None]) -> None:
@@ -258,42 +252,30 @@ class Process:
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
         """What is there; behind a part that was cut off, if the place to begin at lies in it."""
         records = self._world.broker.topics[STOCK_EVENTS, partition]
-        found = [_source(record) for record in records if record.offset >= start]
+        found = [SourceRecord(r.offset, r.key, r.value) for r in records if r.offset >= start]
         chunk = found[: self._world.chunk_size()]
+        if self._misfetches == faults.LEAVE_OUT:
+            chunk = [*found[:1], *found[2:4]]
+        elif self._misfetches == faults.FETCH_TWICE:
+            chunk = [*chunk, *chunk]
         if chunk:
+            self._misfetches = None
             self.positions[partition] = chunk[-1].offset + 1
         return chunk
 
     async def _handle(self, partition: int, chunk: Sequence[SourceRecord]) -> None:
-        owned = await self.ownership.owned(partition)
-        if owned is None:
-            return
-        async with owned.lock:
-            if self.ownership.ready.get(partition) is not owned:
-                return
-            try:
-                await self._fold(chunk, owned)
-            except Gap:
-                missing = Reader(self._world.broker, self._reach).read(
-                    STOCK_EVENTS, partition, owned.next_offset, chunk[0].offset
-                )
-                async for batch in missing:
-                    await self._fold([_source(record) for record in batch], owned)
-                await self._fold(chunk, owned)
+        try:
+            await self._worker.handle_chunk(partition, chunk)
+        except Exception as error:
+            self._fail(error)  # before anybody else gets a turn, as a lane does
+            raise
 
-    async def _fold(self, chunk: Sequence[SourceRecord], owned: OwnedPartition) -> None:
-        owed = owed_for_replay(chunk, owned)
-        self._sent[owned.number] = []
-        await handle_chunk(chunk, owned, self)
-        owed.check(self._sent[owned.number])
-
-    async def _load_snapshot(self, partition: int) -> Snapshot | None:
-        await self._reach("load snapshot")
-        return self._world.disk.load(self.slot, partition)
+    async def _wait(self, what: str) -> None:
+        """Wait for what the keeper sleeps for, or does in a thread."""
+        if what in _OF_THE_KEEPER:
+            await self._reach(_OF_THE_KEEPER[what])
+        if what == "write":
+            self._world.disk.remember(self.slot)
 
     def _open_log(self) -> Reader:
         return Reader(self._world.broker, self._reach)
-
-
-def _source(record: LogRecord) -> SourceRecord:
-    return SourceRecord(record.offset, record.key, record.value)

@@ -48,7 +48,7 @@ def _decision_id(send: Send) -> str:
 def owed_for_replay(chunk: Iterable[SourceRecord], owned: OwnedPartition) -> Owed:
     """What the chunk's records below the restored offset oblige to; ask before it is handled."""
     again = min(owned.restored_offset, owned.next_offset)
-    keys = {InvKey((s.key or b"").decode()) for s in chunk if s.offset < again}
+    keys = {InvKey((s.key or b"").decode(errors="replace")) for s in chunk if s.offset < again}
     states = [state for key in keys if (state := owned.partition.states.get(key)) is not None]
     rows = {
         window_key(state.key, start_us)

@@ -26,6 +26,8 @@ _HORIZON_US: Final = 120 * SECOND_US
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_US: Final = 1_780_000_000 * SECOND_US
 _ON_ARRIVAL: Final = {"wrong_key": "rejected:key_mismatch", "zero": "rejected:limit"}
+# Of garbage, by its units, which say nothing else.
+_STRANGE_KEYS: Final[dict[int, bytes | None]] = {7: None, 8: b"\xff\xfe", 9: b""}
 _POLICY: Final[Row] = {
     "status": "active",
     "clock_mode": "live",
@@ -56,7 +58,7 @@ class Sent(NamedTuple):
 
     number: int
     partition: int
-    key: bytes
+    key: bytes | None
     value: bytes | None
     at_ms: int
     verdict: str | None
@@ -141,7 +143,7 @@ class Till:
         at_ms = self._now_us // 1000 + 5 + step.skew_ms
         if step.kind in ("garbage", "tombstone"):
             value = None if step.kind == "tombstone" else b"\x00not a change"
-            key = KEYS[step.key].encode()
+            key = _STRANGE_KEYS.get(step.units, KEYS[step.key].encode())
             return Sent(step.number, step.partition, key, value, at_ms, MALFORMED)
         change = self._change(step)
         if change is None:

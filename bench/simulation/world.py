@@ -32,8 +32,9 @@ from bench.simulation.process import (
     Process,
     Stopped,
 )
+from bench.simulation.scale import choose_blocks
 from bench.simulation.source import Sent, written
-from cdc.contracts.topics import SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced
@@ -86,6 +87,7 @@ class World:
         self.loop = StepLoop()
         self.disk = disk
         disk.clear()
+        choose_blocks(large=plan.large_blocks)
         self._sent = sent
         self.truths = [truth_of(sent, p) for p in range(plan.partitions)]
         self.visible = [Visible(p, truth) for p, truth in enumerate(self.truths)]
@@ -234,8 +236,10 @@ class World:
             faults.WIPE: self._wipe,
             faults.CUT: lambda: self._watched.lose(STOCK_EVENTS, fault.part),
             faults.CUT_ROWS: lambda: self._watched.lose(SALES_WINDOWS_CHANGELOG, fault.part),
+            faults.CUT_LEVELS: lambda: self._watched.lose(ON_HAND_CHANGELOG, fault.part),
             faults.REMAKE: lambda: self._remake(fault.part),
         }
+        happen |= dict.fromkeys(faults.FETCHES, lambda: process.misfetch(fault.kind))
         happen.get(fault.kind, lambda: self._damage(fault.kind, process))()
         if fault.to:
             self._assigned_to = fault.to

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from typing_extensions import override
 
 from bench import simulate
-from bench.simulation import process
 from bench.simulation.checks import Violation, Visible, check_published, check_rules
 from bench.simulation.disk import Disk
 from bench.simulation.faults import FLIP, KEEP, SLEEP, SLOW, STOP, Fault
@@ -41,6 +40,7 @@ from streams.engine.memory import MemoryBroker, Transaction
 from streams.engine.records import Fenced, LogRecord, SourceRecord
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
+from streams.worker import runtime
 
 Sends = list[tuple[str, LogRecord]]
 Change = Callable[[Sends], Sends]
@@ -247,7 +247,7 @@ async def sends_nothing(*_: object) -> int:
 
 
 def test_a_failing_seed_is_shortened_and_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "republish_open", sends_nothing)
+    monkeypatch.setattr(runtime, "republish_open", sends_nothing)
     code, text = ran("--seeds", "250", "--json")
     found = json.loads(text[text.index("{") :])["found"][0]
     command = found["command"].split()

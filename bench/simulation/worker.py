@@ -1,0 +1,73 @@
+"""The runtime and the keeper of a worker as they are, with the broker and the disk of a world."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, Protocol, cast
+
+from typing_extensions import override
+
+from bench.simulation.oracle import GENERATION
+from bench.simulation.reader import Reader
+from bench.simulation.replays import owed_by_timer, owed_for_replay
+from streams.engine.kafka_log import KafkaLog
+from streams.engine.ownership import Fencing, Ownership
+from streams.engine.records import Send, SourceRecord
+from streams.engine.store import OwnedPartition
+from streams.engine.transactions import PartitionProducers
+from streams.query.metrics import Metrics
+from streams.settings import WorkerSettings
+from streams.worker.gaps import Gaps
+from streams.worker.keeper import Keeper
+from streams.worker.runtime import Runtime
+
+# A gap is read in parts that are no divisors of those in which the log gives it.
+_SETTINGS: Final = WorkerSettings.model_construct(chunk_records=2)
+_METRICS: Final = Metrics()  # of all workers; nobody looks
+
+
+class Client(Fencing, Protocol):
+    """The broker as a simulated process reaches it; `sent` has each partition's last sends."""
+
+    sent: dict[int, list[Send]]
+
+    async def close(self) -> None:
+        """Give every partition back."""
+        ...
+
+
+class Worker(Runtime):
+    """A runtime of which is checked that it sends again what it owes."""
+
+    def __init__(
+        self,
+        client: Client,
+        open_log: Callable[[], Reader],
+        directory: Path,
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        self.settings = _SETTINGS
+        self.metrics = _METRICS
+        self.producers = cast(PartitionProducers, client)
+        self._client = client
+        self._open = open_log
+        self.keeper = Keeper(directory, GENERATION, lambda: self.ownership.ready)
+        self.ownership = Ownership(GENERATION, client, open_log, on_failure, self.keeper.find)
+        self.gaps = Gaps(open_log, self._fold, _SETTINGS.chunk_records)
+
+    @override
+    def open_log(self) -> KafkaLog:
+        return cast(KafkaLog, self._open())
+
+    @override
+    async def _fold(self, chunk: Sequence[SourceRecord], owned: OwnedPartition) -> None:
+        owed = owed_for_replay(chunk, owned)
+        self._client.sent[owned.number] = []
+        await super()._fold(chunk, owned)
+        owed.check(self._client.sent[owned.number])
+
+    @override
+    async def _send_open(self, owned: OwnedPartition) -> None:
+        owed = owed_by_timer(owned)
+        self._client.sent[owned.number] = []
+        await super()._send_open(owned)
+        owed.check(self._client.sent[owned.number])
