@@ -4,9 +4,9 @@ from typing import Final
 
 import psycopg
 
-from cdc.capture.admin import topic_drift
+from cdc.capture.admin import Drift, topic_drift
 from cdc.capture.client import PUBLICATION, SLOT, ConnectClient, connector_config
-from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES
+from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES, STOCK_EVENTS
 from deploy.doctor.halted import halted
 from deploy.doctor.row import Row, judge
 from deploy.stack import status
@@ -14,6 +14,8 @@ from deploy.stack.context import HOST
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
 from inventory.revision import LOGIC_REVISION
+from streams.engine.mismatch import repair_of
+from streams.engine.restore import CHANGELOGS
 
 _RETAINED_BYTES: Final = 256 * 1024 * 1024
 _LAG_RECORDS: Final = 10_000
@@ -113,7 +115,14 @@ def topics(home: Home) -> Row:
         if first
         else "as in the contract"
     )
-    return judge("topics", well=not drift, found=found, repair=_RESTART)
+    repair = _way_back(first) if first else ""
+    return judge("topics", well=not drift, found=found, repair=repair)
+
+
+def _way_back(drift: Drift) -> str:
+    """A start makes missing topics and settles settings; it takes no partition away."""
+    is_shared_out = drift.topic in (STOCK_EVENTS, *CHANGELOGS)
+    return repair_of(drift.topic) if drift.setting == "partitions" and is_shared_out else _RESTART
 
 
 def rules(home: Home) -> Row:

@@ -6,6 +6,8 @@ import time
 import pytest
 from typer.testing import CliRunner
 
+from cdc.capture.admin import Drift
+from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS, STOCK_LATE
 from deploy.cli.main import app
 from deploy.doctor import running
 from deploy.doctor.checks import exit_code
@@ -99,3 +101,22 @@ def test_a_worker_that_runs_between_two_of_its_ends_keeps_ending(tmp_path) -> No
     )
 
     assert running.workers(home).found.startswith("worker-1: records or partitions waited")
+
+
+@pytest.mark.parametrize(
+    ("topic", "setting", "way"),
+    [
+        (STOCK_EVENTS, "partitions", "inventory generation --yes"),
+        (ON_HAND_CHANGELOG, "partitions", "inventory workers rebuild --yes"),
+        (STOCK_EVENTS, "retention.ms", "inventory down && inventory up --detach"),
+        (STOCK_LATE, "partitions", "inventory down && inventory up --detach"),
+    ],
+)
+def test_a_start_takes_no_partition_away(topic, setting, way, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(running, "environment_of", lambda _: {"INVENTORY_KAFKA_BOOTSTRAP": ""})
+    monkeypatch.setattr(running, "topic_drift", lambda _: (Drift(topic, setting, "12", "13"),))
+
+    row = running.topics(Home(tmp_path))
+
+    assert row.found == f"{topic} {setting}: expected 12, found 13"
+    assert way in row.repair
