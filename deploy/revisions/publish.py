@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from aiokafka.errors import KafkaError as ProducerError
 from confluent_kafka import (
@@ -50,11 +50,15 @@ _YOUNG: Final = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 )
 _LIST: Final = "inventory revision list"
 _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 Say = Callable[[str], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
     with _alone(found.directory.parent):
         refuse_workers(settings)
         create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
-        _await_leaders(settings)
+        patiently(lambda: _hold_anything(settings))
         missing = _missing(settings, found)
         try:
             made = asyncio.run(_write(settings, missing, say))
@@ -130,7 +134,7 @@ def refuse_workers(settings: Connections) -> None:
     One that has ended without a word is a member for a session more.
     """
     deadline = time.monotonic() + _SESSION_S
-    while members := _members(settings.kafka_bootstrap):
+    while members := patiently(lambda: _members(settings.kafka_bootstrap)):
         if time.monotonic() > deadline:
             message = f"{members} workers of logic revision {LOGIC_REVISION} run: end them first"
             raise _refused(settings, message, repair=_LIST)
@@ -156,17 +160,19 @@ def _members(bootstrap: str) -> int:
         return 0
 
 
-def _await_leaders(settings: Connections) -> None:
-    """A topic that was just made has a name before it has somebody to ask."""
+def patiently(ask: Callable[[], T]) -> T:
+    """What `ask` gives; a topic or broker that is young has a name before somebody answers for it.
+
+    Raises:
+        KafkaException: another reason, or still this one after half a minute.
+    """
     deadline = time.monotonic() + _WAIT_S
     while True:
         try:
-            _hold_anything(settings)
+            return ask()
         except KafkaException as error:
             if error.args[0].code() not in _YOUNG or time.monotonic() > deadline:
                 raise
-        else:
-            return
         time.sleep(_POLL_S)
 
 
@@ -250,7 +256,7 @@ def commit(bootstrap: str, reached: Mapping[int, int], say: Say) -> None:
     if not places:
         return
     try:
-        _give_offsets(bootstrap, places)
+        patiently(lambda: _give_offsets(bootstrap, places))
     except KafkaException as error:
         reason = error.args[0].str()
         say(f"published, but the offsets of group {APP_ID} are left as they are: {reason}")
