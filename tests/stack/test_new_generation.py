@@ -39,10 +39,14 @@ print(approve_reorder(reorder_id=sys.argv[1], shown_revision=int(sys.argv[2]))["
 """
 # Nothing here says at which place of which log a row was made.
 SHOWN = """
-SELECT sku, on_hand_units, unavailable_units, on_order_units, in_transit_units, allocated_units,
-    available_to_sell_units, stock_known, base_position_units, reorder_point_units,
-    order_up_to_units, demand_rate_micro, price_minor, policy_active
+SELECT sku, on_hand_units, unavailable_units, in_transit_units, allocated_units,
+    available_to_sell_units, stock_known, reorder_point_units, order_up_to_units,
+    demand_rate_micro, price_minor, policy_active
 FROM read_model.stock WHERE location = %s ORDER BY sku
+"""
+COMING = """
+SELECT sku, on_order_units, base_position_units FROM read_model.stock WHERE location = %s
+ORDER BY sku
 """
 SOLD = """
 SELECT inv_key, start_us, sold_units, returned_units, revenue_minor FROM read_model.sales_window
@@ -68,6 +72,7 @@ class Anew:
     needed: dict[str, tuple[Any, ...]]
     shown: list[tuple[Any, ...]]
     sold: list[tuple[Any, ...]]
+    coming: list[tuple[Any, ...]]
     need: str  # approved when the log had heard of it for the last time
     line: str  # of the order that answers it
     ordered: list[tuple[Any, ...]]
@@ -129,7 +134,7 @@ def anew(own: RunningStack) -> Anew:
     own.wait_until(lambda: desk(own, shop).keys() == {"B", "C"})
     verified(own)
     needed = desk(own, shop)
-    shown, sold = rows(shop, SHOWN, shop.location), rows(shop, SOLD, shop.location)
+    shown, sold, coming = (rows(shop, said, shop.location) for said in (SHOWN, SOLD, COMING))
     answers = [own.cli("generation", "--yes")]
     own.cli("down")
     answers.append(own.cli("generation"))
@@ -143,7 +148,7 @@ def anew(own: RunningStack) -> Anew:
     own = again(own, PARTS)
     own.wait_until(lambda: desk(own, shop).keys() == {"B"})
     verified(own)
-    return Anew(own, shop, answers, needed, shown, sold, need, line, ordered)
+    return Anew(own, shop, answers, needed, shown, sold, coming, need, line, ordered)
 
 
 def test_it_is_refused_while_the_stack_runs_and_unasked(anew: Anew) -> None:
@@ -162,6 +167,11 @@ def test_everything_is_shown_as_before(anew: Anew) -> None:
     assert found == {2}
     assert rows(shop, SHOWN, shop.location) == anew.shown
     assert rows(shop, SOLD, shop.location) == anew.sold
+    bought = {"C": anew.needed["C"][0]}
+    assert rows(shop, COMING, shop.location) == [
+        (sku, ordered + bought.get(sku, 0), position + bought.get(sku, 0))
+        for sku, ordered, position in anew.coming
+    ]
     checked = anew.own.cli("backfill", "verify", "--json")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
