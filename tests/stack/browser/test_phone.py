@@ -15,6 +15,19 @@ ROWS = """() => new Set([...document.querySelectorAll("header.top :is(a, button,
       const box = e.getBoundingClientRect();
       return Math.round((box.top + box.bottom) / 2 / 20);
     })).size"""
+# A word without a blank is wider than a phone; nobody may make it, or a number, unreadable.
+LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen"
+STANDING_OUT = """() => [...document.querySelectorAll("h1, h2, h3, td, th, dd, p, summary")]
+    .filter(e => e.checkVisibility() && !e.closest(".scroll"))
+    .filter(e => e.getBoundingClientRect().right > innerWidth + 1
+      || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")
+    .map(e => e.textContent)"""
+# Numbers of cards whose digits stand in more than one line.
+CUT_NUMBERS = """() => [...document.querySelectorAll("td.n")].filter(e => e.checkVisibility())
+    .filter(e => !e.firstElementChild && /^[−+0-9.,]+$/.test(e.textContent.trim()))
+    .filter(e => { const range = document.createRange(); range.selectNodeContents(e);
+      return range.getClientRects().length > 1; })
+    .map(e => e.textContent)"""
 # Cells of the order's lines that stand outside the window, or are cut inside a box.
 CUT = """() => [...document.querySelectorAll("td, th")].filter(e => e.checkVisibility())
     .filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)
@@ -32,6 +45,34 @@ def test_the_header_takes_two_rows_at_most_at_any_width(doors: Doors, role: str)
         seen[width] = page.evaluate(ROWS)
 
     assert max(seen.values()) <= 2, seen
+
+
+def test_long_names_and_numbers_stay_whole_and_inside_on_a_phone(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    shop.range("MUG", 2, name=LONG_WORD, price_minor=123_456_789)
+    shop.range("LAMP", 90, name=LONG_WORD)
+    shop.propose_price("LAMP", old_minor=123_456_789, new_minor=98_765_432)
+    stack.wait_until(
+        lambda: (
+            shop.shown(["MUG", "LAMP"])
+            and shop.sql("SELECT 1 FROM app.reorder_proposal WHERE location = %s", shop.location)
+        )
+    )
+    page = doors.log_in("manager", viewport=PHONE).page
+    at = f"location={shop.location}"
+    seen = {}
+
+    for path in (
+        *(f"/?{at}", f"/items/{shop.location}/MUG", f"/counts/history/?{at}", "/system/workers/"),
+        *(f"/reorders/?{at}", f"/prices/?{at}", f"/prices/items/{shop.location}/MUG"),
+    ):
+        page.goto(doors.base + path)
+        for width in (390, 320):
+            page.set_viewport_size({"width": width, "height": 844})
+            seen[path, width] = page.evaluate(STANDING_OUT) + page.evaluate(CUT_NUMBERS)
+
+    assert {at: found for at, found in seen.items() if found} == {}
 
 
 def test_no_page_of_a_tablet_scrolls_sideways(doors: Doors, shop: Shop) -> None:
