@@ -22,7 +22,7 @@ _COLUMNS: Final = (
     "state",
     "pid",
     "crashed",
-    "restarted",
+    "asked",
     "partitions",
     "keys",
     "lag",
@@ -71,9 +71,9 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
         row["asked_restarts"],
         f"{held} ({restoring} restoring)" if restoring else held,
         row["keys"],
-        f"{row['lag_records']} records, {row['lag_seconds']:.1f} s",
+        f"{row['lag_records']}, {row['lag_seconds']:.1f} s",
         _age_text(row["oldest_as_of_us"]),
-        row["address"],
+        (row["address"] or "").removeprefix("http://"),
     )
 
 

@@ -9,7 +9,7 @@ from cdc.capture.client import PUBLICATION, SLOT, ConnectClient, connector_confi
 from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES, STOCK_EVENTS
 from deploy.doctor.halted import halted
 from deploy.doctor.row import Row, judge
-from deploy.stack import status
+from deploy.stack import fleet, status
 from deploy.stack.context import HOST
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
@@ -37,7 +37,10 @@ def services(home: Home) -> Row:
     down = [name for name, entry in runtime.services.items() if entry.state != "running"]
     counted = f"{len(runtime.services) - len(down)} of {len(runtime.services)} running"
     found = counted + (f"; not: {', '.join(down)}" if down else "")
-    return judge("services", well=not down, found=found, repair=f"inventory logs {' '.join(down)}")
+    paused = [name for name in down if runtime.services[name].state == fleet.PAUSED]
+    ways = [fleet.way_back(home, name) for name in paused]
+    ways += [f"inventory logs {name}" for name in down if name not in paused]
+    return judge("services", well=not down, found=found, repair=" ; ".join(dict.fromkeys(ways)))
 
 
 def workers(home: Home) -> Row:

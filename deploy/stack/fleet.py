@@ -263,13 +263,22 @@ def _worker(home: Home, name: str) -> ServiceRuntime:
     return runtime.services[name]
 
 
-def _refuse_half_rebuilt(home: Home, wanted: Wanted) -> None:
-    """Raise `StackError` while a rebuild that was cut off keeps everything away.
+def way_back(home: Home, name: str) -> str:
+    """The command that has a paused service run again."""
+    is_rebuild = _is_half_rebuilt(home, _wanted(home))
+    return REPAIR if is_rebuild else f"inventory workers start {name}"
 
-    Nobody stops the last worker, so all of them are paused by a rebuild only, as is a reader.
-    """
+
+def _is_half_rebuilt(home: Home, wanted: Wanted) -> bool:
+    """Nobody stops the last worker, so a rebuild alone pauses all of them, and a reader."""
     paused = set(wanted.paused)
-    if paused and (paused >= set(_states(home)) or any(PREFIX not in name for name in paused)):
+    is_all = paused >= set(_states(home))
+    return bool(paused) and (is_all or any(not name.startswith(PREFIX) for name in paused))
+
+
+def _refuse_half_rebuilt(home: Home, wanted: Wanted) -> None:
+    """Raise `StackError` while a rebuild that was cut off keeps everything away."""
+    if _is_half_rebuilt(home, wanted):
         message = f"a rebuild was cut off, {', '.join(wanted.paused)} stay away until it has run"
         raise StackError(message, repair=REPAIR)
 

@@ -14,6 +14,7 @@ from deploy.doctor.checks import exit_code
 from deploy.doctor.row import Row, judge
 from deploy.stack.home import Home
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
+from deploy.stack.wanted import REPAIR, Wanted, write_wanted
 
 
 def test_without_a_stack_the_machine_is_checked_and_the_way_to_start_is_named(
@@ -69,6 +70,32 @@ def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> No
     assert halted.repair == "inventory workers rebuild --yes"
     assert other.repair == "inventory logs worker-1"
     assert running.workers(home).verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("paused", "states", "repair"),
+    [
+        ([], {"worker_2": "restarting"}, "inventory logs worker-2"),
+        (["worker-2"], {"worker_2": "paused"}, "inventory workers start worker-2"),
+        (["worker-1", "worker-2"], {"worker_1": "paused", "worker_2": "paused"}, REPAIR),
+        (
+            ["projector", "worker-2"],
+            {"projector": "paused", "worker_2": "paused", "web": "restarting"},
+            f"{REPAIR} ; inventory logs web",
+        ),
+    ],
+)
+def test_a_service_that_is_kept_away_is_told_with_what_brings_it_back(
+    tmp_path, paused: list[str], states: dict[str, str], repair: str
+) -> None:
+    home = Home(tmp_path)
+    write_wanted(home, Wanted(2, paused=paused))
+    names = ("worker_1", "worker_2", "projector", "web")
+    ended(home, **{n: ServiceRuntime(state=states.get(n, "running")) for n in names})
+
+    row = running.services(home)
+
+    assert (row.verdict, row.repair) == ("failure", repair)
 
 
 def test_the_last_words_of_a_worker_say_more_than_its_exit_code(tmp_path) -> None:
