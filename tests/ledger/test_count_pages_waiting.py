@@ -81,6 +81,9 @@ def test_a_count_is_refused_with_its_reason_and_a_recount_can_be_asked_for(
         "SELECT detail->>'reason' FROM app.action_log WHERE action = 'void_count'"
     ).fetchall()
     assert logged == [("wet",)]
+    history = text(max_.get("/counts/history/?sku=S"))
+    assert "never approved; made void by max" in history
+    assert "nobody yet" not in history
 
 
 def test_the_history_restates_a_variance_and_voids_a_young_count(
