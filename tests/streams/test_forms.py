@@ -19,6 +19,7 @@ from streams.engine.memory import MemoryBroker
 from streams.engine.ownership import Ownership
 from streams.engine.records import SourceRecord
 from streams.settings import WorkerSettings
+from streams.worker.gaps import Gaps
 from streams.worker.inbox import Inbox
 from streams.worker.lanes import Lane
 from streams.worker.runtime import Runtime
@@ -55,6 +56,7 @@ def runtime_on(broker: MemoryBroker, home: Path) -> Any:
     runtime.ownership = Ownership(
         GENERATION, runtime.producers, open_log, failures.append, runtime.keeper.find
     )
+    runtime.gaps = Gaps(open_log, runtime._fold, runtime.settings.chunk_records)
     return runtime
 
 
