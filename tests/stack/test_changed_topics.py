@@ -1,0 +1,163 @@
+"""Offsets, transactions, tombstones and partitions that somebody else brought into the topics.
+
+A broker and a worker of their own: facts are sent as Connect sends them, and nothing else beats.
+"""
+
+import json
+import shutil
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import NewPartitions
+
+from analytics.kafka import end_offsets
+from cdc.capture.admin import admin_client
+from cdc.contracts.partition import partition_of
+from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
+from deploy.stack import fleet
+from deploy.stack.membership import leave
+from deploy.stack.wanted import read_wanted, write_wanted
+from streams.endings import Ending
+from tests.stack.running import RunningStack, run_inventory, start
+from tests.streams import facts
+
+KEY = "S1|A"
+PLACE = partition_of(KEY.encode())
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
+    """A broker and one worker: without heartbeats nothing comes behind what is sent here."""
+    home = tmp_path_factory.mktemp("changed") / "home"
+    try:
+        yield start(home, "--workers", "1", "--only", "kafka,topics,worker-1")
+    finally:
+        run_inventory("down", home=home)
+
+
+def sold(number: int) -> bytes:
+    now_us = time.time_ns() // 1000
+    image = facts.sale(id_=number, at_us=now_us, key=KEY)
+    return facts.change("sale_line", after=image, lsn=number, commit_us=now_us)
+
+
+def sell(own: RunningStack, *numbers: int) -> None:
+    producer = Producer({"bootstrap.servers": own.settings.kafka_bootstrap, "acks": "all"})
+    for number in numbers:
+        producer.produce(STOCK_EVENTS, sold(number), KEY.encode(), partition=PLACE)
+    assert producer.flush(60) == 0
+
+
+def asked(own: RunningStack, path: str) -> Any:
+    """What the worker answers, None while it doesn't."""
+    headers = {"Authorization": f"Bearer {own.settings.query_token.get_secret_value()}"}
+    try:
+        answer = httpx.get(f"{own.runtime.services['worker-1'].url}{path}", headers=headers)
+    except httpx.HTTPError:
+        return None
+    return answer.json() if answer.is_success else None
+
+
+def wait_for(own: RunningStack, on_hand: int) -> None:
+    def is_there() -> bool:
+        found = asked(own, f"/iq/v1/store/on-hand/{KEY}")
+        return found is not None and found["on_hand_units"] == on_hand
+
+    own.wait_until(is_there, describe=lambda: own.runtime.services["worker-1"])
+
+
+def restart(own: RunningStack) -> None:
+    wanted = read_wanted(own.home)
+    assert wanted is not None
+    write_wanted(own.home, wanted.restarted("worker-1"))
+
+
+def doctor(own: RunningStack) -> dict[str, str]:
+    """What it says of the workers."""
+    rows = json.loads(own.cli("doctor", "--json").stdout)
+    return dict(next(row for row in rows if row["name"] == "workers"))
+
+
+def wait_for_halt(own: RunningStack, reason: str) -> dict[str, str]:
+    """The worker keeps ending for that reason; gives what the doctor says."""
+    own.wait_until(
+        lambda: own.runtime.services["worker-1"].last_exit == Ending.LOG_MISMATCH,
+        describe=lambda: own.runtime.services["worker-1"],
+    )
+    return own.wait_until(lambda: found if reason in (found := doctor(own))["found"] else None)
+
+
+def test_records_before_a_group_offset_set_to_the_end_wait_for_no_other(own: RunningStack) -> None:
+    sell(own, 1, 2)
+    wait_for(own, -2)
+    crashes = own.runtime.services["worker-1"].restarts
+
+    fleet.pause(own.home)
+    leave(own.settings.kafka_bootstrap, "worker-1")
+    sell(own, 3, 4, 5)
+    ends = end_offsets(own.settings.kafka_bootstrap, STOCK_EVENTS, PARTITIONS)
+    places = [TopicPartition(STOCK_EVENTS, number, end) for number, end in ends.items()]
+    admin = admin_client(own.settings.kafka_bootstrap)
+    group = ConsumerGroupTopicPartitions(APP_ID, places)
+    admin.alter_consumer_group_offsets([group])[APP_ID].result(30)
+    fleet.resume(own.home)
+
+    wait_for(own, -5)
+    assert own.runtime.services["worker-1"].restarts == crashes
+
+
+def test_what_somebody_aborts_counts_nothing_and_is_waited_for_by_nobody(
+    own: RunningStack,
+) -> None:
+    wait_for(own, -5)
+    producer = Producer(
+        {
+            "bootstrap.servers": own.settings.kafka_bootstrap,
+            "transactional.id": uuid.uuid4().hex,
+        }
+    )
+    producer.init_transactions(60)
+
+    producer.begin_transaction()
+    producer.produce(STOCK_EVENTS, sold(6), KEY.encode(), partition=PLACE)
+    producer.flush(60)
+    producer.abort_transaction(60)
+    ends = end_offsets(own.settings.kafka_bootstrap, STOCK_EVENTS, PARTITIONS)
+
+    def is_past() -> bool:
+        found = asked(own, "/iq/v1/partitions?scope=worker")
+        places = {row["partition"]: row["next_offset"] for row in found["partitions"]}
+        return bool(places[PLACE] == ends[PLACE])
+
+    own.wait_until(is_past, describe=lambda: asked(own, "/iq/v1/lag"))
+    wait_for(own, -5)
+    sell(own, 7)
+    wait_for(own, -6)
+
+
+def test_a_tombstone_among_the_levels_halts_a_worker(own: RunningStack) -> None:
+    producer = Producer({"bootstrap.servers": own.settings.kafka_bootstrap, "acks": "all"})
+    producer.produce(ON_HAND_CHANGELOG, None, KEY.encode(), partition=PLACE)
+    assert producer.flush(60) == 0
+    shutil.rmtree(own.home.path / "workers" / APP_ID / "worker-1")
+
+    restart(own)
+    told = wait_for_halt(own, "is a tombstone of somebody")
+
+    assert told["repair"] == "inventory workers rebuild --yes"
+
+
+def test_a_source_with_more_partitions_halts_a_worker(own: RunningStack) -> None:
+    admin = admin_client(own.settings.kafka_bootstrap)
+    for answer in admin.create_partitions([NewPartitions(STOCK_EVENTS, 13)]).values():
+        answer.result(30)
+
+    restart(own)
+    told = wait_for_halt(own, "has 13 partitions")
+
+    assert "inventory generation --yes" in told["repair"]
