@@ -263,11 +263,11 @@ def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey,
 
 def _check_as_of(owned: OwnedPartition, truth: Truth, shown: dict[InvKey, int]) -> None:
     before = owned.published_offset
+    if owned.as_of_us != truth.marks[before][0]:
+        broken(f"{before} records are as of {truth.marks[before][0]}", owned.as_of_us)
     if shown.get(_PARTITION) == before:
         return
     shown[_PARTITION] = before
-    if owned.as_of_us != truth.marks[before][0]:
-        broken(f"{before} records are as of {truth.marks[before][0]}", owned.as_of_us)
     for key, states in truth.states.items():
         if newest(states, before) > shown.get(key, -1):
             broken(f"all of {key} before {before} is published", shown.get(key))

@@ -16,7 +16,7 @@ from typing_extensions import override
 from bench import simulate
 from bench.simulation.checks import Violation, Visible, check_published, check_rules
 from bench.simulation.disk import Disk
-from bench.simulation.faults import FLIP, KEEP, SLEEP, SLOW, STOP, Fault
+from bench.simulation.faults import FLIP, KEEP, LEAVE_OUT, SLEEP, SLOW, STOP, Fault
 from bench.simulation.history import Step
 from bench.simulation.oracle import GENERATION, Truth, truth_of
 from bench.simulation.plan import Plan, draw_plan
@@ -34,13 +34,14 @@ from cdc.contracts.topics import (
 )
 from deploy.cli.main import app
 from inventory.model.ids import InvKey
+from streams.engine import cold, loop
 from streams.engine import restore as engine_restore
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, Transaction
 from streams.engine.records import Fenced, LogRecord, SourceRecord
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
-from streams.worker import runtime
+from streams.worker import keeper, runtime
 
 Sends = list[tuple[str, LogRecord]]
 Change = Callable[[Sends], Sends]
@@ -186,6 +187,37 @@ def test_a_state_that_is_shown_before_its_time_or_goes_back_is_seen() -> None:
     owned.published[key] = replace(owned.published[key], resent=7)
     with pytest.raises(Violation, match="is that of one pass"):
         check_published(owned, visible, {})
+
+
+def test_a_wrong_time_that_queries_are_told_is_seen() -> None:
+    committed, truth, owned = handled()
+    visible = Visible(0, truth)
+    for sends in committed:
+        visible.committed(sends)
+    owned.as_of_us = 1
+
+    with pytest.raises(Violation, match="7 records are as of"):
+        check_published(owned, visible, {})
+
+
+def test_the_engine_has_its_own_sizes_again_behind_a_simulation() -> None:
+    before = loop.LOOK_EVERY, keeper.STOP_S, cold.BLOCK_BYTES
+    with Disk():
+        assert loop.LOOK_EVERY == 1
+
+    assert before == (loop.LOOK_EVERY, keeper.STOP_S, cold.BLOCK_BYTES)
+
+
+def test_records_that_a_fetch_leaves_out_are_read_from_the_topic() -> None:
+    steps = tuple(Step(number, "sale", 0) for number in range(6))
+
+    def reads(*faults: Fault) -> int:
+        with simulate.silent(), Disk() as disk:
+            world = World(Plan(0, steps, faults, to=(0,), sizes=(4,), in_order=True), disk)
+            world.run()
+        return sum(line.endswith(f"read {STOCK_EVENTS}") for line in world.trace)
+
+    assert reads(Fault(8, LEAVE_OUT)) == reads() + 1
 
 
 def test_a_pass_that_judges_or_times_records_wrongly_is_seen() -> None:

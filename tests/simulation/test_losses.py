@@ -8,7 +8,7 @@ import pytest
 from bench.simulate import silent
 from bench.simulation.checks import Violation
 from bench.simulation.disk import Disk
-from bench.simulation.faults import CUT, CUT_ROWS, KILL, LOSSES, REMAKE, WIPE, Fault
+from bench.simulation.faults import CUT, CUT_LEVELS, CUT_ROWS, KILL, LOSSES, REMAKE, WIPE, Fault
 from bench.simulation.history import HOUR_US, Step
 from bench.simulation.plan import Plan, draw_plan, with_loss
 from bench.simulation.world import World
@@ -66,6 +66,12 @@ def test_window_rows_cut_off_halt_whoever_starts(disk: Disk) -> None:
     world = lost(disk, SALES, Fault(LATE, CUT_ROWS, part=2), Fault(LATE, KILL))
 
     assert "rows of S1|A: it was cut off" in str(world.halted[0])
+
+
+def test_levels_cut_off_halt_whoever_starts(disk: Disk) -> None:
+    world = lost(disk, SALES, Fault(LATE, CUT_LEVELS, part=1), Fault(LATE, KILL))
+
+    assert "it was cut off" in str(world.halted[0])
 
 
 def test_a_worker_that_runs_needs_no_row_of_the_changelog(disk: Disk) -> None:
