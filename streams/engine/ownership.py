@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -37,6 +38,10 @@ class Fencing(Broker, Protocol):
     async def disown(self, partitions: Iterable[int]) -> None:
         """Give the right to write back."""
         ...
+
+
+class _Overtaken(Exception):
+    """A later rebalance has given the partition to somebody else."""
 
 
 @dataclass(slots=True)
@@ -146,9 +151,9 @@ class Ownership:
             await self._broker.own(wanted)
             self._fenced = wanted
         places = asyncio.Semaphore(RESTORES_AT_ONCE)
-        await asyncio.gather(
-            *(self._obtain_one(number, p, former.get(p), places) for p in sorted(wanted))
-        )
+        # What may be kept needs a look of some milliseconds, and nobody serves it meanwhile.
+        in_turn = sorted(wanted, key=lambda partition: (partition not in former, partition))
+        await asyncio.gather(*(self._obtain_one(number, p, former.get(p), places) for p in in_turn))
 
     async def _obtain_one(
         self,
@@ -162,7 +167,10 @@ class Ownership:
                 self._leave(partition, former)
                 return
             began = time.monotonic()
-            owned = await self._newest(partition, former)
+            try:
+                owned = await self._newest(number, partition, former)
+            except _Overtaken:
+                return
         if number != self.rebalances or partition not in self.assigned:
             self._leave(partition, owned)
             return
@@ -183,9 +191,11 @@ class Ownership:
         )
         await self._wake()
 
-    async def _newest(self, partition: int, former: OwnedPartition | None) -> OwnedPartition:
+    async def _newest(
+        self, number: int, partition: int, former: OwnedPartition | None
+    ) -> OwnedPartition:
         async with self._open_log() as opened:
-            reader = HeardLog(opened, self._heard)
+            reader = HeardLog(opened, partial(self._heard, number, partition))
             if former is not None and await _is_current(former, reader):
                 return former
             snapshot = await self._load_snapshot(partition)
@@ -198,7 +208,10 @@ class Ownership:
         if owned is not None:
             self._lost.setdefault(partition, owned)
 
-    def _heard(self) -> None:
+    def _heard(self, number: int, partition: int) -> None:
+        # The next attempt waits for this one; what it wants itself is read to the end for it.
+        if number != self.rebalances and partition not in self.assigned:
+            raise _Overtaken
         self.restored_at = time.monotonic()
 
     async def _wake(self) -> None:

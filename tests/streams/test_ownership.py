@@ -256,6 +256,93 @@ def test_what_a_rebalance_overtook_is_not_restored_twice() -> None:
     assert (kept, records) == (1, 0)
 
 
+def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
+    """The same topics, read as `source` reads them."""
+
+    class Disturbed(MemoryBroker):
+        @override
+        async def read(self, *place: Any) -> AsyncIterator[Sequence[LogRecord]]:
+            async for batch in source(*place):
+                yield batch
+
+    log = Disturbed()
+    log.topics, log.times_ms, log._ends = topics.topics, topics.times_ms, topics._ends
+    return log
+
+
+def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
+    """After the end of another worker its partitions come as well, and those are to be read."""
+    broker = sold_history(12)
+    kept = 11
+    broker.topics[STOCK_EVENTS, kept] = broker.topics[STOCK_EVENTS, lives.PARTITION]
+    worker = Worker(broker)
+    turned = asyncio.Event()
+
+    async def stuck(topic: str, partition: int, *offsets: int) -> Any:
+        if partition != kept:
+            await turned.wait()
+        async for batch in broker.read(topic, partition, *offsets):
+            yield batch
+
+    @asynccontextmanager
+    async def open_log() -> AsyncIterator[MemoryBroker]:
+        yield log_of(broker, stuck)
+
+    async def take_over() -> set[int]:
+        owned = await restore(kept, lives.GENERATION, broker)
+        await handle_chunk(lives.source_of(broker), owned, broker.writer(kept))
+        ownership = worker.ownership
+        ownership._open_log = open_log
+        ownership.ready = {kept: owned}
+        await ownership.revoked()
+        await ownership.assign(range(12))
+        async with asyncio.timeout(30):
+            assert await ownership.owned(kept) is owned
+        ready = set(ownership.ready)
+        turned.set()
+        return ready
+
+    assert asyncio.run(take_over()) == {kept}
+
+
+def test_what_somebody_else_has_by_now_is_not_read_to_its_end() -> None:
+    """The next attempt waits for this one, and with it what comes back untouched."""
+    broker = sold_history(12)
+    worker = Worker(broker)
+    began, turned = asyncio.Event(), asyncio.Event()
+    read = []
+
+    async def slow(topic: str, *place: int) -> Any:
+        async for batch in broker.read(topic, *place):
+            began.set()
+            await turned.wait()
+            read.append(topic)
+            yield batch
+
+    @asynccontextmanager
+    async def open_log() -> AsyncIterator[MemoryBroker]:
+        yield log_of(broker, slow)
+
+    async def take_over() -> None:
+        owned = await restore(lives.PARTITION, lives.GENERATION, broker)
+        await handle_chunk(lives.source_of(broker), owned, broker.writer(lives.PARTITION))
+        ownership = worker.ownership
+        ownership._open_log = open_log
+        await ownership.assign([lives.PARTITION])
+        await began.wait()
+        await ownership.revoked()
+        await ownership.assign([])
+        turned.set()
+        assert ownership._attempt is not None
+        await ownership._attempt
+
+    asyncio.run(take_over())
+
+    assert read == [ON_HAND_CHANGELOG]
+    assert worker.failures == []
+    assert worker.ownership.ready == {}
+
+
 def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
     """A timer sends open decisions again while the group moves."""
     worker = Worker(sold_history(3))
