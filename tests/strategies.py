@@ -1,5 +1,6 @@
 """All Hypothesis strategies: policies, facts with their later changes, and whole histories."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -244,6 +245,13 @@ def histories(longest: int = 40, focus: str | None = None) -> st.SearchStrategy[
     """
 
     def records(seed: int) -> list[Record]:
-        return [Record(**record) for record in written(seed, longest=longest, focus=focus).records]
+        return list(_records_of(seed, longest, focus))
 
     return st.integers(0, 2**32 - 1).map(records)
+
+
+# As many as one test draws: the next one draws the same, and writing takes most of the time.
+@lru_cache(maxsize=512)
+def _records_of(seed: int, longest: int, focus: str | None) -> tuple[Record, ...]:
+    world = written(seed, longest=longest, focus=focus)
+    return tuple(Record(**record) for record in world.records)
