@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from cdc.contracts.progress import Progress
-from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS
+from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
 from inventory.errors import BrokenInvariant
 from inventory.model.value import value
 from inventory.revision import LOGIC_REVISION
@@ -55,10 +55,12 @@ def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
 
     With one more, nearly every key's next record comes into another partition than those before.
     """
+    is_known = expected == PARTITIONS
     for topic, found in partitions.items():
         if found != expected:
-            problem = f"{topic} has {found} partitions, keys are divided among {expected}"
-            raise LogMismatch(problem, repair_of(topic))
+            told = f"{expected}" if is_known else f"{expected} (INVENTORY_PARTITIONS)"
+            problem = f"{topic} has {found} partitions, keys are divided among {told}"
+            raise LogMismatch(problem, repair_of(topic) if is_known else _START_AGAIN)
 
 
 def repair_of(topic: str) -> str:

@@ -25,7 +25,7 @@ from streams.endings import MEANINGS, Ending, meaning_of
 from streams.engine import transactions
 from streams.engine.kafka_log import ReadStalled
 from streams.engine.memory import MemoryBroker
-from streams.engine.mismatch import LogMismatch
+from streams.engine.mismatch import LogMismatch, refuse_other_counts
 from streams.engine.records import Fenced, FoundTopic
 from streams.engine.transactions import _refuse_lost_end
 from streams.engine.undecodable import SchemaBreak
@@ -257,6 +257,13 @@ def test_a_running_worker_ends_when_a_topic_gets_more_partitions(
         asyncio.run(look_twice())
 
     assert way in runtime.repair_of(ended.value)
+
+
+def test_a_worker_with_another_number_of_partitions_is_started_wrong() -> None:
+    with pytest.raises(LogMismatch, match=r"among 6 \(INVENTORY_PARTITIONS\)") as ended:
+        refuse_other_counts({STOCK_EVENTS: 12}, 6)
+
+    assert runtime.repair_of(ended.value) == "inventory down && inventory up --detach"
 
 
 @pytest.mark.parametrize("bounds", [(5, 9), (0, 3)])
