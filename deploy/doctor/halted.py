@@ -19,6 +19,7 @@ from streams.endings import WAYS_OUT, Ending, meaning_of
 
 _UNSETTLED_S: Final = 120.0  # it has ended again and again, and has not run for longer since
 _OFTEN: Final = 2
+_ASKED: Final = ("paused", "stopping", "starting")  # as a person wants it: no crash led there
 _TAIL_BYTES: Final = 256 << 10
 _LONGEST: Final = 400
 
@@ -48,6 +49,8 @@ def halted(home: Home) -> list[Halted]:
 
 
 def _keeps_ending(entry: ServiceRuntime) -> bool:
+    if entry.state in _ASKED:
+        return False
     if entry.state != "running":
         return True
     ran_s = time.time() - (entry.started_at or 0.0)

@@ -110,7 +110,8 @@ class Supervisor:
             child = self._children[name]
             child.ending = ending
             child.kill_at = time.monotonic() + GRACE_S
-            self.runtime.services[name].state = "stopping"
+            entry = self.runtime.services[name]
+            entry.state, entry.last_exit = "stopping", None  # an earlier crash explains it no more
             self._dirty = True
             if child.process is not None:
                 ask(child.identity, child.service.stop_signal)

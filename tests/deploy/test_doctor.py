@@ -72,6 +72,14 @@ def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> No
     assert running.workers(home).verdict == "ok"
 
 
+@pytest.mark.parametrize("state", ["paused", "stopping", "starting"])
+def test_a_worker_that_a_person_ended_has_not_failed(tmp_path, state: str) -> None:
+    home = Home(tmp_path)
+    ended(home, worker_1=ServiceRuntime(state=state, last_exit=69, restarts=1, started_at=0.0))
+
+    assert running.workers(home).verdict == "ok"
+
+
 @pytest.mark.parametrize(
     ("paused", "states", "repair"),
     [

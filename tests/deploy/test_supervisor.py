@@ -66,6 +66,22 @@ def test_a_killed_child_is_started_again_and_counted(home: Home, supervisor: Sup
     assert read_runtime(home).services["sleeper"].last_exit == -signal.SIGKILL
 
 
+def test_what_a_person_restarts_has_no_last_exit_any_more(
+    home: Home, supervisor: Supervisor
+) -> None:
+    supervisor.want(service(home, "sleeper", SLEEP))
+    assert wait_until(lambda: supervisor.pid_of("sleeper") is not None, timeout_s=60)
+    os.kill(supervisor.pid_of("sleeper") or 0, signal.SIGKILL)
+    assert wait_until(lambda: read_runtime(home).services["sleeper"].restarts == 1, timeout_s=60)
+
+    supervisor.restart("sleeper")
+
+    assert wait_until(
+        lambda: read_runtime(home).services["sleeper"].asked_restarts == 1, timeout_s=60
+    )
+    assert read_runtime(home).services["sleeper"].last_exit is None
+
+
 def test_a_full_disk_ends_nothing_that_runs(
     home: Home, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
