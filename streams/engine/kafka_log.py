@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import cache
 from threading import Lock
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from confluent_kafka import TopicCollection
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from cdc.capture.admin import admin_client
+from streams.engine.mismatch import LogMismatch, repair_of
 from streams.engine.records import FoundTopic, LogRecord, TopicIds
 
 FETCH_BYTES = 4 << 20
@@ -68,7 +69,8 @@ class KafkaLog:
         """The ids that the broker gave the topics when they were made.
 
         Raises:
-            KafkaException: there is no such topic, or no broker.
+            LogMismatch: there is no such topic.
+            KafkaException: there is no broker.
         """
         return {name: found.id for name, found in (await self.describe(topics)).items()}
 
@@ -76,7 +78,8 @@ class KafkaLog:
         """Ids and numbers of partitions.
 
         Raises:
-            KafkaException: there is no such topic, or no broker.
+            LogMismatch: there is no such topic.
+            KafkaException: there is no broker.
         """
         return await asyncio.to_thread(_describe, self._bootstrap, topics)
 
@@ -126,10 +129,18 @@ class KafkaLog:
 def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
     """By another client, because aiokafka's newest request for metadata knows no ids."""
     asked = _admin(bootstrap).describe_topics(TopicCollection(list(topics)))
-    found = {topic: answer.result(SILENCE_S) for topic, answer in asked.items()}
-    return {
-        name: FoundTopic(str(each.topic_id), len(each.partitions)) for name, each in found.items()
-    }
+    return {topic: _found(topic, answer) for topic, answer in asked.items()}
+
+
+def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types in the client
+    try:
+        described = answer.result(SILENCE_S)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise
+        problem = f"{topic} does not exist"
+        raise LogMismatch(problem, repair_of(topic)) from error
+    return FoundTopic(str(described.topic_id), len(described.partitions))
 
 
 _ONE_AT_A_TIME = Lock()

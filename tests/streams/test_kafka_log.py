@@ -1,9 +1,15 @@
-"""The second client of the reader: one for all threads that ask."""
+"""The second client of the reader: one for all threads that ask, and what it doesn't find."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier
 
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+
+from streams.endings import Ending
 from streams.engine import kafka_log
+from streams.engine.mismatch import LogMismatch
+from streams.worker.runtime import ending_of
 
 
 def test_threads_that_ask_at_once_share_a_client_that_outlives_their_questions() -> None:
@@ -18,3 +24,33 @@ def test_threads_that_ask_at_once_share_a_client_that_outlives_their_questions()
 
     assert all(client is clients[0] for client in clients)
     assert kafka_log._admin("127.0.0.1:9") is clients[0]
+
+
+class Client:
+    """An admin client whose broker knows no such topic, or can't be asked."""
+
+    def __init__(self, code: int) -> None:
+        self._error = KafkaException(KafkaError(code))
+
+    def describe_topics(self, topics: TopicCollection) -> dict[str, "Future[object]"]:
+        answer: Future[object] = Future()
+        answer.set_exception(self._error)
+        return {topics.topic_names[0]: answer}
+
+
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, Ending.LOG_MISMATCH),
+        (KafkaError.REQUEST_TIMED_OUT, Ending.BROKER),
+    ],
+)
+def test_a_topic_that_is_gone_is_no_fault_of_the_broker(
+    code: int, ending: Ending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_log, "_admin", lambda _: Client(code))
+
+    with pytest.raises((LogMismatch, KafkaException)) as found:
+        kafka_log._describe("nowhere", ["stock.events"])
+
+    assert ending_of(found.value) == ending
