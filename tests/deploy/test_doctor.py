@@ -63,12 +63,14 @@ def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> No
     halted = running.workers(home)
     ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=124))
     other = running.workers(home)
+    ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=70))
+    contradicted = running.workers(home)
     ended(home, worker_1=ServiceRuntime(state="running", last_exit=66, started_at=0.0, restarts=3))
 
     assert halted.verdict == "failure"
     assert halted.found == "worker-1: a topic was deleted, made anew, cut off or grown"
     assert halted.repair == "inventory workers rebuild --yes"
-    assert other.repair == "inventory logs worker-1"
+    assert other.repair == contradicted.repair == "inventory logs worker-1"
     assert running.workers(home).verdict == "ok"
 
 
