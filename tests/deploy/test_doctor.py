@@ -65,11 +65,14 @@ def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> No
     other = running.workers(home)
     ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=70))
     contradicted = running.workers(home)
+    ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=65))
+    unknown = running.workers(home)
     ended(home, worker_1=ServiceRuntime(state="running", last_exit=66, started_at=0.0, restarts=3))
 
     assert halted.verdict == "failure"
     assert halted.found == "worker-1: a topic was deleted, made anew, cut off or grown"
     assert halted.repair == "inventory workers rebuild --yes"
+    assert "newer code that wrote it; if this one is to stay: inventory workers" in unknown.repair
     assert other.repair == contradicted.repair == "inventory logs worker-1"
     assert running.workers(home).verdict == "ok"
 
