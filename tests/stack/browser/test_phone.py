@@ -50,12 +50,13 @@ def test_the_header_takes_two_rows_at_most_at_any_width(doors: Doors, role: str)
 def test_long_names_and_numbers_stay_whole_and_inside_on_a_phone(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
-    shop.range("MUG", 2, name=LONG_WORD, price_minor=123_456_789)
-    shop.range("LAMP", 90, name=LONG_WORD)
-    shop.propose_price("LAMP", old_minor=123_456_789, new_minor=98_765_432)
+    # Names of items are of all shops: others call theirs otherwise.
+    shop.range("LONG-1", 2, name=LONG_WORD, price_minor=123_456_789)
+    shop.range("LONG-2", 90, name=LONG_WORD)
+    shop.propose_price("LONG-2", old_minor=123_456_789, new_minor=98_765_432)
     stack.wait_until(
         lambda: (
-            shop.shown(["MUG", "LAMP"])
+            shop.shown(["LONG-1", "LONG-2"])
             and shop.sql("SELECT 1 FROM app.reorder_proposal WHERE location = %s", shop.location)
         )
     )
@@ -64,8 +65,13 @@ def test_long_names_and_numbers_stay_whole_and_inside_on_a_phone(
     seen = {}
 
     for path in (
-        *(f"/?{at}", f"/items/{shop.location}/MUG", f"/counts/history/?{at}", "/system/workers/"),
-        *(f"/reorders/?{at}", f"/prices/?{at}", f"/prices/items/{shop.location}/MUG"),
+        *(
+            f"/?{at}",
+            f"/items/{shop.location}/LONG-1",
+            f"/counts/history/?{at}",
+            "/system/workers/",
+        ),
+        *(f"/reorders/?{at}", f"/prices/?{at}", f"/prices/items/{shop.location}/LONG-1"),
     ):
         page.goto(doors.base + path)
         for width in (390, 320):
