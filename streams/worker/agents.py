@@ -42,6 +42,7 @@ def build_worker(settings: WorkerSettings, origins: TopicIds) -> faust.App:
         _attach_stream(app, runtime)
     _attach_rebalance(app, runtime)
     _attach_timers(app, runtime)
+    _attach_gaps(app, runtime)
     _attach_memory(app)
     _attach_snapshots(app, runtime)
     _attach_queries(app, runtime)
@@ -102,7 +103,7 @@ def _attach_rebalance(app: faust.App, runtime: Runtime) -> None:
     async def revoked(_app: faust.App, revoked: Any, **_: object) -> None:  # noqa: ANN401 -- as above
         # Faust sends this after the batch in work was finished.
         log.info("partitions revoked", partitions=sorted({tp.partition for tp in revoked}))
-        await runtime.ownership.revoked()
+        await runtime.revoked()
 
     @app.on_partitions_assigned.connect
     async def assigned(_app: faust.App, assigned: Any, **_: object) -> None:  # noqa: ANN401 -- as above
@@ -136,6 +137,18 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
         while not app.should_stop:
             await asyncio.sleep(PULSE_S)
             runtime.loop_seen_s = time.monotonic()
+
+
+def _attach_gaps(app: faust.App, runtime: Runtime) -> None:
+    # Apart from `inspect`: this waits for chunks, and one of those may be what is stuck.
+    @app.task
+    async def look_for_gaps() -> None:
+        while not app.should_stop:
+            await asyncio.sleep(INSPECT_S)
+            try:
+                await runtime.look_for_gaps()
+            except Exception as error:  # noqa: BLE001 -- a task's edge: a silent end is worse
+                die("a gap could not be read", error)
 
 
 def _attach_memory(app: faust.App) -> None:

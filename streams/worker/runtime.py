@@ -194,7 +194,7 @@ class Runtime:
     async def close(self) -> None:
         """Save and close everything; call it when no chunk is in work any more."""
         await self.keeper.stop()
-        await self.ownership.revoked()
+        await self.revoked()
         await self.producers.close()
 
     async def republish(self) -> None:
@@ -213,6 +213,18 @@ class Runtime:
 
     async def _send_open(self, owned: OwnedPartition) -> None:
         self.metrics.republished(await republish_open(owned, self.producers))
+
+    async def revoked(self) -> None:
+        """Every partition is taken away; call it when no chunk of the consumer is in work."""
+        await self.ownership.revoked()
+        await self.gaps.idle()
+
+    async def look_for_gaps(self) -> None:
+        """Read what no consumer will bring, as far as the last inspection has seen the topic."""
+        for partition, owned in list(self.ownership.ready.items()):
+            end = self.ends.get(partition)
+            if end is not None:
+                await self.gaps.look(owned, end, self._is_ready)
 
     async def inspect(self) -> None:
         """Refresh gauges, and end the process when work is there and nothing moves.
@@ -236,8 +248,6 @@ class Runtime:
             if self._is_ready(ready[partition]):
                 # The place was read before the bounds were: both only move on.
                 _refuse_other_log(partition, places[partition], first, end)
-        for partition, owned in ready.items():
-            await self.gaps.look(owned, self.ends[partition], self._is_ready)
         problem = self.watchdog.problem(
             time.monotonic(),
             {partition: owned.handled for partition, owned in ready.items()},

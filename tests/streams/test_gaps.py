@@ -1,7 +1,9 @@
 """What waits where no consumer will bring it is read from the topic; the rest is left to it."""
 
 import asyncio
+import gc
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -98,7 +100,7 @@ def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
     async def wait() -> int:
         runtime, owned = await restored(broker)
         await look(runtime, owned, len(source), times=1)
-        async with owned.lock:
+        async with runtime.gaps._turn:
             looking = asyncio.create_task(look(runtime, owned, len(source), times=1))
             await asyncio.sleep(0)
             if event == "taken away":
@@ -111,6 +113,82 @@ def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
     assert asyncio.run(wait()) == 0
 
 
+def test_a_chunk_in_work_is_no_gap() -> None:
+    """Its records wait for the acknowledgement, and nobody is to wait for it here."""
+    broker = sold_history(6)
+    end = len(lives.source_of(broker))
+
+    async def wait() -> int:
+        runtime, owned = await restored(broker)
+        async with owned.lock:
+            await asyncio.wait_for(look(runtime, owned, end, times=3), 60)
+        return owned.handled
+
+    assert asyncio.run(wait()) == 0
+
+
+def test_what_comes_after_the_first_look_is_left_to_a_consumer_that_never_spoke() -> None:
+    """Or a worker would do without one for ever, late, and nobody would notice."""
+    broker = sold_history(6)
+    end = len(lives.source_of(broker))
+
+    async def wait() -> int:
+        runtime, owned = await restored(broker)
+        await look(runtime, owned, end - 2)
+        await look(runtime, owned, end)
+        return owned.next_offset
+
+    assert asyncio.run(wait()) == end - 2
+
+
+def test_a_partition_that_was_given_away_is_not_held() -> None:
+    """Its states are most of a worker's memory."""
+    broker = sold_history(6)
+    source = lives.source_of(broker)
+
+    async def given_away() -> tuple[Any, Any]:
+        runtime, owned = await restored(broker)
+        await runtime.handle_chunk(lives.PARTITION, source)
+        await look(runtime, owned, len(source))
+        runtime.ownership.ready = {}
+        return runtime, ref(owned)
+
+    runtime, left = asyncio.run(given_away())
+    gc.collect()
+
+    assert runtime is not None
+    assert left() is None
+
+
+def test_a_rebalance_waits_for_one_chunk_of_a_gap() -> None:
+    """The next owner would fence this worker in the middle of it."""
+    broker = sold_history(6)
+    end = len(lives.source_of(broker))
+    reached = asyncio.Event()
+
+    async def wait() -> tuple[int, bool]:
+        goes_on = asyncio.Event()
+
+        async def reach(effect: str) -> None:
+            if effect == "commit":
+                reached.set()
+                await goes_on.wait()
+
+        owned = await restore(lives.PARTITION, lives.GENERATION, broker)
+        runtime = runtime_on(broker, reach)
+        runtime.ownership.ready = {lives.PARTITION: owned}
+        looking = asyncio.create_task(look(runtime, owned, end))
+        await asyncio.wait_for(reached.wait(), 60)
+        revoked = asyncio.create_task(runtime.revoked())
+        await asyncio.sleep(0)
+        is_early = revoked.done()
+        goes_on.set()
+        await asyncio.wait_for(asyncio.gather(revoked, looking), 60)
+        return owned.next_offset, is_early
+
+    assert asyncio.run(wait()) == (2, False)
+
+
 def test_a_look_at_the_broker_goes_on_by_itself() -> None:
     broker = Topics()
     for record in sold_history(6).topics[STOCK_EVENTS, lives.PARTITION]:
@@ -120,6 +198,7 @@ def test_a_look_at_the_broker_goes_on_by_itself() -> None:
         runtime, owned = await restored(broker)
         for _ in range(2):
             await runtime.inspect()
+            await runtime.look_for_gaps()
         return owned.handled
 
     assert asyncio.run(wait()) == len(lives.source_of(broker))
