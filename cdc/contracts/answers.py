@@ -11,6 +11,8 @@ from cdc.contracts.versions import check_version, known
 
 Document = dict[str, Any]
 
+_UNSAID: Final = 1  # the release before versions were said; its answers have less, nothing else
+
 KEY: Final = "answer_key"
 ON_HAND: Final = "answer_on_hand"
 SALES_WINDOWS: Final = "answer_sales_windows"
@@ -42,10 +44,10 @@ def versioned(kind: str, document: Document) -> Document:
 
 
 def checked(kind: str, document: Document) -> Document:
-    """The document, if it is of a version that this code knows.
+    """The document, if it is of a version that this code knows; one that says none is of the first.
 
     Raises:
-        UnknownVersion: it is of another, or says none.
+        UnknownVersion: it is of another.
     """
-    check_version(kind, "schema", document.get("schema"), known(kind))
+    check_version(kind, "schema", document.get("schema", _UNSAID), known(kind))
     return document

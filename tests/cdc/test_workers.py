@@ -83,7 +83,7 @@ def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> 
         (401, {}, "a worker answers 401"),
         (200, ANSWER | {"value": VALUE | {"logic_revision": -1}}, "logic_revision -1 is unknown"),
         (200, ANSWER | {"schema": 2}, "answer_key record: schema 2 is unknown here; known: 1"),
-        (200, {"value": VALUE}, "answer_key record: schema None is unknown here; known: 1"),
+        (200, ANSWER | {"schema": None}, "schema None is unknown here; known: 1"),
     ],
 )
 def test_an_answer_without_a_state_says_why(
@@ -94,6 +94,18 @@ def test_an_answer_without_a_state_says_why(
 
     assert (found.state, found.on_hand_units, found.offset) == (None, None, None)
     assert problem in found.problem
+
+
+def test_a_worker_of_the_release_before_says_no_version_and_is_read(tmp_path: Path) -> None:
+    unversioned = {name: said for name, said in ANSWER.items() if name != "schema"}
+    rows = {"partitions": MAP["partitions"]}
+    with answering(200, unversioned, []) as port:
+        found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S)
+    with answering(200, rows, []) as port:
+        mapped = partition_map(settings(tmp_path, **{"worker-1": {"port": port}}), PATIENCE_S)
+
+    assert found.state == STATE
+    assert mapped == PartitionMap(tuple(rows["partitions"]))
 
 
 def test_a_worker_that_is_gone_is_told_by_its_failure(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from aiohttp.test_utils import TestServer
 
 from cdc.contracts.state import encode_state
 from inventory.model.ids import InvKey
+from inventory.revision import LOGIC_REVISION
 from streams.query.peers import HOP_HEADER
 from tests.streams import facts
 from tests.streams.served import KEYS, STOCKED, Fleet, Worker, fleet, halves, partition, stocked
@@ -291,25 +292,38 @@ def test_of_two_that_claim_a_partition_the_one_that_is_further_is_asked(
     asyncio.run(run())
 
 
-def test_workers_of_another_revision_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("version", "revision", "is_asked"), [({"schema": 1}, 2, False), ({}, LOGIC_REVISION, True)]
+)
+def test_workers_of_another_revision_are_not_asked_those_that_say_no_version_are(
+    monkeypatch: pytest.MonkeyPatch, version: dict[str, int], revision: int, *, is_asked: bool
+) -> None:
     async def run() -> None:
         row = {"worker": "w", "partition": partition(ODD), "state": "RUNNING", "next_offset": 99}
+        told = version | {"partitions": [row | {"logic_revision": revision}]}
         beside = web.Application()
 
         async def say(_request: web.Request) -> web.Response:
-            return web.json_response({"schema": 1, "partitions": [{**row, "logic_revision": 2}]})
+            return web.json_response(told)
+
+        async def say_key(_request: web.Request) -> web.Response:
+            return web.json_response({"worker": "w"})
 
         beside.router.add_get("/iq/v1/partitions", say)
+        beside.router.add_get("/iq/v1/store/on-hand/{key}", say_key)
         async with (
             TestServer(beside) as server,
             fleet(monkeypatch, *await halves(stocked())) as found,
         ):
             urls = [str(server.make_url("/")).rstrip("/"), *found.urls]
             monkeypatch.setenv("INVENTORY_WORKER_URLS", ",".join(urls))
+            owner = "w" if is_asked else OTHER
 
-            assert (await found.ask(0, on_hand(ODD))).body["worker"] == OTHER
+            assert (await found.ask(0, on_hand(ODD))).body["worker"] == owner
             rows = (await found.ask(0, "/iq/v1/partitions")).body["partitions"]
-            assert [row["worker"] for row in rows] == [OWN, OTHER] * 6
+            expected = [OWN, OTHER] * 6
+            expected[partition(ODD)] = owner
+            assert [row["worker"] for row in rows] == expected
 
     asyncio.run(run())
 
