@@ -1,7 +1,9 @@
 """How thoroughly generated cases are tried, from which seed, and whether lines are counted."""
 
+import gc
 import os
 import random
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,6 +41,16 @@ def pytest_configure(config: pytest.Config) -> None:
         is_one_of_several = hasattr(config, "workerinput")
         gate = Share.of_this_process() if is_one_of_several else CoverageGate(GATES[chosen])
         config.pluginmanager.register(gate)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import all tests without looking for garbage, of which thousands of new objects hold none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
