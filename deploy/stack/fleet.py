@@ -152,7 +152,7 @@ def restart(home: Home, name: str) -> float:
     if name in _wanted(home).paused:
         message = f"{name} is stopped"
         raise StackError(message, repair=f"inventory workers start {name}")
-    write_wanted(home, _wanted(home).restarted(name))
+    write_wanted(home, _wanted(home).restarted(name, before))
 
     def is_back() -> bool:
         service = read_runtime(home).services[name]

@@ -38,9 +38,13 @@ class Wanted:
             raise StackError(message)
         return replace(self, workers=workers)
 
-    def restarted(self, name: str) -> "Wanted":
-        """The wish with one more restart of the worker `name`."""
-        return replace(self, restarts={**self.restarts, name: self.restarts.get(name, 0) + 1})
+    def restarted(self, name: str, done: int = 0) -> "Wanted":
+        """The wish with one more restart of the worker `name`, which has had `done` of them.
+
+        A wish that was deleted has forgotten them; whoever makes it so has not.
+        """
+        times = max(done, self.restarts.get(name, 0)) + 1
+        return replace(self, restarts={**self.restarts, name: times})
 
     def without(self, *names: str) -> "Wanted":
         """The wish with these services paused, and no others."""

@@ -40,6 +40,7 @@ class Workforce:
         except StackError:
             return  # whoever wants something next is told; what runs goes on
         if wanted is None:
+            self._restarts.clear()  # whoever wants something next counts anew
             return
         running = {name for name in self._supervisor.names() if name.startswith(PREFIX)}
         for name in sorted(self._going - running):

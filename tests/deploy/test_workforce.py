@@ -141,6 +141,26 @@ def test_an_asked_restart_is_no_crash_and_comes_once(home: Home, stack: Stack) -
     assert stack.supervisor.pid_of("worker-1") == second
 
 
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_a_wish_that_was_deleted_is_counted_on(home: Home, stack: Stack, is_seen: bool) -> None:  # noqa: FBT001 -- a case
+    def restarts() -> int:
+        return read_runtime(home).services["worker-1"].asked_restarts
+
+    def again(done: int) -> None:
+        write_wanted(home, (read_wanted(home) or Wanted(1)).restarted("worker-1", restarts()))
+        until(lambda: stack.has("worker-1") and restarts() == done)
+
+    write_wanted(home, Wanted(1))
+    until(lambda: stack.has("worker-1"))
+    again(1)
+    again(2)
+    (home.path / "wanted.json").unlink()
+    if is_seen:
+        stack.workforce.look()
+
+    again(3)
+
+
 def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: Stack) -> None:
     write_wanted(home, Wanted(2))
     until(lambda: stack.has("worker-1", "worker-2"))
