@@ -89,7 +89,12 @@ def wait_for_halt(own: RunningStack, reason: str) -> dict[str, str]:
         lambda: own.runtime.services["worker-1"].last_exit == Ending.LOG_MISMATCH,
         describe=lambda: own.runtime.services["worker-1"],
     )
-    return own.wait_until(lambda: found if reason in (found := doctor(own))["found"] else None)
+
+    def told() -> dict[str, str]:
+        row = doctor(own)
+        return row if reason in row["found"] else {}
+
+    return own.wait_until(told)
 
 
 def test_records_before_a_group_offset_set_to_the_end_wait_for_no_other(own: RunningStack) -> None:
