@@ -6,10 +6,10 @@ age, so a late answer is worth nothing.
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -25,6 +25,7 @@ __all__ = ["PATIENCE_S", "LiveKey", "PartitionMap", "ask", "partition_map", "wor
 
 PATIENCE_S: Final = 0.15  # of a page
 MAP_PATIENCE_S: Final = 1.0  # of a page about workers: one asks the others before it answers
+Told = TypeVar("Told")
 _LAST: Final[list[str]] = []  # the worker that answered last
 
 
@@ -62,11 +63,28 @@ class PartitionMap:
 def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> LiveKey:
     """The key's state in the worker that holds it, in about `within_s` seconds or not at all.
 
-    The worker that answered last is asked first. Each may use two thirds of the time that is left,
-    so one that hangs leaves some for another.
+    The worker that answered last is asked first.
+    """
+    path = f"/iq/v1/keys/{quote(inv_key, safe='')}"
+    found = _first(settings, path, within_s, _key_of)
+    return LiveKey(None, problem=found) if isinstance(found, str) else found
+
+
+def partition_map(settings: Connections, within_s: float = MAP_PATIENCE_S) -> PartitionMap:
+    """The map of the first worker that tells it, in about `within_s` seconds or not at all."""
+    found = _first(settings, "/iq/v1/partitions", within_s, _map_of)
+    return PartitionMap(problem=found) if isinstance(found, str) else found
+
+
+def _first(
+    settings: Connections, path: str, within_s: float, read: Callable[[httpx.Response], Told | str]
+) -> Told | str:
+    """What the first worker says that says anything, else why the last one does not.
+
+    Each may use two thirds of the time that is left, so one that hangs leaves some for another.
     """
     if not settings.query_token.get_secret_value():
-        return LiveKey(None, problem="no token for the workers is set")
+        return "no token for the workers is set"
     _client()  # building the first one takes as long as a page may wait
     until_s = time.monotonic() + within_s
     problem = "no worker is known"
@@ -74,48 +92,40 @@ def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> Li
         left_s = until_s - time.monotonic()
         if left_s <= 0:
             break
-        found = _ask_one(settings, url, inv_key, left_s * 2 / 3)
-        if isinstance(found, LiveKey):
+        found = _asked(settings, url + path, left_s * 2 / 3, read)
+        if not isinstance(found, str):
             _LAST[:] = [url]
             return found
         problem = found
-    return LiveKey(None, problem=problem)
-
-
-def partition_map(settings: Connections, within_s: float = MAP_PATIENCE_S) -> PartitionMap:
-    """The map of the first worker that tells it, in about `within_s` seconds or not at all."""
-    until_s = time.monotonic() + within_s
-    problem = "no worker is known"
-    for url in _in_order(worker_urls(settings).values()):
-        answer = _get(settings, f"{url}/iq/v1/partitions", max(0.0, until_s - time.monotonic()))
-        if isinstance(answer, str):
-            problem = answer
-        elif answer.is_success:
-            return _map_of(answer.json())
-        else:
-            problem = f"a worker answers {answer.status_code}"
-    return PartitionMap(problem=problem)
-
-
-def _map_of(body: dict[str, Any]) -> PartitionMap:
-    try:
-        return PartitionMap(tuple(checked(PARTITIONS, body)["partitions"]))
-    except UnreadableRecord as problem:
-        return PartitionMap(problem=str(problem))
+    return problem
 
 
 def _in_order(urls: Iterable[str]) -> list[str]:
     return sorted(urls, key=lambda url: url not in _LAST)
 
 
-def _ask_one(settings: Connections, url: str, inv_key: str, within_s: float) -> LiveKey | str:
-    """What this worker says, or why another one should be asked."""
-    answer = _get(settings, f"{url}/iq/v1/keys/{quote(inv_key, safe='')}", within_s)
-    if isinstance(answer, str):
-        return answer
+def _asked(
+    settings: Connections, url: str, within_s: float, read: Callable[[httpx.Response], Told | str]
+) -> Told | str:
+    """What `read` makes of the answer there, or why there is none."""
+    token = settings.query_token.get_secret_value()
+    headers = {"Authorization": f"Bearer {token}"}
+    try:
+        return read(_client().get(url, headers=headers, timeout=within_s))
+    except httpx.HTTPError as failure:
+        return f"a worker does not answer ({type(failure).__name__})"
+    except UnreadableRecord as problem:
+        return str(problem)
+    except (ValueError, KeyError, TypeError, AttributeError):  # no JSON, or of another form
+        return "a worker's answer can't be read"
+
+
+def _key_of(answer: httpx.Response) -> LiveKey | str:
     match answer.status_code:
         case httpx.codes.OK:
-            return _of_answer(answer.json())
+            body = checked(KEY, answer.json())
+            state = decode_state(json.dumps(body["value"]).encode())
+            return LiveKey(state, body.get("as_of_us"), worker=body.get("worker", ""))
         case httpx.codes.NOT_FOUND:
             return LiveKey(None, problem="the worker has no fact of this key")
         case httpx.codes.SERVICE_UNAVAILABLE:
@@ -126,24 +136,13 @@ def _ask_one(settings: Connections, url: str, inv_key: str, within_s: float) -> 
             return f"a worker answers {status}"
 
 
-def _get(settings: Connections, url: str, within_s: float) -> httpx.Response | str:
-    """What is answered there, or why nothing is."""
-    token = settings.query_token.get_secret_value()
-    try:
-        return _client().get(url, headers={"Authorization": f"Bearer {token}"}, timeout=within_s)
-    except httpx.HTTPError as failure:
-        return f"a worker does not answer ({type(failure).__name__})"
+def _map_of(answer: httpx.Response) -> PartitionMap | str:
+    if not answer.is_success:
+        return f"a worker answers {answer.status_code}"
+    return PartitionMap(tuple(checked(PARTITIONS, answer.json())["partitions"]))
 
 
 @cache
 def _client() -> httpx.Client:
     """One for the process, with connections that stay open."""
     return httpx.Client(trust_env=False)
-
-
-def _of_answer(body: dict[str, Any]) -> LiveKey:
-    try:
-        state = decode_state(json.dumps(checked(KEY, body)["value"]).encode())
-    except UnreadableRecord as problem:
-        return LiveKey(None, problem=str(problem))
-    return LiveKey(state, body.get("as_of_us"), worker=body.get("worker", ""))

@@ -37,15 +37,16 @@ def nobody_answered_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def answering(status: int, body: dict[str, Any], asked: list[str]) -> Iterator[int]:
-    """The port of a server that gives every question this answer."""
+def answering(status: int, body: dict[str, Any] | str, asked: list[str]) -> Iterator[int]:
+    """The port of a server that gives every question this answer; text is sent as it stands."""
+    content = body if isinstance(body, str) else json.dumps(body)
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(f"{self.headers['Authorization']} {self.path}")
             self.send_response(status)
             self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
+            self.wfile.write(content.encode())
 
         @override
         def log_message(self, format: str, *args: object) -> None:
@@ -84,10 +85,14 @@ def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> 
         (200, ANSWER | {"value": VALUE | {"logic_revision": -1}}, "logic_revision -1 is unknown"),
         (200, ANSWER | {"schema": 2}, "answer_key record: schema 2 is unknown here; known: 1"),
         (200, ANSWER | {"schema": None}, "schema None is unknown here; known: 1"),
+        (200, "<html>", "a worker's answer can't be read"),
+        (503, "<html>", "a worker's answer can't be read"),
+        (200, "[]", "a worker's answer can't be read"),
+        (200, {"schema": 1}, "a worker's answer can't be read"),
     ],
 )
 def test_an_answer_without_a_state_says_why(
-    tmp_path: Path, status: int, body: dict[str, Any], problem: str
+    tmp_path: Path, status: int, body: dict[str, Any] | str, problem: str
 ) -> None:
     with answering(status, body, []) as port:
         found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S)
@@ -164,9 +169,10 @@ def test_without_a_token_nobody_is_asked(tmp_path: Path) -> None:
     asked: list[str] = []
     with answering(200, {}, asked) as port:
         known = settings(tmp_path, **{"worker-1": {"port": port}})
-        found = ask(known.model_copy(update={"query_token": SecretStr("")}), "L|S")
+        tokenless = known.model_copy(update={"query_token": SecretStr("")})
+        problems = {ask(tokenless, "L|S").problem, partition_map(tokenless).problem}
 
-    assert (found.problem, asked) == ("no token for the workers is set", [])
+    assert (problems, asked) == ({"no token for the workers is set"}, [])
 
 
 def test_addresses_come_from_the_variable_or_from_the_running_stack(
@@ -192,10 +198,12 @@ MAP: dict[str, Any] = {
         (200, MAP, ""),
         (200, MAP | {"schema": 2}, "answer_partitions record: schema 2 is unknown here; known: 1"),
         (401, {}, "a worker answers 401"),
+        (200, "<html>", "a worker's answer can't be read"),
+        (200, {"schema": 1}, "a worker's answer can't be read"),
     ],
 )
 def test_the_map_is_that_of_a_worker_or_says_why_there_is_none(
-    tmp_path: Path, status: int, body: dict[str, Any], problem: str
+    tmp_path: Path, status: int, body: dict[str, Any] | str, problem: str
 ) -> None:
     asked: list[str] = []
     with answering(status, body, asked) as port:
@@ -215,3 +223,19 @@ def test_the_map_comes_from_the_next_worker_when_one_is_gone(tmp_path: Path) -> 
 
     assert found.rows == tuple(MAP["partitions"])
     assert partition_map(settings(tmp_path)).problem == "no worker is known"
+
+
+def test_a_worker_that_hangs_leaves_time_for_the_map_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf, answering(200, MAP, []) as living:
+        hangs = deaf.getsockname()[1]
+        known = settings(tmp_path, **{"worker-1": {"port": hangs}, "worker-2": {"port": living}})
+        client = Hurried(hangs)
+        monkeypatch.setattr(workers, "_client", lambda: client)
+
+        found = partition_map(known, within_s=PATIENCE_S)
+
+    assert found.rows == tuple(MAP["partitions"])
+    assert max(client.allowed_s) <= PATIENCE_S * 2 / 3
+    client.close()
