@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import structlog
 from confluent_kafka import OFFSET_BEGINNING, TopicPartition
@@ -36,18 +36,30 @@ class ArchiveBehind(RuntimeError):
 
 @contextmanager
 def only_archiver(directory: Path) -> Iterator[bool]:
-    """Hold the archive's lock; yields False if another process has it."""
+    """Hold the archive's lock; yields False if another process has it, or moved it meanwhile."""
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / _LOCK).open("a") as stream:
+    path = directory / _LOCK
+    with path.open("a") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            yield False
+            return
+        if not _is_still(path, stream):
             yield False
             return
         stream.truncate(0)
         stream.write(f"{os.getpid()}\n")
         stream.flush()
         yield True
+
+
+def _is_still(path: Path, stream: TextIO) -> bool:
+    """Whether `path` is the file that was opened: an archive put aside takes its lock with it."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def archive_until(

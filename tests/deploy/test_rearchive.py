@@ -1,6 +1,8 @@
 """The archive put aside: asked for, without an archiver, and made again from the beginning."""
 
+import fcntl
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -64,3 +66,26 @@ def test_an_archiver_that_goes_on_keeps_its_archive(archive: Path) -> None:
     assert "an archiver goes on" in str(refused)
     assert refused.repair == f"inventory down && {COMMAND}"
     assert Manifest(archive).all_files()
+
+
+@pytest.mark.parametrize("made_again", [False, True])
+def test_a_lock_that_went_aside_with_its_archive_locks_nothing(
+    archive: Path, monkeypatch: pytest.MonkeyPatch, *, made_again: bool
+) -> None:
+    flock = fcntl.flock
+
+    def moved_meanwhile(stream: TextIO, how: int) -> None:
+        """Between opening the lock and holding it, another process puts the archive aside."""
+        archive.rename(archive.with_name("aside"))
+        if made_again:
+            archived(archive, generate(seed=1, records=40))
+            (archive / "lock").touch()
+        flock(stream, how)
+
+    monkeypatch.setattr(fcntl, "flock", moved_meanwhile)
+    with only_archiver(archive) as mine:
+        assert not mine
+    monkeypatch.setattr(fcntl, "flock", flock)
+
+    with only_archiver(archive) as mine:
+        assert mine
