@@ -14,7 +14,7 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.explanation.arrival import arrival
 from inventory.explanation.lines import Source
 from inventory.explanation.stock import Cause, CountFact, Document, StockFacts
-from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, cover_of
+from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, Covered
 from webui.readmodel.rows import select, select_one, select_value
 
 FACTS_SHOWN: Final = 25
@@ -141,7 +141,7 @@ def authors(inv_key: str, reorder_id: str | None) -> list[Source]:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Covered):
     """The read model's level of one key, with names."""
 
     inv_key: str
@@ -174,15 +174,6 @@ class Item:
     logic_revision: int
     as_of_us: int
     state: Any
-
-    @property
-    def cover_centidays(self) -> int | None:
-        """How long the supply lasts, in hundredths of days; None without demand."""
-        return cover_of(
-            available_to_sell_units=self.available_to_sell_units,
-            in_transit_units=self.in_transit_units,
-            rate_micro=self.rate_micro,
-        )
 
 
 def item(inv_key: str) -> Item | None:

@@ -23,6 +23,7 @@ __all__ = [
     "PRICE_SQL",
     "STATUSES",
     "STATUS_SQL",
+    "Covered",
     "age_text",
     "centidays_text",
     "counted_text",
@@ -90,6 +91,25 @@ def cover_of(*, available_to_sell_units: int, in_transit_units: int, rate_micro:
     """Hundredths of days that the supply lasts (docs/domain.md 6.1); None without demand."""
     units = supply(available_units=available_to_sell_units, in_transit_units=in_transit_units)
     return cover_centidays(supply_units=units, rate_micro=rate_micro)
+
+
+class Covered:
+    """A row that tells how long its supply lasts."""
+
+    __slots__ = ()
+
+    available_to_sell_units: int
+    in_transit_units: int
+    rate_micro: int
+
+    @property
+    def cover_centidays(self) -> int | None:
+        """How long the supply lasts, in hundredths of days; None without demand."""
+        return cover_of(
+            available_to_sell_units=self.available_to_sell_units,
+            in_transit_units=self.in_transit_units,
+            rate_micro=self.rate_micro,
+        )
 
 
 def cover_text(centidays: int | None) -> str:

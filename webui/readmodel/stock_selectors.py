@@ -10,14 +10,14 @@ from typing import Any, Final
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.model.arithmetic import DAY_US, HOUR_US
 from inventory.views import last_hop_end_us
-from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, STATUS_SQL, STATUSES, cover_of
+from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, STATUS_SQL, STATUSES, Covered
 from webui.readmodel.rows import select
 
 PAGE_ROWS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class StockRow:
+class StockRow(Covered):
     """One key on the stock list; `status` is one of `figures.STATUSES`.
 
     `as_of_us` is the commit time up to which the key's partition is known, heartbeats included. The
@@ -42,15 +42,6 @@ class StockRow:
     partition: int
     offset: int
     as_of_us: int
-
-    @property
-    def cover_centidays(self) -> int | None:
-        """How long the supply lasts, in hundredths of days; None without demand."""
-        return cover_of(
-            available_to_sell_units=self.available_to_sell_units,
-            in_transit_units=self.in_transit_units,
-            rate_micro=self.rate_micro,
-        )
 
 
 @dataclass(frozen=True, slots=True)
