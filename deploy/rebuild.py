@@ -145,8 +145,10 @@ def _paused(home: Home, say: Say) -> Iterator[tuple[str, ...]]:
     except Exception as error:
         message = f"{error!r}: {', '.join(names)} stay paused"
         raise StackError(message, repair=REPAIR) from error
-    fleet.resume(home)
-    say(f"{', '.join(names)} run again")
+    stopped = fleet.resume(home)
+    say(f"{', '.join(name for name in names if name not in stopped)} run again")
+    if stopped:
+        say(f"{', '.join(stopped)} stopped, as before")
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -206,12 +207,17 @@ def start(home: Home, name: str) -> float:
 def pause(home: Home, *others: str) -> tuple[str, ...]:
     """Have all workers and these other services end and stay away; gives their names.
 
+    Workers that a person has stopped are remembered, also by one that begins where another was
+    cut off.
+
     Raises:
         StackError: no stack is ready, or one of them did not end in time.
     """
     known = _running(home).services
     names = (*_states(home), *(name for name in others if name in known))
-    write_wanted(home, _wanted(home).without(*names))
+    wanted = _wanted(home)
+    stopped = wanted.stopped if _is_half_rebuilt(home, wanted) else wanted.paused
+    write_wanted(home, replace(wanted.without(*names), stopped=stopped))
 
     def are_away() -> bool:
         services = read_runtime(home).services
@@ -221,20 +227,26 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
     return names
 
 
-def resume(home: Home) -> None:
-    """Have everything run again that was paused, and wait until all partitions are served.
+def resume(home: Home) -> tuple[str, ...]:
+    """Have everything run again that `pause` has ended, and wait until all partitions are served.
+
+    Gives the workers that stay away, because a person had stopped them before.
 
     Raises:
         StackError: no stack is ready, or it took too long.
     """
     _running(home)
-    write_wanted(home, _wanted(home).without())
+    wanted = _wanted(home)
+    stopped = wanted.stopped
+    write_wanted(home, wanted.without(*stopped))
 
     def is_back() -> bool:
-        services = read_runtime(home).services.values()
-        return all(s.state == "running" for s in services) and _is_served(home, set(_states(home)))
+        services = read_runtime(home).services.items()
+        runs = all(s.state == "running" for name, s in services if name not in stopped)
+        return runs and _is_served(home, set(_states(home)) - set(stopped))
 
     _wait(is_back, lambda: f"not all partitions are served, workers are {_states(home)}")
+    return tuple(stopped)
 
 
 def restart_rolling(home: Home, say: Say) -> None:

@@ -20,12 +20,14 @@ _FILE: Final = "wanted.json"
 class Wanted:
     """How many workers, and how often each was asked to begin anew since the stack started.
 
-    `paused` names services whose processes are to stay away until they are named no more.
+    `paused` names services whose processes are to stay away until they are named no more;
+    `stopped` those of them that are to stay away even when a rebuild has paused and resumed all.
     """
 
     workers: int
     restarts: dict[str, int] = field(default_factory=dict)
     paused: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
 
     def scaled(self, workers: int) -> "Wanted":
         """The wish with another number of workers.
@@ -48,7 +50,7 @@ class Wanted:
 
     def without(self, *names: str) -> "Wanted":
         """The wish with these services paused, and no others."""
-        return replace(self, paused=sorted(names))
+        return replace(self, paused=sorted(names), stopped=[])
 
 
 def read_wanted(home: Home) -> Wanted | None:

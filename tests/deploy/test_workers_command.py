@@ -252,6 +252,22 @@ def test_a_worker_is_stopped_and_started_and_nobody_restarts_it_meanwhile(
         assert read_wanted(home) == Wanted(2)
 
 
+def test_a_worker_that_was_stopped_stays_so_behind_a_rebuild_and_one_that_was_cut_off(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
+    with served(home, share=everybody) as runtime, supervising(home, runtime):
+        run("workers", "stop", "worker-2")
+        for _ in range(2):
+            assert fleet.pause(home) == ("worker-1", "worker-2")
+
+        assert fleet.resume(home) == ("worker-2",)
+        assert read_wanted(home) == Wanted(2, paused=["worker-2"])
+        assert run("workers", "start", "worker-2")[0] == 0
+
+
 @pytest.mark.usefixtures("runtime")
 @pytest.mark.parametrize("paused", [["projector", "worker-1"], ["worker-1", "worker-2"]])
 def test_what_a_rebuild_keeps_away_is_started_by_the_rebuild_only(
