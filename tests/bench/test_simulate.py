@@ -1,7 +1,6 @@
 """`inventory bench simulate`: what it runs, what it prints, and that its checks can fail."""
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -10,18 +9,17 @@ from dataclasses import replace
 
 import pytest
 import structlog
-from typer.testing import CliRunner
 from typing_extensions import override
 
 from bench import simulate
 from bench.simulation.checks import Violation, Visible, check_published, check_rules
 from bench.simulation.disk import Disk
-from bench.simulation.faults import FLIP, KEEP, LEAVE_OUT, SLEEP, SLOW, STOP, Fault
+from bench.simulation.faults import FLIP, KEEP, SLEEP, SLOW, STOP, Fault
 from bench.simulation.history import Step
 from bench.simulation.oracle import GENERATION, Truth, truth_of
 from bench.simulation.plan import Plan, draw_plan
 from bench.simulation.replays import Owed
-from bench.simulation.source import Sent, written
+from bench.simulation.source import written
 from bench.simulation.world import World
 from cdc.contracts.progress import HEADER, Progress, encode_progress
 from cdc.contracts.topics import (
@@ -32,16 +30,13 @@ from cdc.contracts.topics import (
     STOCK_LATE,
     STOCK_REJECTED,
 )
-from deploy.cli.main import app
 from inventory.model.ids import InvKey
-from streams.engine import cold, loop
 from streams.engine import restore as engine_restore
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, Transaction
 from streams.engine.records import Fenced, LogRecord, SourceRecord
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
-from streams.worker import keeper, runtime
 
 Sends = list[tuple[str, LogRecord]]
 Change = Callable[[Sends], Sends]
@@ -60,6 +55,7 @@ TELL = """
 from bench.simulate import silent
 from bench.simulation.disk import Disk
 from bench.simulation.plan import draw_plan
+from bench.simulation.source import written
 from bench.simulation.world import World
 with silent(), Disk() as disk:
     for seed in range(25):
@@ -200,26 +196,6 @@ def test_a_wrong_time_that_queries_are_told_is_seen() -> None:
         check_published(owned, visible, {})
 
 
-def test_the_engine_has_its_own_sizes_again_behind_a_simulation() -> None:
-    before = loop.LOOK_EVERY, keeper.STOP_S, cold.BLOCK_BYTES
-    with Disk():
-        assert loop.LOOK_EVERY == 1
-
-    assert before == (loop.LOOK_EVERY, keeper.STOP_S, cold.BLOCK_BYTES)
-
-
-def test_records_that_a_fetch_leaves_out_are_read_from_the_topic() -> None:
-    steps = tuple(Step(number, "sale", 0) for number in range(6))
-
-    def reads(*faults: Fault) -> int:
-        with simulate.silent(), Disk() as disk:
-            world = World(Plan(0, steps, faults, to=(0,), sizes=(4,), in_order=True), disk)
-            world.run()
-        return sum(line.endswith(f"read {STOCK_EVENTS}") for line in world.trace)
-
-    assert reads(Fault(8, LEAVE_OUT)) == reads() + 1
-
-
 def test_a_pass_that_judges_or_times_records_wrongly_is_seen() -> None:
     sent = list(written(STEPS))
     truth = truth_of(sent, 0)
@@ -236,62 +212,6 @@ def test_a_pass_that_judges_or_times_records_wrongly_is_seen() -> None:
 def test_what_was_not_sent_again_is_named() -> None:
     with pytest.raises(Violation, match="S1"):
         Owed({b"S1|A"}, set(), set()).check([])
-
-
-def ran(*arguments: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["bench", "simulate", *arguments])
-    return done.exit_code, done.output
-
-
-def test_the_command_runs_seeds_and_counts_them() -> None:
-    code, text = ran("--seeds", "60")
-    assert code == 0
-    assert text.startswith("60 seeds from 0 in ")
-    assert text.endswith(", 0 failed\n")
-
-    code, text = ran("--seed", "7")
-    assert text.startswith("1 seeds from 7 in ")
-
-    code, text = ran("--seeds", "20", "--start", "7", "--workers", "2", "--json")
-
-    assert code == 0
-    assert json.loads(text) | {"seconds": 0} == {
-        "start": 7, "seeds": 20, "seconds": 0, "failed": 0, "found": []
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--seeds", "0"], "--seeds 0"),
-        (["--keep", "1"], "expected places of steps and faults"),
-        (["--keep", "a/b"], "expected places of steps and faults"),
-    ],
-)
-def test_what_cannot_be_run_is_refused(arguments: list[str], said: str) -> None:
-    done = CliRunner().invoke(app, ["bench", "simulate", *arguments])
-
-    assert said in str(done.exception)
-
-
-async def sends_nothing(*_: object) -> int:
-    return 0
-
-
-def test_a_failing_seed_is_shortened_and_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "republish_open", sends_nothing)
-    code, text = ran("--seeds", "250", "--json")
-    found = json.loads(text[text.index("{") :])["found"][0]
-    command = found["command"].split()
-
-    assert code == 1
-    assert found["promise"].startswith("a skipped replay and the timer send again")
-    code, text = ran(*command[3:])
-    assert code == 1
-    assert f"replay: {found['command']}" in text
-    assert "timers of all workers are due" in text
-    monkeypatch.undo()
-    assert ran(*command[3:]) == (0, "nothing is violated\n")
 
 
 def test_the_same_seed_runs_the_same_way() -> None:
@@ -395,14 +315,3 @@ def test_a_stopped_worker_leaves_a_snapshot_of_all_it_has_handled() -> None:
 
     assert snapshot is not None
     assert snapshot.progress.next_offset == len(steps)
-
-
-def test_a_step_and_a_fault_say_what_they_are() -> None:
-    sent: tuple[Sent, ...] = written(
-        [Step(0, "resend", 0, refers=4), Step(1, "delete", 0, refers=4)]
-    )
-
-    assert sent == ()
-    assert str(Step(0, "sale", 1, 1, 3, gap_us=0, skew_ms=-500)) == (
-        "sale [1] S1|B 3 after 0 s broker clock -0.5 s"
-    )
