@@ -112,8 +112,10 @@ def _asked(
     headers = {"Authorization": f"Bearer {token}"}
     try:
         return read(_client().get(url, headers=headers, timeout=within_s))
-    except httpx.HTTPError as failure:
-        return f"a worker does not answer ({type(failure).__name__})"
+    except httpx.TimeoutException:
+        return "live stock takes too long to answer"
+    except httpx.HTTPError:
+        return "live stock is out of reach right now"
     except UnreadableRecord as problem:
         return str(problem)
     except (ValueError, KeyError, TypeError, AttributeError):  # no JSON, or of another form

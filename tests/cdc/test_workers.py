@@ -113,13 +113,18 @@ def test_a_worker_of_the_release_before_says_no_version_and_is_read(tmp_path: Pa
     assert mapped == PartitionMap(tuple(rows["partitions"]))
 
 
-def test_a_worker_that_is_gone_is_told_by_its_failure(tmp_path: Path) -> None:
+def test_a_worker_that_is_gone_or_hangs_is_told_in_words_of_the_shop(tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # nobody listens, and nobody else gets the port
         port = silent.getsockname()[1]
         found = ask(settings(tmp_path, **{"worker-1": {"port": port}}), "L|S", within_s=PATIENCE_S)
 
-    assert found.problem == "a worker does not answer (ConnectError)"
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        known = settings(tmp_path, **{"worker-1": {"port": deaf.getsockname()[1]}})
+        late = ask(known, "L|S")
+
+    assert found.problem == "live stock is out of reach right now"
+    assert late.problem == "live stock takes too long to answer"
 
 
 class Hurried(httpx.Client):

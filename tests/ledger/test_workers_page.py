@@ -89,7 +89,7 @@ def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
     assert [row[1:6] for row in shown] == [["nobody", "unknown", "–", "–", "–"]] * 12
     assert shown[3][7] == "1 d"
     told = person("operator").get("/system/workers/").content.decode()
-    assert "a worker does not answer (ConnectError)" in told
+    assert "live stock is out of reach right now" in told
     assert "No worker holds anything" in told
 
 
