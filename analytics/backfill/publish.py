@@ -13,7 +13,7 @@ from analytics.archive.manifest import Manifest
 from analytics.archive.source import source_id
 from analytics.backfill.history import PartitionHistory
 from analytics.backfill.plan import Plan, directory_of, load
-from analytics.backfill.run import RUN_FILE, finished_units, runs_dir
+from analytics.backfill.run import finished_units, load_report, runs_dir
 from analytics.engines.code import code_hash, uncommitted
 from analytics.engines.unit import ManifestRow, units_of
 from cdc.contracts.topics import STOCK_EVENTS
@@ -40,7 +40,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
     """The run of that name, or `last`, once everything about it was found to be right.
 
     Raises:
-        UnknownRun: there is no such run.
+        UnknownRun: there is no such run, or another release wrote it.
         NotPublishable: names what is wrong with it.
     """
     directory = directory_of(runs_dir(settings), name)
@@ -83,7 +83,7 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
     """The run's units in their order."""
     found = finished_units(directory, plan)
     missing = [unit.name for unit in plan.units if unit.name not in found]
-    if missing or not (directory / RUN_FILE).exists():
+    if missing or load_report(directory) is None:
         problem = (
             f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing; "
             "the command that began it goes on with it"

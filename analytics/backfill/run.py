@@ -20,7 +20,7 @@ from analytics.digest import as_hex, from_hex, total
 from analytics.engines import local, spark
 from analytics.engines.unit import ArchiveUnit, ManifestRow, manifest_row
 from cdc.contracts.topics import STOCK_EVENTS
-from cdc.contracts.versions import UnreadableRecord, known
+from cdc.contracts.versions import UnreadableRecord, document_of, known
 from cdc.settings import Connections
 
 RUN_MANIFEST: Final = "manifest.jsonl"
@@ -105,6 +105,7 @@ def execute(
     """Compute the units of `plan` that no earlier start has finished."""
     started = time.monotonic()
     directory = save(plan, runs)
+    reported = load_report(directory)
     finished = finished_units(directory, plan)
     missing = [unit for unit in plan.units if unit.name not in finished]
     for row in _computed(plan, missing, directory / RESULTS, master):
@@ -113,7 +114,7 @@ def execute(
         progress(len(finished), len(plan.units), row.unit)
     rows = tuple(finished[unit.name] for unit in plan.units)
     report = RunReport(plan, rows, len(missing), time.monotonic() - started, directory)
-    if missing or not (directory / RUN_FILE).exists():
+    if missing or reported is None:
         _finish(report)
     return report
 
@@ -121,6 +122,30 @@ def execute(
 def runs_dir(settings: Connections) -> Path:
     """Where runs are kept."""
     return settings.home / "backfill" / "runs"
+
+
+def load_report(directory: Path) -> dict[str, Any] | None:
+    """What `RunReport.as_json` said when the run of this directory ended; None if it has not.
+
+    Raises:
+        UnknownRun: another release wrote it, or it is damaged.
+    """
+    path = directory / RUN_FILE
+    if not path.exists():
+        return None
+    try:
+        report = document_of("run", path.read_bytes(), _first_unsaid)
+    except UnreadableRecord as error:
+        problem = f"{path}: {error}"
+        raise UnknownRun(problem) from error
+    del report["schema"]
+    return report
+
+
+def _first_unsaid(content: bytes) -> Any:  # noqa: ANN401 -- whatever JSON holds
+    """The JSON in `content`; reports had no version at first."""
+    found = json.loads(content)
+    return {"schema": 1} | found if isinstance(found, dict) else found
 
 
 def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:

@@ -6,12 +6,16 @@ from typing import Any
 
 from analytics.archive.manifest import Manifest
 from analytics.backfill.plan import PLAN_FILE
-from analytics.backfill.run import RUN_FILE, RUN_MANIFEST, runs_dir
+from analytics.backfill.run import RUN_MANIFEST, load_report, runs_dir
 from cdc.settings import Connections
 
 
 def status(settings: Connections | None = None) -> dict[str, Any]:
-    """Archive and runs, newest run first."""
+    """Archive and runs, newest run first.
+
+    Raises:
+        UnknownRun: another release wrote the report of one of them.
+    """
     known = settings or Connections()
     manifest = Manifest(known.archive_dir)
     files = manifest.all_files()
@@ -35,14 +39,13 @@ def _run_status(directory: Path) -> dict[str, Any]:
     plan = json.loads((directory / PLAN_FILE).read_text())
     done = directory / RUN_MANIFEST
     finished = done.read_bytes().count(b"\n") if done.exists() else 0
+    report = load_report(directory)
     summary = {
         "run": plan["run"],
         "engine": plan["engine"],
         "logic_revision": plan["logic_revision"],
         "units": len(plan["units"]),
         "units_finished": finished,
-        "finished": (directory / RUN_FILE).exists(),
+        "finished": report is not None,
     }
-    if summary["finished"]:
-        summary |= json.loads((directory / RUN_FILE).read_text())
-    return summary
+    return summary | (report or {})

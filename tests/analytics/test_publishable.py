@@ -15,6 +15,7 @@ from analytics.backfill import publish
 from analytics.backfill.plan import PLAN_FILE, Plan, UnknownRun, load, make_plan
 from analytics.backfill.publish import NotPublishable, publishable
 from analytics.backfill.run import RUN_FILE, RUN_MANIFEST, RunReport, execute, runs_dir
+from analytics.backfill.status import status
 from analytics.engines import code
 from cdc.settings import Connections
 from tests.analytics.histories import PARTITIONS, archived, generate
@@ -135,6 +136,42 @@ def test_a_run_of_another_release_has_to_be_computed_again(finished: Finished) -
 
     with pytest.raises(UnknownRun, match="is of another release"):
         publishable(finished.settings, "last")
+
+
+def change_report(finished: Finished, change: Callable[[dict[str, object]], object]) -> None:
+    path = finished.report.directory / RUN_FILE
+    report = json.loads(path.read_text())
+    change(report)
+    path.write_text(json.dumps(report))
+
+
+@pytest.mark.parametrize("content", ['{"schema": 9}', "[]", "{"])
+def test_a_report_of_another_release_is_refused_with_its_file(
+    finished: Finished, content: str
+) -> None:
+    path = finished.report.directory / RUN_FILE
+    path.write_text(content)
+
+    for use in (
+        lambda: publishable(finished.settings, "last"),
+        lambda: status(finished.settings),
+        lambda: execute(finished.report.plan, runs_dir(finished.settings)),
+    ):
+        with pytest.raises(UnknownRun, match=f"{path}: run record: "):
+            use()
+    assert path.read_text() == content
+
+
+def test_a_report_without_a_version_is_read_and_none_is_shown(finished: Finished) -> None:
+    (shown,) = status(finished.settings)["runs"]
+    assert shown["finished"]
+    assert "schema" not in shown
+
+    change_report(finished, lambda report: report.pop("schema"))
+
+    assert status(finished.settings)["runs"] == [shown]
+    report = execute(finished.report.plan, runs_dir(finished.settings))
+    assert report.units_computed == 0
 
 
 def test_a_plan_comes_back_as_it_was_written(finished: Finished) -> None:
