@@ -4,8 +4,10 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from django.db import connections
-from django.test import Client
+from django.db import OperationalError, connection, connections
+from django.test import Client, RequestFactory
+
+from webui.config.errors import broken
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -37,6 +39,33 @@ def test_a_database_that_is_away_is_said_and_no_traceback_shown(address: str) ->
     assert "The database does not answer" in text
     assert "Traceback" not in text
     assert "OperationalError" not in text
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "status", "title"),
+    [
+        ("08006", 503, "The database does not answer"),
+        ("57P03", 503, "The database does not answer"),
+        ("40001", 503, "Try again"),
+        ("40P01", 503, "Try again"),
+        ("57014", 500, "Something broke"),
+        ("55P03", 500, "Something broke"),
+        ("53100", 500, "Something broke"),
+    ],
+)
+def test_a_database_that_answers_with_a_refusal_is_not_called_away(
+    sqlstate: str, status: int, title: str
+) -> None:
+    refusal = f"DO $$ BEGIN RAISE 'refused' USING ERRCODE = '{sqlstate}'; END $$"
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute(refusal)
+        except OperationalError:
+            answer = broken(RequestFactory().get("/"))
+
+    assert answer.status_code == status
+    assert f"<h1>{title}</h1>" in answer.content.decode()
+    assert ("Retry-After" in answer) == (status == 503)
 
 
 def test_any_other_error_is_one_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
