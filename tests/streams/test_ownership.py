@@ -377,20 +377,6 @@ def test_waiting_for_a_partition_ends_when_it_is_taken_away() -> None:
     assert asyncio.run(wait()) is None
 
 
-def test_nothing_is_settled_before_the_group_has_spoken() -> None:
-    """A worker that waits for its group for ever is stuck too, and not ready."""
-    ownership = Worker(MemoryBroker()).ownership
-
-    async def rebalance() -> list[bool]:
-        seen = [ownership.settled]
-        await ownership.assign([])
-        seen.append(ownership.settled)
-        await ownership.revoked()
-        return [*seen, ownership.settled]
-
-    assert asyncio.run(rebalance()) == [False, True, False]
-
-
 def test_a_failure_to_take_over_is_reported() -> None:
     broker = sold_history(3)
     worker = Worker(broker)

@@ -1,0 +1,15 @@
+"""How the simulator words what happens in a history."""
+
+from bench.simulation.history import Step
+from bench.simulation.source import Sent, written
+
+
+def test_a_step_and_a_fault_say_what_they_are() -> None:
+    sent: tuple[Sent, ...] = written(
+        [Step(0, "resend", 0, refers=4), Step(1, "delete", 0, refers=4)]
+    )
+
+    assert sent == ()
+    assert str(Step(0, "sale", 1, 1, 3, gap_us=0, skew_ms=-500)) == (
+        "sale [1] S1|B 3 after 0 s broker clock -0.5 s"
+    )

@@ -1,0 +1,20 @@
+"""When a worker's share of the partitions is settled."""
+
+import asyncio
+
+from streams.engine.memory import MemoryBroker
+from tests.streams.test_ownership import Worker
+
+
+def test_nothing_is_settled_before_the_group_has_spoken() -> None:
+    """A worker that waits for its group for ever is stuck too, and not ready."""
+    ownership = Worker(MemoryBroker()).ownership
+
+    async def rebalance() -> list[bool]:
+        seen = [ownership.settled]
+        await ownership.assign([])
+        seen.append(ownership.settled)
+        await ownership.revoked()
+        return [*seen, ownership.settled]
+
+    assert asyncio.run(rebalance()) == [False, True, False]
