@@ -1,4 +1,5 @@
 import gzip
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -222,6 +223,27 @@ def test_bad_rows_do_not_stop_the_others(ledger: psycopg.Connection, tmp_path: P
     assert found == [
         ("UCI|85123A", report.source, "1", 6, 1530, AT),
         ("UCI|85123A", report.source, "3", -2, -510, AT),
+    ]
+
+
+def test_what_is_refused_is_counted_by_rule_and_a_cut_list_says_so(
+    ledger: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "LISTED_BAD_ROWS", 1)
+    path = written(tmp_path, row(price="x"), row(), row(quantity="a"), row(quantity="c"))
+
+    report = import_sales(path)
+    plain = report.as_json()
+
+    by_reason = {"Quantity: a whole number": 2, "UnitPrice: a decimal number": 1}
+    assert (plain["refused"], plain["bad_rows_listed"]) == (3, 1)
+    assert plain["refused_by_reason"] == by_reason
+    assert len(json.loads(json.dumps(plain))["bad_rows"]) == 1
+    assert str(report).splitlines()[1:] == [
+        "  2 refused: Quantity: a whole number",
+        "  1 refused: UnitPrice: a decimal number",
+        "  line 2: UnitPrice: a decimal number, got 'x'",
+        "  and 2 more",
     ]
 
 

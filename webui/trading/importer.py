@@ -6,6 +6,7 @@ statements, one transaction per batch; so ids, WAL and offsets of a key follow t
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -86,29 +87,35 @@ class ImportReport:
     units_returned: int = 0
     revenue_minor: int = 0
     seconds: int = 0
+    refused_by_reason: Counter[str] = field(default_factory=Counter)
     bad_rows: list[BadRow] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
-        """The report as plain values."""
+        """The report as plain values; `bad_rows` holds the first `bad_rows_listed` of `refused`."""
         plain = asdict(self)
+        plain["refused_by_reason"] = dict(self.refused_by_reason.most_common())
+        plain["bad_rows_listed"] = len(self.bad_rows)
         plain["bad_rows"] = [bad._asdict() for bad in self.bad_rows]
         return plain
 
     @override
     def __str__(self) -> str:
+        reasons = self.refused_by_reason.most_common()
+        summed = "".join(f"\n  {count} refused: {reason}" for reason, count in reasons)
         listed = "".join(f"\n  line {bad.line}: {bad.reason}" for bad in self.bad_rows)
         unlisted = self.refused - len(self.bad_rows)
         return (
             f"{self.rows} rows: {self.inserted} lines written, {self.already_there} were there"
             f" already, {self.refused} refused; {self.keys} keys, {self.keys_ranged} newly ranged;"
             f" {self.units_sold} units sold, {self.units_returned} returned,"
-            f" revenue {self.revenue_minor} minor; {self.seconds} s{listed}"
+            f" revenue {self.revenue_minor} minor; {self.seconds} s{summed}{listed}"
             + (f"\n  and {unlisted} more" if unlisted else "")
         )
 
     def refuse(self, bad: BadRow) -> None:
-        """Count a bad row; the first thousand are listed."""
+        """Count a bad row, all of them and by rule; the first thousand are listed."""
         self.refused += 1
+        self.refused_by_reason[bad.rule] += 1
         if len(self.bad_rows) < LISTED_BAD_ROWS:
             self.bad_rows.append(bad)
 

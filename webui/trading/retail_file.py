@@ -52,6 +52,7 @@ DATE_FORMATS: Final = (
     "%m/%d/%Y %H:%M",
     "%m/%d/%Y %H:%M:%S",
 )
+_GOT: Final = ", got "  # what stands before it is the same for all rows that break a rule
 WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z")
 DECIMAL: Final = re.compile(r"([+-]?)([0-9]{0,18})(?:\.([0-9]{0,18}))?\Z")
 
@@ -73,6 +74,11 @@ class BadRow(NamedTuple):
 
     line: int
     reason: str
+
+    @property
+    def rule(self) -> str:
+        """The reason without what stood in the row."""
+        return self.reason.partition(_GOT)[0]
 
 
 @dataclass(frozen=True, slots=True)
