@@ -4,13 +4,17 @@ Each seed is a short history of trade and faults on a broker in memory, run by t
 and compared with a single pass over the same records (docs/testing.md). Needs no stack.
 """
 
+import os
+import signal
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
+from threading import Thread
 from typing import Any, Final, Never
 
 import structlog
@@ -21,6 +25,8 @@ from bench.simulation.shrink import Found, Kept, shortest, violation_of
 
 MOST_FOUND: Final = 5  # failing seeds that are shortened; the others would be the same defect
 _BATCH: Final = 250
+_TOLD_SEEDS: Final = 1_000
+_TOLD_S: Final = 60.0
 
 Tell = Callable[[str], None]
 
@@ -34,6 +40,12 @@ class Report:
     seconds: float = 0.0
     found: list[Found] = field(default_factory=list)
     failed: int = 0
+    is_cut_off: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nothing failed, 1 if something did, 130 if somebody has cut the run off."""
+        return 130 if self.is_cut_off else int(self.failed > 0)
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -54,28 +66,57 @@ class Report:
             f"{self.seeds} seeds from {self.start} in {self.seconds:.0f} s ({rate:.0f}/s), "
             f"{self.failed} failed"
         )
+        if self.is_cut_off:
+            summary += f"; go on with --start {self.start + self.seeds}"
         return "\n\n".join([*(found.as_text() for found in self.found), summary])
 
 
 def run(*, start: int, seeds: int, workers: int, tell: Tell) -> Report:
-    """Simulate `seeds` histories; the first failing ones are shortened."""
+    """Simulate `seeds` histories; the first failing ones are shortened.
+
+    SIGINT and SIGTERM cut it off: the report says how far it came, and no process is left.
+    """
     report = Report(start)
-    began = time.monotonic()
-    batches = [
-        (first, min(_BATCH, start + seeds - first)) for first in range(start, start + seeds, _BATCH)
-    ]
-    for (first, size), failing in zip(batches, _failing(batches, workers), strict=True):
-        report.seeds += size
-        report.failed += len(failing)
-        for seed in islice(failing, MOST_FOUND - len(report.found)):
-            found = replay(seed)
-            if found is not None:
-                report.found.append(found)
-                tell(f"seed {found.seed} fails")
-        report.seconds = time.monotonic() - began
-        if first // 10_000 != (first + size) // 10_000:
-            tell(f"{report.seeds} seeds, {report.failed} failed, {report.seconds:.0f} s")
+    try:
+        with _interrupted_by_sigterm():
+            _run(report, seeds, workers, tell)
+    except KeyboardInterrupt:
+        report.is_cut_off = True
     return report
+
+
+def _run(report: Report, seeds: int, workers: int, tell: Tell) -> None:
+    began, told_s, told_seeds = time.monotonic(), 0.0, 0
+    end = report.start + seeds
+    batches = [(first, min(_BATCH, end - first)) for first in range(report.start, end, _BATCH)]
+    with closing(_failing(batches, workers)) as results:
+        for (_, size), failing in zip(batches, results, strict=True):
+            report.seeds += size
+            report.failed += len(failing)
+            for seed in islice(failing, MOST_FOUND - len(report.found)):
+                found = replay(seed)
+                if found is not None:
+                    report.found.append(found)
+                    tell(f"seed {found.seed} fails")
+            report.seconds = time.monotonic() - began
+            if report.seeds - told_seeds >= _TOLD_SEEDS or report.seconds - told_s >= _TOLD_S:
+                told_s, told_seeds = report.seconds, report.seeds
+                tell(f"{report.seeds} seeds, {report.failed} failed, {report.seconds:.0f} s")
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def sizes(seed: int) -> tuple[int, int]:
+    """How many steps and faults the history of a seed has."""
+    plan = draw_plan(seed)
+    return len(plan.steps), len(plan.faults)
 
 
 def replay(seed: int, kept: Kept | None = None) -> Found | None:
@@ -104,12 +145,40 @@ def first_found(start: int, seeds: int) -> Found | None:
     return None
 
 
-def _failing(batches: list[tuple[int, int]], workers: int) -> Iterator[list[int]]:
+def _failing(batches: list[tuple[int, int]], workers: int) -> Generator[list[int], None, None]:
     if workers == 1:
         yield from map(failing_seeds, batches)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        yield from pool.map(failing_seeds, batches)
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_child) as pool:
+        futures = [pool.submit(_in_child, batch) for batch in batches]
+        try:
+            for future in futures:
+                yield future.result()
+        except BaseException:
+            for child in active_children():
+                child.terminate()
+            raise
+
+
+def _begin_child() -> None:
+    """End with the parent, however that ends, and leave no files; Ctrl-C is the parent's."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    parent = parent_process()
+    assert parent is not None  # noqa: S101 -- whoever runs this was spawned
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _in_child(batch: tuple[int, int]) -> list[int]:
+    try:
+        return failing_seeds(batch)
+    except SystemExit:
+        os._exit(1)  # the pool would take it for a result, and begin the next batch
 
 
 @contextmanager

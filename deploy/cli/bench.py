@@ -179,7 +179,10 @@ def bench_simulate(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Try the engine on crashes, rebalances and clock steps; exit code 1 if a promise breaks."""
+    """Try the engine on crashes, rebalances and clock steps; exit code 1 if a promise breaks.
+
+    Ctrl-C prints what was seen until then and where to go on, exit code 130.
+    """
     given.whole("--seeds", seeds)
     given.whole("--start", start, least=0)
     given.whole("--workers", workers)
@@ -189,7 +192,9 @@ def bench_simulate(
     from bench import simulate  # noqa: PLC0415 -- late like the others
 
     if keep is not None:
-        found = simulate.replay(start, _kept(keep))
+        kept = _kept(keep)
+        _refuse_missing(keep, kept, simulate.sizes(start))
+        found = simulate.replay(start, kept)
         output.plain("nothing is violated" if found is None else found.as_text())
         raise typer.Exit(0 if found is None else 1)
     report = simulate.run(start=start, seeds=seeds, workers=workers, tell=output.errors.print)
@@ -197,7 +202,7 @@ def bench_simulate(
         output.as_json(report.as_json())
     else:
         output.plain(report.as_text())
-    raise typer.Exit(1 if report.failed else 0)
+    raise typer.Exit(report.exit_code)
 
 
 def _kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -212,3 +217,13 @@ def _kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         message = f"--keep {text!r}: expected places of steps and faults, like 0,3/1 or 0,3/-"
         raise StackError(message) from None
     return steps, faults
+
+
+def _refuse_missing(
+    text: str, kept: tuple[tuple[int, ...], tuple[int, ...]], sizes: tuple[int, int]
+) -> None:
+    """Raise `StackError` for places that the seed's history doesn't have."""
+    if any(max(places, default=-1) >= size for places, size in zip(kept, sizes, strict=True)):
+        steps, faults = sizes
+        message = f"--keep {text!r}: this seed has {steps} steps and {faults} faults, from 0 on"
+        raise StackError(message)
