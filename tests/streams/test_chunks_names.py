@@ -15,6 +15,7 @@ import streams.worker.chunks as module
 from streams.app import NoTables, create_app
 from streams.settings import WorkerSettings
 from streams.worker.chunks import ChunkConsumer
+from tests.streams.rigged import ONE, rigged
 
 # Each private name that the module uses, with the parameters it relies on; None is an attribute.
 CONTRACT: dict[str, tuple[type, tuple[str, ...] | None]] = {
@@ -23,6 +24,8 @@ CONTRACT: dict[str, tuple[type, tuple[str, ...] | None]] = {
     "_get_active_partitions": (driver.Consumer, ("self",)),
     "_new_consumer_thread": (driver.Consumer, ("self",)),
     "_create_worker_consumer": (driver.AIOKafkaConsumerThread, ("self", "transport")),
+    "_log_slow_processing_stream": (driver.AIOKafkaConsumerThread, ("self", "msg", "args")),
+    "_log_slow_processing_commit": (driver.AIOKafkaConsumerThread, ("self", "msg", "args")),
     "_filter_tps_with_pending_acks": (driver.Consumer, ("self", "topics")),
     "_new_offset": (driver.Consumer, ("self", "tp")),
     "_to_message": (driver.Consumer, ("self", "tp", "record")),
@@ -75,6 +78,26 @@ def test_every_private_name_that_is_used_is_in_the_contract() -> None:
     assert private - ours - {"_lanes", "_room"} <= CONTRACT.keys()
     ours = {"_abc_impl"}  # Python's own
     assert {n for n in overridden if n[0] == "_" and n[:2] != "__"} - ours <= CONTRACT.keys()
+
+
+def test_two_false_alarms_of_faust_are_silent_and_no_other_is() -> None:
+    told: list[str] = []
+
+    async def inside() -> None:
+        with rigged() as rig:
+            thread = rig.consumer._thread
+            thread._log_slow_processing = lambda msg, *_, **__: told.append(msg)
+            for msg in (driver.SLOW_PROCESSING_STREAM_IDLE_SINCE_START, "stream"):
+                thread._log_slow_processing_stream(msg, ONE, "now")
+            for msg in (driver.SLOW_PROCESSING_NO_COMMIT_SINCE_START, "commit"):
+                thread._log_slow_processing_commit(msg, ONE, "now")
+
+    asyncio.run(inside())
+
+    assert told == ["stream", "commit"]
+    source = inspect.getsource(driver.AIOKafkaConsumerThread.verify_event_path)
+    assert source.count("SLOW_PROCESSING_STREAM_IDLE_SINCE_START") == 1
+    assert source.count("SLOW_PROCESSING_NO_COMMIT_SINCE_START") == 1
 
 
 def test_faust_sleeps_once_for_tables_and_for_nothing_else() -> None:
