@@ -38,7 +38,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "cdc/contracts/state.py encode_window": ("window",),
     "cdc/contracts/state_documents.py canonical": PART,
     "cdc/contracts/state_documents.py _policy_json": PART,
-    "cdc/workers.py _of_answer": READ,
+    "cdc/workers.py _key_of": READ,
     "streams/engine/assembly.py Assembly._merged": ("state",),
     "streams/engine/effects.py Writer._lates": ("stock_late",),
     "streams/engine/effects.py Writer._rejections": ("stock_rejected",),
