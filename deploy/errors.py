@@ -2,11 +2,15 @@
 
 
 class StackError(RuntimeError):
-    """The stack cannot do what was asked; `repair` is a command for the reader, or empty."""
+    """The stack cannot do what was asked; `repair` is a command for the reader, or empty.
+
+    `exit_code` is what the command ends with.
+    """
 
     def __init__(self, message: str, *, repair: str = "") -> None:
         super().__init__(message)
         self.repair = repair
+        self.exit_code = 1
 
 
 class MissingPrerequisite(StackError):

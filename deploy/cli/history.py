@@ -37,9 +37,16 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(*, location: Location = None, timeout: Timeout = 120.0, json: Json = False) -> None:
-    """Compare workers and read model with Postgres. Exit 1 on a difference, 2 when behind."""
+    """Compare workers and read model with Postgres.
+
+    Exit 1 on a difference, 2 when nothing was compared: behind, or no stack runs.
+    """
     given.seconds("--timeout", timeout, least=1)
-    load_environment()
+    try:
+        load_environment()
+    except StackError as error:
+        error.exit_code = 2  # 1 would be a difference
+        raise
     from analytics.verify import verify as run  # noqa: PLC0415 -- reads the environment
 
     report("verify", run(location=location, timeout=timeout), json=json)

@@ -92,7 +92,7 @@ def main() -> None:
         print(f"error: {message}", file=sys.stderr)
         if repair:
             print(f"repair: {repair}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(error.exit_code if isinstance(error, StackError) else 1)
     except OSError as error:
         if error.filename is None:
             raise

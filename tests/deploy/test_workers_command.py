@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from deploy import output
-from deploy.cli.main import app
+from deploy.cli.main import app, main
 from deploy.errors import StackError
 from deploy.stack import fleet
 from deploy.stack.home import Home, write_json
@@ -302,6 +303,20 @@ def test_what_cannot_be_restarted_is_refused() -> None:
     assert "name a worker, or give --rolling" in run("workers", "restart")[1]
     assert "name a worker, or give --rolling" in run("workers", "restart", "w", "--rolling")[1]
     assert "no worker 'worker-9'" in run("workers", "restart", "worker-9")[1]
+
+
+def test_a_comparison_without_a_stack_is_no_difference(
+    tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    monkeypatch.delenv("INVENTORY_KAFKA_BOOTSTRAP", raising=False)
+    monkeypatch.setattr(sys, "argv", ["inventory", "verify"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 2
+    assert "error: no stack runs" in capsys.readouterr().err
 
 
 def test_without_a_stack_the_commands_say_so(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
