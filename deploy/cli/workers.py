@@ -29,6 +29,9 @@ _COLUMNS: Final = (
     "age",
     "address",
 )
+# What a terminal of 80 columns shows; wider ones and --json have all.
+_NARROW: Final = ("worker", "state", "crashed", "partitions", "lag", "age")
+_WIDE_CHARS: Final = 120
 _SECOND_US: Final = 1_000_000
 
 workers = typer.Typer(
@@ -48,7 +51,7 @@ def _home() -> Home:
 
 @workers.callback(invoke_without_command=True)
 def workers_list(context: typer.Context, *, json: Json = False) -> None:
-    """List the workers: process, partitions, keys, lag and age."""
+    """List the workers: partitions, lag and age; process, keys and address in 120 columns."""
     if context.invoked_subcommand is not None:
         return
     from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
@@ -57,7 +60,9 @@ def workers_list(context: typer.Context, *, json: Json = False) -> None:
     if json:
         output.as_json(found)
         return
-    output.table("", _COLUMNS, [_row(row) for row in found])
+    shown = _COLUMNS if output.console.width >= _WIDE_CHARS else _NARROW
+    cells = [dict(zip(_COLUMNS, _row(row), strict=True)) for row in found]
+    output.table("", shown, [[row[column] for column in shown] for row in cells])
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:

@@ -110,6 +110,18 @@ def test_the_list_says_who_holds_what() -> None:
     assert "0, 2, 4, 6, 8, 10" in run("workers")[1]
 
 
+@pytest.mark.usefixtures("runtime")
+def test_a_terminal_of_80_columns_shows_a_worker_in_a_line(monkeypatch) -> None:
+    monkeypatch.setattr(output, "console", Console(width=80))
+
+    code, text = run("workers")
+
+    assert code == 0, text
+    head, *rows = text.splitlines()
+    assert head.split() == ["worker", "state", "crashed", "partitions", "lag", "age"]
+    assert [row.split()[0] for row in rows] == ["worker-1", "worker-2"]
+
+
 def test_a_busy_worker_is_not_shown_as_one_that_holds_nothing(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
