@@ -65,7 +65,7 @@ def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
     rows = {row["name"]: row for row in json.loads(result.stdout)}
     assert result.exit_code == 2
     assert rows["services"]["found"] == "1 of 3 running; not: postgres, worker-1"
-    assert rows["services"]["repair"] == "inventory logs postgres worker-1"
+    assert rows["services"]["repair"] == "inventory logs postgres ; inventory logs worker-1"
     assert rows["workers"]["repair"] == "inventory logs worker-1"
     for name in ("wal_level", "slot", "identity"):
         assert rows[name]["verdict"] == "failure", rows[name]
