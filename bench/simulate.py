@@ -6,7 +6,6 @@ and compared with a single pass over the same records (docs/testing.md). Needs n
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -127,13 +126,17 @@ def replay(seed: int, kept: Kept | None = None) -> Found | None:
 
 def failing_seeds(batch: tuple[int, int]) -> list[int]:
     """Those of `size` seeds from `first` on that violate a promise."""
-    first, size = batch
     with silent(), Disk() as disk:
-        return [
-            seed
-            for seed in range(first, first + size)
-            if violation_of(draw_plan(seed), disk)[0] is not None
-        ]
+        return _failing_on(disk, batch)
+
+
+def _failing_on(disk: Disk, batch: tuple[int, int]) -> list[int]:
+    first, size = batch
+    return [
+        seed
+        for seed in range(first, first + size)
+        if violation_of(draw_plan(seed), disk)[0] is not None
+    ]
 
 
 def first_found(start: int, seeds: int) -> Found | None:
@@ -161,9 +164,8 @@ def _failing(batches: list[tuple[int, int]], workers: int) -> Generator[list[int
 
 
 def _begin_child() -> None:
-    """End with the parent, however that ends, and leave no files; Ctrl-C is the parent's."""
+    """End with the parent, however that ends; Ctrl-C is the parent's."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     Thread(target=_follow_parent, daemon=True).start()
 
 
@@ -175,10 +177,20 @@ def _follow_parent() -> None:
 
 
 def _in_child(batch: tuple[int, int]) -> list[int]:
+    """The failing seeds of a batch; a process that is ended in it leaves no files."""
+    with silent(), Disk() as disk:
+        # Not by an exception: one that is raised in a destructor is printed and forgotten.
+        signal.signal(signal.SIGTERM, lambda *_: _end_child(disk))
+        found = _failing_on(disk, batch)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    return found
+
+
+def _end_child(disk: Disk) -> Never:
     try:
-        return failing_seeds(batch)
-    except SystemExit:
-        os._exit(1)  # the pool would take it for a result, and begin the next batch
+        disk.__exit__(None, None, None)
+    finally:
+        os._exit(1)
 
 
 @contextmanager
