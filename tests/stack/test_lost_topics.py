@@ -111,7 +111,7 @@ def test_changelogs_made_anew_halt_a_worker_until_they_are_rebuilt(
 
     made_anew(own, *CHANGELOGS)
     wait_for_halt(own, Ending.LOG_MISMATCH, "was deleted and made anew")
-    told = own.cli("doctor").stdout
+    told = own.cli("doctor", "--json").stdout  # a table folds what is long
     rebuild(own)
 
     assert "was deleted and made anew, it is not what the state came from" in told
