@@ -153,8 +153,11 @@ def _failing(batches: list[tuple[int, int]], workers: int) -> Generator[list[int
         yield from map(failing_seeds, batches)
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_child) as pool:
-        futures = [pool.submit(_in_child, batch) for batch in batches]
         try:
+            # What is blocked here is blocked there: Ctrl-C is the parent's, also while they begin.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            futures = [pool.submit(_in_child, batch) for batch in batches]
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             for future in futures:
                 yield future.result()
         except BaseException:
@@ -164,8 +167,7 @@ def _failing(batches: list[tuple[int, int]], workers: int) -> Generator[list[int
 
 
 def _begin_child() -> None:
-    """End with the parent, however that ends; Ctrl-C is the parent's."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """End with the parent, however that ends."""
     Thread(target=_follow_parent, daemon=True).start()
 
 
