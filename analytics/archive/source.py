@@ -17,7 +17,7 @@ from analytics.archive.manifest import BrokenArchive, Manifest
 from analytics.archive.rows import read
 from analytics.archive.writer import Arrival, arrival
 from cdc.contracts.topics import STOCK_EVENTS
-from cdc.contracts.versions import UnknownVersion, check_version, known
+from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 from cdc.settings import Connections
 
 WAY_OUT: Final = "`inventory backfill rearchive --yes` puts the archive aside and makes it anew"
@@ -34,17 +34,12 @@ def source_id(directory: Path) -> str | None:
     """
     path = directory / SOURCE
     try:
-        row = json.loads(path.read_text("utf-8"))
-        if "schema" in row:  # an earlier release wrote none
-            check_version(KIND, "schema", row["schema"], known(KIND))
-        return str(row[_ID])
+        row = document_of(KIND, path.read_bytes(), unsaid=1)
+        return built(KIND, row, lambda found: str(found[_ID]))
     except FileNotFoundError:
         return None
-    except UnknownVersion as error:
+    except UnreadableRecord as error:
         problem = f"{path}: {error}"
-        raise BrokenArchive(problem) from error
-    except (ValueError, KeyError, TypeError) as error:
-        problem = f"{path}: expected the id of the archived topic, found {error!r}"
         raise BrokenArchive(problem) from error
 
 

@@ -134,18 +134,12 @@ def load_report(directory: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        report = document_of("run", path.read_bytes(), _first_unsaid)
+        report = document_of("run", path.read_bytes(), unsaid=1)
     except UnreadableRecord as error:
         problem = f"{path}: {error}"
         raise UnknownRun(problem) from error
     del report["schema"]
     return report
-
-
-def _first_unsaid(content: bytes) -> Any:  # noqa: ANN401 -- whatever JSON holds
-    """The JSON in `content`; reports had no version at first."""
-    found = json.loads(content)
-    return {"schema": 1} | found if isinstance(found, dict) else found
 
 
 def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:

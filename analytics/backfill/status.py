@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from analytics.archive.manifest import Manifest
-from analytics.backfill.plan import PLAN_FILE
+from analytics.backfill.plan import PLAN_FILE, UnknownRun
 from analytics.backfill.run import RUN_MANIFEST, load_report, runs_dir
 from cdc.settings import Connections
 
@@ -13,8 +13,7 @@ from cdc.settings import Connections
 def status(settings: Connections | None = None) -> dict[str, Any]:
     """Archive and runs, newest run first.
 
-    Raises:
-        UnknownRun: another release wrote the report of one of them.
+    A run whose report can't be read, because another release wrote it, has a `problem`.
     """
     known = settings or Connections()
     manifest = Manifest(known.archive_dir)
@@ -39,13 +38,15 @@ def _run_status(directory: Path) -> dict[str, Any]:
     plan = json.loads((directory / PLAN_FILE).read_text())
     done = directory / RUN_MANIFEST
     finished = done.read_bytes().count(b"\n") if done.exists() else 0
-    report = load_report(directory)
     summary = {
         "run": plan["run"],
         "engine": plan["engine"],
         "logic_revision": plan["logic_revision"],
         "units": len(plan["units"]),
         "units_finished": finished,
-        "finished": report is not None,
     }
-    return summary | (report or {})
+    try:
+        report = load_report(directory)
+    except UnknownRun as error:
+        return summary | {"finished": None, "problem": str(error)}
+    return summary | {"finished": report is not None} | (report or {})

@@ -45,9 +45,15 @@ def known(kind: str) -> tuple[int, ...]:
 
 
 def document_of(
-    record: str, content: bytes, parse: Callable[[bytes], Any] = json.loads
+    record: str,
+    content: bytes,
+    parse: Callable[[bytes], Any] = json.loads,
+    *,
+    unsaid: int | None = None,
 ) -> dict[str, Any]:
     """The JSON object in `content`, of a schema that this code knows.
+
+    `unsaid` is the version of a document that says none, for kinds whose first release said none.
 
     Raises:
         UnreadableRecord: it is no JSON object.
@@ -61,6 +67,8 @@ def document_of(
     if type(document) is not dict:
         problem = f"{record} record: a JSON object was expected, got {content!r:.80}"
         raise UnreadableRecord(problem)
+    if unsaid is not None:
+        document.setdefault("schema", unsaid)
     check_version(record, "schema", document.get("schema"), known(record))
     return document
 

@@ -157,6 +157,9 @@ def status(*, json: Json = False) -> None:
         _RUN_COLUMNS,
         [[entry.get(name) for name in _RUN_COLUMNS] for entry in found["runs"]],
     )
+    for entry in found["runs"]:
+        if "problem" in entry:
+            output.console.print(entry["problem"], soft_wrap=True, markup=False)
 
 
 def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by commands that need it

@@ -154,12 +154,14 @@ def test_a_report_of_another_release_is_refused_with_its_file(
 
     for use in (
         lambda: publishable(finished.settings, "last"),
-        lambda: status(finished.settings),
         lambda: execute(finished.report.plan, runs_dir(finished.settings)),
     ):
         with pytest.raises(UnknownRun, match=f"{path}: run record: "):
             use()
+    (listed,) = status(finished.settings)["runs"]
     assert path.read_text() == content
+    assert listed["finished"] is None
+    assert listed["problem"].startswith(f"{path}: run record: ")
 
 
 def test_a_report_without_a_version_is_read_and_none_is_shown(finished: Finished) -> None:
@@ -220,7 +222,7 @@ def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
         refuse_other_source(tmp_path, "two")
 
     (tmp_path / SOURCE).write_text("{}")
-    with pytest.raises(BrokenArchive, match="expected the id of the archived topic"):
+    with pytest.raises(BrokenArchive, match=r"source\.json: archive_source record: its fields"):
         source_id(tmp_path)
 
 
