@@ -56,6 +56,11 @@ WAYS_OUT: Final = {
 }
 
 
+def way_out_of(code: int) -> str:
+    """The command that helps after an exit code, if there is one for all its reasons."""
+    return WAYS_OUT[Ending(code)] if code in list(WAYS_OUT) else ""
+
+
 def meaning_of(code: int) -> str:
     """What an exit code of a worker says, in words; a negative one is the signal that ended it."""
     if code < 0:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from deploy.stack.home import Home
 from deploy.stack.runtime import ServiceRuntime, read_runtime
 from deploy.stack.workforce import PREFIX
-from streams.endings import WAYS_OUT, Ending, meaning_of
+from streams.endings import meaning_of, way_out_of
 
 _UNSETTLED_S: Final = 120.0  # it has ended again and again, and has not run for longer since
 _OFTEN: Final = 2
@@ -61,11 +61,10 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
 def _told(worker: str, code: int, log: Path) -> Halted:
     line = next((line for line in _lines(log) if line.get("exit_code") == code), {})
     problem = str(line.get("problem") or "")[:_LONGEST]
-    known = WAYS_OUT[Ending(code)] if code in list(WAYS_OUT) else ""
     return Halted(
         worker,
         reason=f"{meaning_of(code)}: {problem}" if problem else meaning_of(code),
-        repair=str(line.get("repair") or known or f"inventory logs {worker}"),
+        repair=str(line.get("repair") or way_out_of(code) or f"inventory logs {worker}"),
     )
 
 

@@ -12,12 +12,13 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from cdc.capture.admin import admin_client
-from streams.engine.mismatch import LogMismatch, repair_of
+from streams.engine.mismatch import LogMismatch, repair_of, way_of
 from streams.engine.records import FoundTopic, LogRecord, TopicIds
 
 FETCH_BYTES = 4 << 20
 BATCH = 20_000
 POLL_MS = 200
+DESCRIBED_S = 30.0
 SILENCE_S = 60.0  # a broker that gives nothing for so long, although records are there
 
 
@@ -126,21 +127,31 @@ class KafkaLog:
         return None if answer is None else int(answer.offset)
 
 
-def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
-    """By another client, because aiokafka's newest request for metadata knows no ids."""
-    asked = _admin(bootstrap).describe_topics(TopicCollection(list(topics)))
+def found_topics(client: AdminClient, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
+    """Ids and numbers of partitions.
+
+    Raises:
+        LogMismatch: there is no such topic.
+        KafkaException: the broker does not answer.
+    """
+    asked = client.describe_topics(TopicCollection(list(topics)), request_timeout=DESCRIBED_S)
     return {topic: _found(topic, answer) for topic, answer in asked.items()}
 
 
 def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types in the client
     try:
-        described = answer.result(SILENCE_S)
+        described = answer.result(DESCRIBED_S)
     except KafkaException as error:
         if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise
-        problem = f"{topic} does not exist"
+        problem = f"{topic} does not exist; {way_of(topic)}"
         raise LogMismatch(problem, repair_of(topic)) from error
     return FoundTopic(str(described.topic_id), len(described.partitions))
+
+
+def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
+    """By another client, because aiokafka's newest request for metadata knows no ids."""
+    return found_topics(_admin(bootstrap), topics)
 
 
 _ONE_AT_A_TIME = Lock()

@@ -68,6 +68,11 @@ def repair_of(topic: str) -> str:
     return NEW_GENERATION if topic == STOCK_EVENTS else REBUILD
 
 
+def way_of(topic: str) -> str:
+    """What a person can do about it, in words."""
+    return LOST if topic == STOCK_EVENTS else REPAIR
+
+
 def refuse_cut_levels(number: int, first: int) -> None:
     """Raise `LogMismatch` unless the levels are whole: compaction never takes their beginning."""
     if first > 0:

@@ -14,9 +14,6 @@ from typing import Final
 
 from confluent_kafka import (
     ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -30,13 +27,14 @@ from cdc.contracts.topics import (
     STOCK_EVENTS,
 )
 from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from streams.engine.kafka_log import found_topics
 from streams.engine.mismatch import (
-    LOST,
     REPAIR,
     LogMismatch,
     refuse_cut_levels,
     refuse_other_counts,
     repair_of,
+    way_of,
 )
 from streams.engine.records import TopicIds
 
@@ -55,7 +53,9 @@ def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicId
         OSError: the disk doesn't take it; what it said before stays.
     """
     client = admin_client(bootstrap)
-    ids = _ids(client, partitions)
+    found = found_topics(client, ORIGINS)
+    refuse_other_counts({name: topic.partitions for name, topic in found.items()}, partitions)
+    ids = {name: topic.id for name, topic in found.items()}
     former = _read(known)
     refuse_made_anew(former, ids)
     _refuse_lost_levels(client, partitions)
@@ -70,7 +70,7 @@ def refuse_made_anew(former: TopicIds, ids: TopicIds) -> None:
         if former.get(topic, found) != found:
             problem = (
                 f"{topic} was deleted and made anew, it is not what the state came from; "
-                f"{_way(topic)}"
+                f"{way_of(topic)}"
             )
             raise LogMismatch(problem, repair_of(topic))
 
@@ -84,24 +84,6 @@ def _keep(known: Path, ids: TopicIds) -> None:
         unfinished.replace(known)
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def _ids(client: AdminClient, partitions: int) -> dict[str, str]:
-    found: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    asked = client.describe_topics(TopicCollection(list(ORIGINS)), request_timeout=_TIMEOUT_S)
-    for topic, answer in asked.items():
-        try:
-            described = answer.result(_TIMEOUT_S)
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise
-            problem = f"{topic} does not exist; {_way(topic)}"
-            raise LogMismatch(problem, repair_of(topic)) from error
-        found[topic] = str(described.topic_id)
-        counts[topic] = len(described.partitions)
-    refuse_other_counts(counts, partitions)
-    return found
 
 
 def _read(known: Path) -> TopicIds:
@@ -146,8 +128,3 @@ def _committed(client: AdminClient, partitions: int) -> list[int]:
     )
     found = asked[APP_ID].result(_TIMEOUT_S).topic_partitions or ()
     return [place.offset for place in found]
-
-
-def _way(topic: str) -> str:
-    """What a person can do about it."""
-    return LOST if topic == STOCK_EVENTS else REPAIR

@@ -24,7 +24,7 @@ from confluent_kafka import KafkaException
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
-from streams.endings import NEW_GENERATION, WAYS_OUT, Ending
+from streams.endings import NEW_GENERATION, Ending, way_out_of
 from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, handle_chunk, republish_open
 from streams.engine.mismatch import LogMismatch, refuse_other_counts
@@ -89,8 +89,7 @@ def ending_of(error: BaseException | None) -> Ending:
 
 def repair_of(error: BaseException | None) -> str:
     """The command that helps against what has ended a worker; nothing if none does."""
-    known = WAYS_OUT.get(ending_of(error), "")
-    return str(getattr(error, "repair", known))
+    return str(getattr(error, "repair", way_out_of(ending_of(error))))
 
 
 def die(event: str, error: BaseException | None = None, **fields: object) -> Never:
