@@ -199,9 +199,14 @@ def doctor(*, json: Json = False) -> None:
     else:
         output.table(
             f"doctor: {_home().path}",
-            ("", "check", "found", "repair"),
-            [(row.mark, row.name, row.found, row.repair) for row in rows],
+            ("", "check", "found"),
+            [(row.mark, row.name, row.found) for row in rows],
         )
+        for row in rows:
+            if row.repair:  # below the table, which would fold what is to be copied
+                output.console.print(
+                    f"repair {row.name}: {row.repair}", soft_wrap=True, markup=False
+                )
     raise typer.Exit(checks.exit_code(rows))
 
 

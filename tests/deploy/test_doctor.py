@@ -26,9 +26,11 @@ def test_without_a_stack_the_machine_is_checked_and_the_way_to_start_is_named(
     shown = CliRunner().invoke(app, ["doctor"])
 
     rows = {row["name"]: row for row in json.loads(told.stdout)}
+    lines = shown.stdout.splitlines()
     assert {told.exit_code, shown.exit_code} <= {1, 2}
     assert rows["stack"]["verdict"] == "warning"
     assert "inventory up" in rows["stack"]["repair"]
+    assert f"repair stack: {rows['stack']['repair']}" in lines  # unfolded, to be copied
     assert {"python", "java", "memory", "disk"} <= {name.lower() for name in rows}
 
 
