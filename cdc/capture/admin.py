@@ -10,13 +10,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
 )
 
@@ -53,7 +54,11 @@ def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
 def create_topics(
     bootstrap: str, topics: Iterable[Topic] = TOPICS, *, replication: int = 1
 ) -> tuple[str, ...]:
-    """Create the topics that are missing and give all the contract's settings; gives new names."""
+    """Create the topics that are missing and give all the contract's settings; gives new names.
+
+    Returns when each of their partitions has a leader that answers: right after its creation it has
+    none, and a worker that meets one like that ends.
+    """
     client = admin_client(bootstrap)
     topics = tuple(topics)
     wanted = [
@@ -74,7 +79,28 @@ def create_topics(
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
     _settle(client, [topic for topic in topics if topic.name not in created])
+    _await_leaders(client, [topic for topic in topics if topic.name in created])
     return tuple(sorted(created))
+
+
+def _await_leaders(client: AdminClient, topics: Iterable[Topic]) -> None:
+    """Wait until the leader of each partition tells where it ends.
+
+    Until then the broker refuses with one of half a dozen errors.
+    """
+    deadline = time.monotonic() + _TIMEOUT_S
+    left = [TopicPartition(topic.name, n) for topic in topics for n in range(topic.partitions)]
+    while left:
+        asked = dict.fromkeys(left, OffsetSpec.latest())
+        answers = client.list_offsets(asked, request_timeout=_TIMEOUT_S)
+        refused = {place: answer.exception(_TIMEOUT_S) for place, answer in answers.items()}
+        left = [place for place, error in refused.items() if error is not None]
+        if left and time.monotonic() > deadline:
+            place = f"{left[0].topic}[{left[0].partition}]"
+            problem = f"{place} has no leader {_TIMEOUT_S:g} s after its creation"
+            raise TimeoutError(problem) from refused[left[0]]
+        if left:
+            time.sleep(_POLL_S)
 
 
 def _settle(client: AdminClient, topics: Iterable[Topic]) -> None:
