@@ -28,6 +28,7 @@ from inventory.partition import Partition
 from streams.engine.effects import Effects, Writer
 from streams.engine.garbage import collect_rarely
 from streams.engine.pages import HugePages
+from streams.rules import are_compiled
 
 GENERATION: Final = 1
 KEYS: Final = (10_000, 100_000)
@@ -266,7 +267,8 @@ def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def _machine() -> str:
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return f"{platform.machine()}, {os.cpu_count()} cores, {python}"
+    form = "compiled" if are_compiled() else "interpreted"
+    return f"{platform.machine()}, {os.cpu_count()} cores, {python}, rules {form}"
 
 
 def _row(case: Case) -> str:

@@ -1,5 +1,8 @@
 """Verbs that measure: `inventory bench NAME`, one function per name."""
 
+import os
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -50,6 +53,9 @@ def bench_fold(
     small_pages: Annotated[
         bool, typer.Option("--small-pages", help="Leave memory on the kernel's ordinary pages.")
     ] = False,
+    compiled: Annotated[
+        bool, typer.Option("--compiled", help="With machine code, made first if it is not there.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Measure all rules on one core, from bytes to bytes; needs no stack."""
@@ -59,6 +65,8 @@ def bench_fold(
     given.whole("--limit", limit)
     given.whole("--rounds", rounds)
     sizes = _whole_numbers("--keys", keys, "10000,100000")
+    if compiled:
+        _with_compiled_rules()
     from bench.fold import Retailers, SalesFile, run  # noqa: PLC0415 -- loads the trading code
 
     report = run(
@@ -71,6 +79,17 @@ def bench_fold(
         output.as_json(report.as_json())
     else:
         output.plain(report.as_text())
+
+
+def _with_compiled_rules() -> None:
+    """Have a process that takes the compiled rules do what was typed, and end as it ends."""
+    from deploy import compiled_rules  # noqa: PLC0415 -- only this option needs them
+
+    output.errors.print(f"compiled rules: {compiled_rules.ensure()}", soft_wrap=True)
+    typed = [argument for argument in sys.argv[1:] if argument != "--compiled"]
+    command = [sys.executable, "-m", "deploy.cli.main", *typed]
+    done = subprocess.run(command, env=os.environ | compiled_rules.environment(), check=False)  # noqa: S603 -- this command
+    raise typer.Exit(done.returncode)
 
 
 def _whole_numbers(option: str, text: str, example: str) -> list[int]:

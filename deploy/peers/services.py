@@ -8,6 +8,7 @@ from pathlib import Path
 from subprocess import Popen
 
 from bench.peers.peer import Services
+from deploy import compiled_rules
 from deploy.artifacts import fetch
 from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
@@ -50,8 +51,11 @@ def running(environments: Environments, *, with_postgres: bool) -> Iterator[tupl
             start=_start,
             database_url=context.database_url("postgres", "postgres") if database else "",
             postgres_pid=database,
-            worker_environment=context.variables()
-            | {"INVENTORY_WORKER_PORT": str(ports["worker"])},
+            worker_environment={
+                **context.variables(),
+                **compiled_rules.environment(),
+                "INVENTORY_WORKER_PORT": str(ports["worker"]),
+            },
         )
         yield services, trials
 

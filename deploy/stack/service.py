@@ -13,7 +13,8 @@ class Service:
     """A process of the stack; `stop_rank` 0 is stopped first.
 
     `ready` gets the pid and asks by the service's own protocol. `on_its_way` says whether it will
-    get ready by itself: while it does, the wait for it does not end.
+    get ready by itself: while it does, the wait for it does not end. `at_start` gives variables
+    that may differ between two starts.
     """
 
     name: str
@@ -28,3 +29,4 @@ class Service:
     ready_within_s: float = 120.0
     on_its_way: Probe = lambda _pid: False
     privileges: Sequence[str] = field(default_factory=tuple)
+    at_start: Callable[[], Mapping[str, str]] = dict

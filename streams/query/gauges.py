@@ -11,6 +11,7 @@ from streams.engine.watchdog import Watchdog
 from streams.query import answers
 from streams.query.answers import SECOND_US, Queryable
 from streams.query.metrics import Readings, Sample
+from streams.rules import are_compiled
 
 
 class Committing(Protocol):
@@ -63,6 +64,7 @@ def register(worker: Measurable) -> None:
     _of_snapshots(readings, worker)
     gauge = readings.gauge
     gauge("logic_revision", "Revision of the rules", lambda: one(LOGIC_REVISION))
+    gauge("rules_compiled", "1 where the rules run as machine code", lambda: one(are_compiled()))
     gauge("generation", "Incarnation of the log", lambda: one(worker.settings.generation))
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(
@@ -114,6 +116,13 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
         "Commit time from the oldest change that is recognised again to the newest record",
         of_each(lambda owned: owned.partition.ring.span_us / SECOND_US),
     )
+    _of_reach(readings, worker)
+
+
+def _of_reach(readings: Readings, worker: Queryable) -> None:
+    """How far each partition has come, and how far it is behind."""
+    of_each = partial(_each, worker)
+    gauge = readings.gauge
     gauge("lag_records", "Records that wait", of_each(lambda owned: _lag(worker, owned)[0]))
     gauge(
         "lag_seconds",

@@ -18,7 +18,14 @@ OPERATOR = PAGE.parent / "roles" / "operator.md"
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$", re.MULTILINE)
 UNITS = ("seconds", "bytes", "records", "keys", "partitions")
 # Numbers without a unit: which one, how many of something that its name says, yes or no.
-COUNTED = ("generation", "logic_revision", "ready", "keys_in_use", "partitions_ready")
+COUNTED = (
+    "generation",
+    "logic_revision",
+    "ready",
+    "rules_compiled",
+    "keys_in_use",
+    "partitions_ready",
+)
 ASSIGNED = ("partitions_assigned",)
 LABELS = {"partition", "verdict", "reason", "how", "route", "code", "clamp"}
 

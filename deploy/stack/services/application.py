@@ -7,6 +7,7 @@ from typing import Final
 import httpx
 import psycopg
 
+from deploy import compiled_rules
 from deploy.stack.context import APPLICATIONS, HOST, WORKER_MODULE, Context
 from deploy.stack.home import PROJECT
 from deploy.stack.service import Service
@@ -35,6 +36,7 @@ def worker(context: Context, name: str) -> Service:
         url=url,
         # A million keys take a while to come back, and a restore that stands still ends the worker.
         on_its_way=lambda _pid: answers(f"{url}/livez"),
+        at_start=compiled_rules.environment,
     )
 
 
