@@ -22,6 +22,8 @@ from deploy.stack.service import Service
 _TICK_S: Final = 0.1
 _SETTLED_S: Final = 60.0
 _LONGEST_DELAY_S: Final = 30.0
+# What served until somebody killed it has no fault of its own that a delay would be for.
+_FROM_OUTSIDE: Final = (-signal.SIGKILL, -signal.SIGTERM)
 
 
 class Ending(Enum):
@@ -231,13 +233,14 @@ class Supervisor:
 
     def _record_crash(self, child: Child, now: float) -> None:
         assert child.process is not None  # noqa: S101 -- the caller looked
-        settled = now - child.started > _SETTLED_S
-        child.crashes_in_a_row = 1 if settled else child.crashes_in_a_row + 1
+        entry, code = self.runtime.services[child.service.name], child.process.returncode
+        was_killed = entry.state == "running" and code in _FROM_OUTSIDE
+        is_settled = was_killed or now - child.started > _SETTLED_S
+        child.crashes_in_a_row = 1 if is_settled else child.crashes_in_a_row + 1
         child.due = now + delay_after(child.crashes_in_a_row)
-        entry = self.runtime.services[child.service.name]
         entry.state = "restarting"
         entry.restarts += 1
-        entry.last_exit = child.process.returncode
+        entry.last_exit = code
         entry.pid = None
         child.process = None
         self._dirty = True

@@ -66,6 +66,30 @@ def test_a_killed_child_is_started_again_and_counted(home: Home, supervisor: Sup
     assert read_runtime(home).services["sleeper"].last_exit == -signal.SIGKILL
 
 
+@pytest.mark.parametrize(("serves", "counted"), [(True, [1, 1, 1, 1]), (False, [1, 2, 3, 4])])
+def test_only_what_did_not_serve_is_started_later_each_time(
+    home: Home,
+    supervisor: Supervisor,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    serves: bool,
+    counted: list[int],
+) -> None:
+    """Killed four times: who served until then has no fault of its own."""
+    asked: list[int] = []
+    monkeypatch.setattr("deploy.stack.supervisor.delay_after", lambda n: asked.append(n) or 0.0)
+    supervisor.want(service(home, "sleeper", SLEEP))
+    pid = None
+    for _ in counted:
+        assert wait_until(lambda: supervisor.pid_of("sleeper") not in (None, pid), timeout_s=60)  # noqa: B023 -- asked at once
+        if serves:
+            supervisor.mark_ready("sleeper")
+        pid = supervisor.pid_of("sleeper")
+        os.kill(pid or 0, signal.SIGKILL)
+
+    assert wait_until(lambda: asked == counted, timeout_s=60)
+
+
 def test_what_a_person_restarts_has_no_last_exit_any_more(
     home: Home, supervisor: Supervisor
 ) -> None:
