@@ -89,9 +89,14 @@ def load(directory: Path) -> Plan:
     """The plan that `save` wrote.
 
     Raises:
-        UnknownRun: another release wrote it.
+        UnknownRun: another release wrote it, or it is damaged.
     """
-    row: dict[str, Any] = json.loads((directory / PLAN_FILE).read_text())
+    path = directory / PLAN_FILE
+    try:
+        row: dict[str, Any] = dict(json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        problem = f"{path}: no plan of a run: {error}"
+        raise UnknownRun(problem) from error
     found = row.pop("schema", None)
     if found != PLAN_SCHEMA:
         problem = (

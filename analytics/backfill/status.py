@@ -1,11 +1,10 @@
 """`backfill status`: which runs there are, and how far each is."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from analytics.archive.manifest import Manifest
-from analytics.backfill.plan import PLAN_FILE, UnknownRun
+from analytics.backfill.plan import PLAN_FILE, UnknownRun, load
 from analytics.backfill.run import RUN_MANIFEST, load_report, runs_dir
 from cdc.settings import Connections
 
@@ -35,14 +34,17 @@ def status(settings: Connections | None = None) -> dict[str, Any]:
 
 
 def _run_status(directory: Path) -> dict[str, Any]:
-    plan = json.loads((directory / PLAN_FILE).read_text())
+    try:
+        plan = load(directory)
+    except UnknownRun as error:
+        return {"run": directory.name, "finished": None, "problem": str(error)}
     done = directory / RUN_MANIFEST
     finished = done.read_bytes().count(b"\n") if done.exists() else 0
     summary = {
-        "run": plan["run"],
-        "engine": plan["engine"],
-        "logic_revision": plan["logic_revision"],
-        "units": len(plan["units"]),
+        "run": plan.run,
+        "engine": plan.engine,
+        "logic_revision": plan.logic_revision,
+        "units": len(plan.units),
         "units_finished": finished,
     }
     try:

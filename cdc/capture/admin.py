@@ -56,8 +56,12 @@ def create_topics(
 ) -> tuple[str, ...]:
     """Create the topics that are missing and give all the contract's settings; gives new names.
 
-    Returns when each of their partitions has a leader that answers: right after its creation it has
-    none, and a worker that meets one like that ends.
+    Returns when each partition of all of them has a leader that answers: right after its creation
+    it has none, and a worker that meets one like that ends.
+
+    Raises:
+        KafkaException: the broker refuses.
+        TimeoutError: a partition has no leader for half a minute.
     """
     client = admin_client(bootstrap)
     topics = tuple(topics)
@@ -79,7 +83,7 @@ def create_topics(
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
     _settle(client, [topic for topic in topics if topic.name not in created])
-    _await_leaders(client, [topic for topic in topics if topic.name in created])
+    _await_leaders(client, topics)
     return tuple(sorted(created))
 
 
@@ -93,11 +97,11 @@ def _await_leaders(client: AdminClient, topics: Iterable[Topic]) -> None:
     while left:
         asked = dict.fromkeys(left, OffsetSpec.latest())
         answers = client.list_offsets(asked, request_timeout=_TIMEOUT_S)
-        refused = {place: answer.exception(_TIMEOUT_S) for place, answer in answers.items()}
+        refused = {place: answer.exception(2 * _TIMEOUT_S) for place, answer in answers.items()}
         left = [place for place, error in refused.items() if error is not None]
         if left and time.monotonic() > deadline:
             place = f"{left[0].topic}[{left[0].partition}]"
-            problem = f"{place} has no leader {_TIMEOUT_S:g} s after its creation"
+            problem = f"{place} has no leader after {_TIMEOUT_S:g} s: {refused[left[0]]}"
             raise TimeoutError(problem) from refused[left[0]]
         if left:
             time.sleep(_POLL_S)

@@ -1,11 +1,7 @@
 """Verbs that measure: `inventory bench NAME`, one function per name."""
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +9,7 @@ from deploy import output
 from deploy.artifacts.prerequisites import CHROMIUM, find
 from deploy.cli import given
 from deploy.cli.bench_faults import bench_faults
+from deploy.cli.bench_fold import bench_fold
 from deploy.cli.bench_peers import bench_peers
 from deploy.cli.bench_workers import bench_workers
 from deploy.errors import StackError
@@ -31,76 +28,10 @@ bench = typer.Typer(help="Measurements.", no_args_is_help=True)
 def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
     bench.command("faults")(bench_faults)
+    bench.command("fold")(bench_fold)
     bench.command("peers")(bench_peers)
     bench.command("workers")(bench_workers)
     app.add_typer(bench, name="bench")
-
-
-_STORES: Final[dict[str, Literal["single", "country"]]] = {"single": "single", "country": "country"}
-
-
-@bench.command("fold")
-def bench_fold(
-    file: Annotated[
-        Path | None, typer.Argument(help="A file in the UCI Online Retail format.")
-    ] = None,
-    *,
-    stores: Annotated[str, typer.Option(help="Of the file: single or country.")] = "single",
-    limit: Annotated[int | None, typer.Option(help="Of the file: only so many lines.")] = None,
-    keys: Annotated[str, typer.Option(help="Sizes of a made retailer.")] = "10000,100000",
-    rounds: Annotated[int, typer.Option(help="Records a key, after its opening.")] = 4,
-    seed: Annotated[int, typer.Option(help="Same seed, same log.")] = 1,
-    small_pages: Annotated[
-        bool, typer.Option("--small-pages", help="Leave memory on the kernel's ordinary pages.")
-    ] = False,
-    compiled: Annotated[
-        bool, typer.Option("--compiled", help="With machine code, made first if it is not there.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Measure all rules on one core, from bytes to bytes; needs no stack."""
-    if file is not None:
-        given.retail_file(file)
-    given.one_of("--stores", stores, tuple(_STORES))
-    given.whole("--limit", limit)
-    given.whole("--rounds", rounds)
-    sizes = _whole_numbers("--keys", keys, "10000,100000")
-    if compiled:
-        _with_compiled_rules()
-    from bench.fold import Retailers, SalesFile, run  # noqa: PLC0415 -- loads the trading code
-
-    report = run(
-        file=None if file is None else SalesFile(file, _STORES[stores], limit),
-        retailers=Retailers(sizes, rounds, seed),
-        huge_pages=not small_pages,
-        tell=output.errors.print,
-    )
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
-
-
-def _with_compiled_rules() -> None:
-    """Have a process that takes the compiled rules do what was typed, and end as it ends."""
-    from deploy import compiled_rules  # noqa: PLC0415 -- only this option needs them
-
-    output.errors.print(f"compiled rules: {compiled_rules.ensure()}", soft_wrap=True)
-    typed = [argument for argument in sys.argv[1:] if argument != "--compiled"]
-    command = [sys.executable, "-m", "deploy.cli.main", *typed]
-    done = subprocess.run(command, env=os.environ | compiled_rules.environment(), check=False)  # noqa: S603 -- this command
-    raise typer.Exit(done.returncode)
-
-
-def _whole_numbers(option: str, text: str, example: str) -> list[int]:
-    try:
-        numbers = [int(number) for number in text.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or min(numbers) < 1:
-        message = f"{option} {text!r}: expected whole numbers above 0 with commas, like {example}"
-        raise StackError(message)
-    return numbers
 
 
 @bench.command("pipeline")
@@ -112,7 +43,7 @@ def bench_pipeline(
     json: Json = False,
 ) -> None:
     """Measure commit to acknowledged state, to the read model and to the painted page."""
-    offered = _whole_numbers("--rates", rates, "2000,4000")
+    offered = given.whole_numbers("--rates", rates, "2000,4000")
     given.whole("--latency-rate", latency_rate)
     given.seconds("--seconds", seconds, least=1)
     load_environment()

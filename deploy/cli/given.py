@@ -23,6 +23,22 @@ def whole(option: str, value: int | None, *, least: int = 1) -> None:
         raise StackError(message)
 
 
+def whole_numbers(option: str, text: str, example: str) -> list[int]:
+    """The numbers in a list with commas.
+
+    Raises:
+        StackError: naming option, value and an example.
+    """
+    try:
+        numbers = [int(number) for number in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        message = f"{option} {text!r}: expected whole numbers above 0 with commas, like {example}"
+        raise StackError(message)
+    return numbers
+
+
 def seconds(option: str, value: float | None, *, least: float = 0.0) -> None:
     """Refuse a time below `least`, above a day, and what is none; None was left out.
 

@@ -11,7 +11,7 @@ from deploy import output
 from deploy.cli import given
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
-from deploy.stack.runtime import load_environment
+from deploy.stack.runtime import load_environment, read_runtime
 from deploy.stack.wanted import REPAIR
 from inventory.judging import is_key
 
@@ -160,13 +160,16 @@ def compile_rules(
     """Make machine code of the rules: workers take it from their next start on."""
     from deploy import compiled_rules  # noqa: PLC0415 -- only this verb makes them
 
-    if remove:
-        was_there = compiled_rules.remove()
-        told = "compiled rules deleted" if was_there else "nothing was compiled of this code"
-    else:
-        told = f"the rules of this code are compiled in {compiled_rules.ensure()}"
-    output.console.print(f"{told}; workers take what is there when they start", soft_wrap=True)
-    output.console.print("begin now: inventory workers restart --rolling")
+    home = _home()
+    if not remove:
+        output.console.print(f"compiled: {compiled_rules.ensure(home.path)}", soft_wrap=True)
+    elif not compiled_rules.remove(home.path):
+        output.console.print("nothing was compiled here")
+        return
+    form = "the sources" if remove else "machine code"
+    output.console.print(f"from their next start on workers run {form}")
+    if read_runtime(home).running:
+        output.console.print("begin now: inventory workers restart --rolling")
 
 
 def query(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from deploy import compiled_rules
 from deploy.artifacts import fetch
 from deploy.artifacts.prerequisites import (
     CHROMIUM,
@@ -108,6 +109,19 @@ def disk(home: Home) -> Row:
     )
 
 
+def rules(home: Home) -> Row:
+    """Workers run the sources, or machine code of exactly these."""
+    is_left = compiled_rules.left_behind(home.path)
+    form = "machine code" if compiled_rules.present(home.path) else "interpreted"
+    return judge(
+        "rules",
+        well=not is_left,
+        found="interpreted: what is compiled is of other sources" if is_left else form,
+        repair=f"{compiled_rules.COMPILE} && inventory workers restart --rolling",
+        mild=True,
+    )
+
+
 def settings(home: Home) -> Row:
     """The home is ours to write."""
     where = next(path for path in (home.path, *home.path.parents) if path.exists())
@@ -127,5 +141,6 @@ CHECKS: Final = (
     jvm_parts,
     memory,
     disk,
+    rules,
     settings,
 )

@@ -8,7 +8,6 @@ from pathlib import Path
 from subprocess import Popen
 
 from bench.peers.peer import Services
-from deploy import compiled_rules
 from deploy.artifacts import fetch
 from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
@@ -24,8 +23,16 @@ _NAMES = ("kafka", "kafka_controller", "postgres", "connect", "web", "worker")
 
 
 @contextmanager
-def running(environments: Environments, *, with_postgres: bool) -> Iterator[tuple[Services, Path]]:
-    """Services on free loopback ports in a directory that is deleted at the end."""
+def running(
+    environments: Environments,
+    *,
+    with_postgres: bool,
+    worker_variables: Mapping[str, str] | None = None,
+) -> Iterator[tuple[Services, Path]]:
+    """Services on free loopback ports in a directory that is deleted at the end.
+
+    `worker_variables` are for workers, beside those of the services.
+    """
     artifacts, java = fetch.ensure(), require_java()
     with tempfile.TemporaryDirectory(prefix="inventory-peers-") as scratch, ExitStack() as stack:
         home = Home(Path(scratch) / "home")
@@ -53,7 +60,7 @@ def running(environments: Environments, *, with_postgres: bool) -> Iterator[tupl
             postgres_pid=database,
             worker_environment={
                 **context.variables(),
-                **compiled_rules.environment(),
+                **(worker_variables or {}),
                 "INVENTORY_WORKER_PORT": str(ports["worker"]),
             },
         )

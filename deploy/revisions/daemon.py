@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from deploy.revisions.shadow import home_of
+from deploy.revisions.shadow import home_of, tree_first
 from deploy.stack.context import HOST, WORKER_MODULE
 from deploy.stack.home import Home
 from deploy.stack.ports import choose_ports
@@ -52,7 +52,7 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
 
 
 def _worker(environment: dict[str, str], name: str, port: int, tree: Path, python: str) -> Service:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("INVENTORY_")}
+    inherited = {k: v for k, v in tree_first().items() if not k.startswith("INVENTORY_")}
     mine = {"INVENTORY_WORKER_ID": name, "INVENTORY_WORKER_PORT": str(port)}
     url = f"http://{HOST}:{port}"
     return Service(

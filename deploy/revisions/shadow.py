@@ -43,7 +43,13 @@ class Code:
         command = [self.python, "-c", _ASK]
         try:
             asked = subprocess.run(  # noqa: S603 -- a tree that the operator has named
-                command, cwd=self.tree, capture_output=True, text=True, timeout=_ASK_S, check=False
+                command,
+                cwd=self.tree,
+                env=tree_first(),
+                capture_output=True,
+                text=True,
+                timeout=_ASK_S,
+                check=False,
             )
         except OSError as error:
             message = f"--code {self.tree}: {error}"
@@ -52,6 +58,11 @@ class Code:
             message = f"--code {self.tree}: no code of this project: {asked.stderr.strip()[-300:]}"
             raise StackError(message)
         return int(asked.stdout)
+
+
+def tree_first() -> dict[str, str]:
+    """Our environment for a process whose code is that of its working directory."""
+    return {name: text for name, text in os.environ.items() if name != "PYTHONSAFEPATH"}
 
 
 def home_of(home: Home, revision: int) -> Home:

@@ -22,8 +22,9 @@ from deploy.stack.service import Service
 _TICK_S: Final = 0.1
 _SETTLED_S: Final = 60.0
 _LONGEST_DELAY_S: Final = 30.0
-# What served until somebody killed it has no fault of its own that a delay would be for.
-_FROM_OUTSIDE: Final = (-signal.SIGKILL, -signal.SIGTERM)
+# What served until somebody ended it has no fault of its own that a delay would be for. The kernel
+# kills what takes all memory with the same signal: that is throttled by having to serve again.
+_BY_SOMEBODY: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
 class Ending(Enum):
@@ -234,9 +235,9 @@ class Supervisor:
     def _record_crash(self, child: Child, now: float) -> None:
         assert child.process is not None  # noqa: S101 -- the caller looked
         entry, code = self.runtime.services[child.service.name], child.process.returncode
-        was_killed = entry.state == "running" and code in _FROM_OUTSIDE
-        is_settled = was_killed or now - child.started > _SETTLED_S
-        child.crashes_in_a_row = 1 if is_settled else child.crashes_in_a_row + 1
+        was_ended = entry.state == "running" and code in _BY_SOMEBODY
+        counts_anew = was_ended or now - child.started > _SETTLED_S
+        child.crashes_in_a_row = 1 if counts_anew else child.crashes_in_a_row + 1
         child.due = now + delay_after(child.crashes_in_a_row)
         entry.state = "restarting"
         entry.restarts += 1

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from deploy import compiled_rules
+from deploy.doctor import machine
 from deploy.errors import MissingPrerequisite, StackError
+from deploy.stack.home import Home
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    found = tmp_path / "cache"
-    monkeypatch.setenv("INVENTORY_CACHE", str(found))
-    return found
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
 
 
 @pytest.fixture
@@ -22,70 +22,103 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project whose rules are one line."""
     found = tmp_path / "tree"
     (found / "inventory").mkdir(parents=True)
+    (found / "inventory" / "__init__.py").touch()
     (found / "inventory" / "fold.py").write_text("RULE = 1\n")
     monkeypatch.setattr(compiled_rules, "ROOT", found)
     return found
 
 
-def made() -> Path:
-    found = compiled_rules.directory()
+def made(home: Path) -> Path:
+    found = compiled_rules.directory(home)
     found.mkdir(parents=True)
     return found
 
 
-def test_a_process_takes_the_sources_where_nothing_is_compiled(tree: Path) -> None:
-    assert compiled_rules.present() is None
-    assert compiled_rules.environment() == {}
-    assert compiled_rules.remove() is False
+def test_a_process_takes_the_sources_where_nothing_is_compiled(tree, home) -> None:
+    assert compiled_rules.present(home) is None
+    assert compiled_rules.environment(home) == {}
+    assert compiled_rules.remove(home) is False
+    assert machine.rules(Home(home)).found == "interpreted"
 
 
-def test_a_process_takes_compiled_rules_before_the_tree(tree, cache, monkeypatch) -> None:
+def test_a_process_takes_compiled_rules_before_the_tree(tree, home, monkeypatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
-    compiled = made()
+    compiled = made(home)
 
-    found = compiled_rules.environment()
+    found = compiled_rules.environment(home)
 
-    assert compiled.parent == cache
+    assert compiled.parent == home
     assert found["PYTHONPATH"].split(os.pathsep) == [str(compiled), str(tree), "/somewhere"]
     assert found["PYTHONSAFEPATH"] == "1"  # or the working directory would come first
+    assert machine.rules(Home(home)).found == "machine code"
 
 
-def test_a_changed_line_leaves_compiled_rules_behind(tree: Path) -> None:
-    compiled = made()
+def test_a_changed_line_leaves_compiled_rules_behind(tree: Path, home: Path) -> None:
+    compiled = made(home)
     (tree / "inventory" / "fold.py").write_text("RULE = 2\n")
-    changed = compiled_rules.present()
+    changed, told = compiled_rules.present(home), machine.rules(Home(home))
     (tree / "inventory" / "fold.py").write_text("RULE = 1\n")
 
     assert changed is None
-    assert compiled_rules.present() == compiled
+    assert (told.verdict, told.repair.partition(" &&")[0]) == ("warning", compiled_rules.COMPILE)
+    assert compiled_rules.present(home) == compiled
 
 
-def test_what_is_there_is_not_made_again_and_goes_when_asked(tree: Path) -> None:
-    compiled = made()
+def test_what_is_there_is_not_made_again_and_goes_when_asked(tree: Path, home: Path) -> None:
+    compiled = made(home)
 
-    assert compiled_rules.ensure() == compiled
-    assert compiled_rules.remove() is True
-    assert not compiled.exists()
+    assert compiled_rules.ensure(home) == compiled
+    assert compiled_rules.remove(home) is True
+    assert list(home.iterdir()) == []
 
 
-def test_without_the_compiler_or_the_headers_the_way_to_them_is_told(tree, monkeypatch) -> None:
-    monkeypatch.setattr(compiled_rules, "find_spec", lambda _: None)
-    with pytest.raises(MissingPrerequisite, match="mypy is missing") as no_compiler:
-        compiled_rules.ensure()
-    monkeypatch.undo()
-    monkeypatch.setattr(compiled_rules, "ROOT", tree)
+def test_a_file_that_an_editor_has_open_is_no_source(tree: Path, home: Path) -> None:
+    compiled = made(home)
+    (tree / "inventory" / ".#fold.py").symlink_to("somebody@somewhere")
+
+    assert compiled_rules.present(home) == compiled
+
+
+def test_sources_that_cannot_be_read_end_no_supervisor(tree: Path, home: Path) -> None:
+    made(home)
+    (tree / "inventory" / "gone.py").symlink_to("nowhere")
+
+    assert compiled_rules.environment(home) == {}
+
+
+def test_without_the_compiler_or_the_headers_the_way_to_them_is_told(
+    tree, home, monkeypatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled_rules, "find_spec", lambda _: None)
+        with pytest.raises(MissingPrerequisite, match="mypy is missing") as no_compiler:
+            compiled_rules.ensure(home)
     monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tree))
     with pytest.raises(MissingPrerequisite, match=r"Python\.h is missing") as no_header:
-        compiled_rules.ensure()
+        compiled_rules.ensure(home)
 
     assert no_compiler.value.repair == "make install"
     assert "python3-dev" in no_header.value.repair
 
 
-def test_a_source_that_the_compiler_refuses_leaves_nothing_behind(tree, cache) -> None:
-    (tree / "inventory" / "fold.py").write_text("def rule() -> int:\n    return 'two'\n")
+def test_a_home_that_a_path_list_cannot_name_is_refused(tree: Path, home: Path) -> None:
+    with pytest.raises(StackError, match="can't lie below a path with ':'"):
+        compiled_rules.ensure(home / "a:b")
 
-    with pytest.raises(StackError, match=r"fold\.py:2: error: Incompatible return value"):
-        compiled_rules.ensure()
 
-    assert list(cache.iterdir()) == []
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("def rule() -> int:\n    return 'two'\n", r"fold\.py:2: error: Incompatible return"),
+        ("raise RuntimeError('not today')\n", "RuntimeError: not today"),
+    ],
+)
+def test_what_can_not_be_compiled_or_loaded_leaves_nothing_behind(
+    tree, home, source: str, told: str
+) -> None:
+    (tree / "inventory" / "fold.py").write_text(source)
+
+    with pytest.raises(StackError, match=told):
+        compiled_rules.ensure(home)
+
+    assert list(home.iterdir()) == []

@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 from rich.console import Console
 
-from analytics.backfill.plan import PLAN_FILE
+from analytics.backfill.plan import PLAN_FILE, Plan, save
 from analytics.backfill.run import RUN_FILE
 from deploy import output
 from deploy.cli.main import main
@@ -228,19 +228,20 @@ def test_where_variables_name_the_parts_no_supervisor_is_needed(home, typed, mon
 def test_a_run_of_another_release_hides_no_other(home, typed, monkeypatch) -> None:
     for name in ("KAFKA_BOOTSTRAP", "READ_DATABASE_URL"):
         monkeypatch.setenv(f"INVENTORY_{name}", "postgresql://app_ro@127.0.0.1:1/retail")
-    for run in ("ours", "theirs"):
-        directory = home.path / "backfill" / "runs" / run
-        directory.mkdir(parents=True)
-        plan = {"run": run, "engine": "local", "logic_revision": 1, "units": []}
-        (directory / PLAN_FILE).write_text(json.dumps(plan))
-    (directory / RUN_FILE).write_text('{"schema": 9}')
+    for run in ("ours", "theirs", "torn"):
+        plan = Plan(run, "local", {}, 1, logic_revision=1, code="c", units=())
+        directory = save(plan, home.path / "backfill" / "runs")
+    (directory / PLAN_FILE).write_text("{")
+    (directory.parent / "theirs" / RUN_FILE).write_text('{"schema": 9}')
 
     code, told = typed("backfill status")
     runs = json.loads(typed("backfill status --json")[1])["runs"]
 
     assert (code, "ours" in told) == (0, True)
     assert "_RUN.json: run record: schema 9 is unknown here; known: 1" in told
-    assert {entry["run"]: entry["finished"] for entry in runs} == {"ours": False, "theirs": None}
+    assert "plan.json: no plan of a run" in told
+    finished = {entry["run"]: entry["finished"] for entry in runs}
+    assert finished == {"ours": False, "theirs": None, "torn": None}
 
 
 def test_an_unreachable_broker_or_database_is_told_in_a_line(home, typed, monkeypatch) -> None:

@@ -66,6 +66,7 @@ def test_a_killed_child_is_started_again_and_counted(home: Home, supervisor: Sup
     assert read_runtime(home).services["sleeper"].last_exit == -signal.SIGKILL
 
 
+@pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(("serves", "counted"), [(True, [1, 1, 1, 1]), (False, [1, 2, 3, 4])])
 def test_only_what_did_not_serve_is_started_later_each_time(
     home: Home,
@@ -74,8 +75,9 @@ def test_only_what_did_not_serve_is_started_later_each_time(
     *,
     serves: bool,
     counted: list[int],
+    ended_by: signal.Signals,
 ) -> None:
-    """Killed four times: who served until then has no fault of its own."""
+    """Ended four times: who served until then has no fault of its own."""
     asked: list[int] = []
     monkeypatch.setattr("deploy.stack.supervisor.delay_after", lambda n: asked.append(n) or 0.0)
     supervisor.want(service(home, "sleeper", SLEEP))
@@ -85,7 +87,7 @@ def test_only_what_did_not_serve_is_started_later_each_time(
         if serves:
             supervisor.mark_ready("sleeper")
         pid = supervisor.pid_of("sleeper")
-        os.kill(pid or 0, signal.SIGKILL)
+        os.kill(pid or 0, ended_by)
 
     assert wait_until(lambda: asked == counted, timeout_s=60)
 

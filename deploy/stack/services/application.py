@@ -1,6 +1,7 @@
 """The project's own processes: stream workers, sinks, archiver, heartbeat, automation, pages."""
 
 import sys
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -36,7 +37,7 @@ def worker(context: Context, name: str) -> Service:
         url=url,
         # A million keys take a while to come back, and a restore that stands still ends the worker.
         on_its_way=lambda _pid: answers(f"{url}/livez"),
-        at_start=compiled_rules.environment,
+        at_start=partial(compiled_rules.environment, context.home.path),
     )
 
 
