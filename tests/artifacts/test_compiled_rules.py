@@ -12,7 +12,7 @@ import pytest
 from deploy import compiled_rules
 from deploy.errors import MissingPrerequisite
 
-SEEDS = 300
+SEEDS = 150
 SAME = (
     "tests/inventory",
     "tests/policies",

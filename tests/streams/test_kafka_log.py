@@ -32,7 +32,10 @@ class Client:
     def __init__(self, code: int) -> None:
         self._error = KafkaException(KafkaError(code))
 
-    def describe_topics(self, topics: TopicCollection) -> dict[str, "Future[object]"]:
+    def describe_topics(
+        self, topics: TopicCollection, *, request_timeout: float
+    ) -> dict[str, "Future[object]"]:
+        assert request_timeout > 0
         answer: Future[object] = Future()
         answer.set_exception(self._error)
         return {topics.topic_names[0]: answer}
