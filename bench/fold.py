@@ -1,25 +1,26 @@
 """`inventory bench fold`: what one core folds, and how the cost of a record splits.
 
-No service is needed. A log of change events is made in memory and handled in chunks, as a worker
-does it: decoded, judged by the dedupe ring, folded, and turned into the records of the changelogs.
-Beside it a few plain dictionaries count the same records: that reference measures the machine, and
-the ratio to it can be compared between machines.
+No service is needed. A log of change events is made in memory and handled as by a worker that has
+to catch up, in its chunks of one partition each: decoded, judged by the dedupe ring, folded, and
+turned into the records of the changelogs. Beside it a few plain dictionaries count the same
+records: that reference measures the machine, and the ratio to it can be compared between machines.
 """
 
 import os
 import platform
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from bench.fold_log import Event, Stores, file_events
 from bench.fold_reference import Counters
 from bench.fold_retailer import Retailer
 from bench.fold_sizes import Sizes, sizes
 from cdc.contracts.decode import decode
+from cdc.contracts.partition import partition_of
 from cdc.contracts.progress import Progress
 from inventory.dedupe import Ring
 from inventory.model.ids import InvKey
@@ -29,15 +30,15 @@ from streams.engine.effects import Effects, Writer
 from streams.engine.garbage import collect_rarely
 from streams.engine.pages import HugePages
 from streams.rules import are_compiled
+from streams.settings import WorkerSettings
 
 GENERATION: Final = 1
 KEYS: Final = (10_000, 100_000)
 ROUNDS: Final = 4
-_CHUNK: Final = 500
+CHUNK: Final[int] = WorkerSettings.model_fields["chunk_records"].default
 _LOOK_EVERY: Final = 20  # chunks; a worker looks for new memory once a minute
 
 Tell = Callable[[str], None]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +118,31 @@ class FoldReport:
 
 
 @dataclass(slots=True)
-class _Bench:
-    """One partition under measurement; times are CPU nanoseconds of this process."""
+class _Lane:
+    """One partition, and a ring that judges the same records once more, to be timed alone."""
 
-    pages: HugePages | None
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
     ring: Ring = field(default_factory=Ring)
-    plain: Counters = field(default_factory=Counters)
     offset: int = 0
+
+    def decoded(self, events: Iterable[Event]) -> list[Record]:
+        """The events as the worker's own decoding gives them, with rising offsets."""
+        return [decode(e.key, e.value, offset=n) for n, e in enumerate(events, self.offset)]
+
+    def encoded(self, effects: Effects) -> None:
+        """Make of a chunk what a worker sends."""
+        ring = self.partition.ring
+        progress = Progress(self.offset, ring.newest_commit_us, ring.highest_lsn, streamed=True)
+        Writer(GENERATION, 0).stages(effects, self.partition.states, progress)
+
+
+@dataclass(slots=True)
+class _Bench:
+    """All partitions under measurement; times are CPU nanoseconds of this process."""
+
+    pages: HugePages | None
+    lanes: dict[int, _Lane] = field(default_factory=lambda: defaultdict(_Lane))
+    plain: Counters = field(default_factory=Counters)
     records: int = 0
     rejected: int = 0
     outputs: int = 0
@@ -136,25 +154,30 @@ class _Bench:
 
     def prepare(self, events: Iterable[Event]) -> None:
         """Handle events before the clock runs."""
-        for record in self._decoded(events):
-            self.partition.apply(record)
-            self.ring.fresh(record)
-            self.plain.apply(record)
+        for place, chunk in _chunks(events):
+            lane = self.lanes[place]
+            for record in lane.decoded(chunk):
+                lane.partition.apply(record)
+                lane.ring.fresh(record)
+                self.plain.apply(record)
+            lane.offset += len(chunk)
 
     def measure(self, events: Iterable[Event]) -> None:
         """Handle events in chunks, with a look at the clock between the parts."""
-        for number, chunk in enumerate(_chunks(events, _CHUNK)):
+        for number, (place, chunk) in enumerate(_chunks(events)):
+            lane = self.lanes[place]
             if self.pages is not None and number % _LOOK_EVERY == 0:
                 self.pages.look()
             began = time.process_time_ns()
-            records = list(self._decoded(chunk))
+            records = lane.decoded(chunk)
+            lane.offset += len(chunk)
             decoded = time.process_time_ns()
-            effects = self._folded(records)
+            effects = self._folded(lane.partition, records)
             folded = time.process_time_ns()
-            self._encoded(effects)
+            lane.encoded(effects)
             encoded = time.process_time_ns()
             for record in records:
-                self.ring.fresh(record)
+                lane.ring.fresh(record)
             judged = time.process_time_ns()
             for record in records:
                 self.plain.apply(record)
@@ -168,9 +191,10 @@ class _Bench:
     def case(self, name: str) -> Case:
         """What was measured, per record."""
         each = 1_000 * self.records
+        states = [state for lane in self.lanes.values() for state in lane.partition.states.values()]
         return Case(
             name=name,
-            keys=len(self.partition.states),
+            keys=len(states),
             records=self.records,
             rejected=self.rejected,
             outputs=self.outputs,
@@ -179,18 +203,12 @@ class _Bench:
             fold_us=(self.apply_ns - self.dedupe_ns) / each,
             encode_us=self.encode_ns / each,
             reference_us=self.plain_ns / each,
-            sizes=sizes(self.partition.states.values()),
+            sizes=sizes(states),
         )
 
-    def _decoded(self, events: Iterable[Event]) -> Iterator[Record]:
-        """The events as the worker's own decoding gives them, with rising offsets."""
-        for event in events:
-            yield decode(event.key, event.value, offset=self.offset)
-            self.offset += 1
-
-    def _folded(self, records: Sequence[Record]) -> Effects:
+    def _folded(self, partition: Partition, records: Sequence[Record]) -> Effects:
         effects = Effects()
-        apply = self.partition.apply
+        apply = partition.apply
         for record in records:
             folded = apply(record)
             if folded.state is None or folded.verdict != "applied":
@@ -201,11 +219,6 @@ class _Bench:
                 self.outputs += len(folded.outputs)
                 effects.decided(folded.outputs, folded.state)
         return effects
-
-    def _encoded(self, effects: Effects) -> None:
-        ring = self.partition.ring
-        progress = Progress(self.offset, ring.newest_commit_us, ring.highest_lsn, streamed=True)
-        Writer(GENERATION, 0).stages(effects, self.partition.states, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +272,15 @@ def _of_retailer(keys: int, retailers: Retailers, pages: HugePages | None) -> Ca
     return bench.case("retailer")
 
 
-def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    left = iter(items)
-    while chunk := list(islice(left, size)):
-        yield chunk
+def _chunks(events: Iterable[Event]) -> Iterator[tuple[int, list[Event]]]:
+    """Chunks as a worker that has to catch up gets them: each full, of one partition."""
+    waiting: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        place = partition_of(event.key)
+        waiting[place].append(event)
+        if len(waiting[place]) == CHUNK:
+            yield place, waiting.pop(place)
+    yield from waiting.items()
 
 
 def _machine() -> str:
