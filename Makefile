@@ -5,6 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Shared out file by file; one process takes all tests of the shared stack: tests/one_stack.py.
 BOTH_CORES := --numprocesses 2 --dist loadscope
+PACKAGES := inventory cdc streams analytics webui bench deploy
 # Everything but what needs services or fetched files.
 FAST := $(filter-out tests/ledger/ tests/stack/ tests/artifacts/,$(wildcard tests/*/))
 
@@ -27,10 +28,12 @@ install: .venv/.installed ## the virtual environment, from hash-locked requireme
 demo: install ## everything from a fresh clone: stack, retailer, live trading, proof, addresses
 	$(BIN)/inventory demo
 
+# Compiled first: hundreds of processes would do it again where Python may write no bytecode.
 .PHONY: test
 test: install ## the whole test suite, real services included
 	$(BIN)/inventory fetch
 	$(BIN)/python -m deploy.artifacts.prerequisites chromium
+	$(BIN)/python -m compileall -q $(PACKAGES)
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -p no:cacheprovider --gates all $(BOTH_CORES)
 
 .PHONY: check
@@ -41,7 +44,7 @@ check: install ## format, lint, types, every house rule, fast tests; no service,
 check-sources: # beside the tests, so that both cores have something to do
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy inventory cdc streams analytics webui bench deploy
+	$(BIN)/mypy $(PACKAGES)
 
 .PHONY: check-tests
 check-tests:
