@@ -55,7 +55,7 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
         return True
     ran_s = time.time() - (entry.started_at or 0.0)
     # A signal came from outside; what it ended is well again once it runs.
-    return (entry.last_exit or 0) > 0 and entry.restarts >= _OFTEN and ran_s < _UNSETTLED_S
+    return (entry.last_exit or 0) > 0 and entry.ends_in_a_row >= _OFTEN and ran_s < _UNSETTLED_S
 
 
 def _told(worker: str, code: int, log: Path) -> Halted:

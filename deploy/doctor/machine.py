@@ -112,11 +112,12 @@ def disk(home: Home) -> Row:
 def rules(home: Home) -> Row:
     """Workers run the sources, or machine code of exactly these."""
     is_left = compiled_rules.left_behind(home.path)
-    form = "machine code" if compiled_rules.present(home.path) else "interpreted"
+    form = "machine code" if compiled_rules.present(home.path) else "the sources"
+    found = "the sources: what is compiled is of others" if is_left else form
     return judge(
-        "rules",
+        "form of rules",
         well=not is_left,
-        found="interpreted: what is compiled is of other sources" if is_left else form,
+        found=f"a worker that starts now runs {found}",
         repair=f"{compiled_rules.COMPILE} && inventory workers restart --rolling",
         mild=True,
     )

@@ -18,7 +18,10 @@ _SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$")
 
 @dataclass(slots=True)
 class ServiceRuntime:
-    """One service as the supervisor sees it; `restarts` counts crashes, not what people asked."""
+    """One service as the supervisor sees it; `restarts` counts crashes, not what people asked.
+
+    `ends_in_a_row` are those of them without a minute of service between, or a kill from outside.
+    """
 
     state: str = "stopped"
     pid: int | None = None
@@ -26,6 +29,7 @@ class ServiceRuntime:
     port: int | None = None
     url: str | None = None
     restarts: int = 0
+    ends_in_a_row: int = 0
     asked_restarts: int = 0
     started_at: float | None = None
     last_exit: int | None = None

@@ -241,6 +241,7 @@ class Supervisor:
         child.due = now + delay_after(child.crashes_in_a_row)
         entry.state = "restarting"
         entry.restarts += 1
+        entry.ends_in_a_row = child.crashes_in_a_row
         entry.last_exit = code
         entry.pid = None
         child.process = None

@@ -69,7 +69,10 @@ def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> No
     contradicted = running.workers(home)
     ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=65))
     unknown = running.workers(home)
-    ended(home, worker_1=ServiceRuntime(state="running", last_exit=66, started_at=0.0, restarts=3))
+    ended(
+        home,
+        worker_1=ServiceRuntime(state="running", last_exit=66, started_at=0.0, ends_in_a_row=3),
+    )
 
     assert halted.verdict == "failure"
     assert halted.found == "worker-1: a topic was deleted, made anew, cut off or grown"
@@ -138,11 +141,12 @@ def test_a_worker_that_runs_between_two_of_its_ends_keeps_ending(tmp_path) -> No
     now = time.time()
     ended(
         home,
-        worker_1=ServiceRuntime(state="running", last_exit=124, restarts=4, started_at=now),
-        worker_2=ServiceRuntime(state="running", last_exit=124, restarts=1, started_at=now),
+        worker_1=ServiceRuntime(state="running", last_exit=124, ends_in_a_row=2, started_at=now),
+        worker_2=ServiceRuntime(state="running", last_exit=75, restarts=9, started_at=now),
     )
 
-    assert running.workers(home).found.startswith("worker-1: records or partitions waited")
+    found = running.workers(home).found
+    assert found == "worker-1: records or partitions waited and nothing moved"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ prints which seed finds which, with the shortest history. With `--rate` it print
 seeds meet each of them.
 """
 
+import argparse
 import json
 import re
 import shutil
@@ -139,15 +140,21 @@ def run_planted(
 
 
 def tell(line: str) -> None:
-    """Print at once, because the whole takes a minute."""
+    """Print at once, because the whole takes one to two minutes."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def main() -> int:
     """Print a line for each defect and what finds it; 1 if one is not found."""
-    names = [name for name in sys.argv[1:] if name != "--rate"]
-    if len(names) < len(sys.argv) - 1:
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("names", nargs="*", help="parts of their names; all by default")
+    parser.add_argument("--rate", action="store_true", help="how many seeds meet each instead")
+    asked = parser.parse_args()
+    names = asked.names
+    if unknown := [name for name in names if not patches([name])]:
+        parser.error(f"no planted defect has a name with {', '.join(unknown)}")
+    if asked.rate:
         for patch in patches(names):
             tell(f"{patch.stem:45} {rate(patch)}")
         return 0
