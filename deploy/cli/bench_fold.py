@@ -68,7 +68,7 @@ def _again(file: Path | None, options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value is True:
             command.append(name)
-        elif value not in (None, False):
+        elif value is not None and value is not False:
             command += [name, str(value)]
     variables = os.environ | compiled_rules.environment(home)
     done = subprocess.run(command, env=variables, check=False)  # noqa: S603 -- this command
