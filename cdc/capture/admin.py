@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -25,6 +25,11 @@ from cdc.contracts.topics import TOPICS, Topic
 
 _TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.1
+_NO_COORDINATOR: Final = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
 _GONE: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND)
 
 
@@ -41,6 +46,44 @@ class Drift:
 def admin_client(bootstrap: str) -> AdminClient:
     """An admin client that keeps its connection complaints to itself while a broker starts."""
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+
+def committed_offsets(
+    bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float
+) -> dict[int, int]:
+    """What the group has committed in partitions of the topic; without those where it has nothing.
+
+    A consumer asks, because librdkafka's admin client ends the process where a broker isn't the
+    group's coordinator yet, as in its first seconds (SIGSEGV, librdkafka issue 5040). Here that is
+    waited for.
+
+    Raises:
+        KafkaException: the broker does not answer in time, or refuses.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            return _committed_offsets(bootstrap, group, topic, partitions, timeout_s)
+        except KafkaException as error:
+            if error.args[0].code() not in _NO_COORDINATOR or time.monotonic() > deadline:
+                raise
+        time.sleep(_POLL_S)
+
+
+def _committed_offsets(
+    bootstrap: str, group: str, topic: str, partitions: Iterable[int], timeout_s: float
+) -> dict[int, int]:
+    settings = {"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0}
+    consumer = Consumer({**settings, "enable.auto.commit": False})
+    try:
+        places = [TopicPartition(topic, number) for number in partitions]
+        found = consumer.committed(places, timeout=timeout_s)
+    finally:
+        consumer.close()
+    for place in found:
+        if place.error is not None:
+            raise KafkaException(place.error)
+    return {place.partition: place.offset for place in found if place.offset >= 0}
 
 
 def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:

@@ -12,13 +12,10 @@ import os
 from pathlib import Path
 from typing import Final
 
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    TopicPartition,
-)
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from cdc.capture.admin import admin_client
+from cdc.capture.admin import admin_client, committed_offsets
 from cdc.contracts.topic_ids import decode_topic_ids, topic_ids_document
 from cdc.contracts.topics import (
     APP_ID,
@@ -58,7 +55,7 @@ def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicId
     ids = {name: topic.id for name, topic in found.items()}
     former = _read(known)
     refuse_made_anew(former, ids)
-    _refuse_lost_levels(client, partitions)
+    _refuse_lost_levels(client, bootstrap, partitions)
     if former != ids:
         _keep(known, ids)
     return ids
@@ -100,14 +97,16 @@ def _read(known: Path) -> TopicIds:
         return {}
 
 
-def _refuse_lost_levels(client: AdminClient, partitions: int) -> None:
+def _refuse_lost_levels(client: AdminClient, bootstrap: str, partitions: int) -> None:
     """No chunk is committed to the group before its levels are written."""
     levels = [TopicPartition(ON_HAND_CHANGELOG, number) for number in range(partitions)]
     for place, first in _offsets(client, levels, OffsetSpec.earliest()).items():
         refuse_cut_levels(place, first)
     if any(_offsets(client, levels, OffsetSpec.latest()).values()):
         return
-    committed = max(_committed(client, partitions), default=0)
+    asked = APP_ID, STOCK_EVENTS, range(partitions)
+    found = committed_offsets(bootstrap, *asked, timeout_s=_TIMEOUT_S)
+    committed = max(found.values(), default=0)
     if committed > 0:
         problem = (
             f"{ON_HAND_CHANGELOG} is empty, but {STOCK_EVENTS} was folded up to offset "
@@ -119,12 +118,3 @@ def _refuse_lost_levels(client: AdminClient, partitions: int) -> None:
 def _offsets(client: AdminClient, places: list[TopicPartition], spec: OffsetSpec) -> dict[int, int]:
     answers = client.list_offsets(dict.fromkeys(places, spec), request_timeout=_TIMEOUT_S)
     return {place.partition: answer.result(_TIMEOUT_S).offset for place, answer in answers.items()}
-
-
-def _committed(client: AdminClient, partitions: int) -> list[int]:
-    places = [TopicPartition(STOCK_EVENTS, number) for number in range(partitions)]
-    asked = client.list_consumer_group_offsets(
-        [ConsumerGroupTopicPartitions(APP_ID, places)], request_timeout=_TIMEOUT_S
-    )
-    found = asked[APP_ID].result(_TIMEOUT_S).topic_partitions or ()
-    return [place.offset for place in found]

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import httpx
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from django.conf import settings
 from django.db import connection
 
+from cdc.capture.admin import committed_offsets
 from cdc.capture.client import CONNECTOR
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 from webui.live.stream import HUB
@@ -188,13 +189,10 @@ def workers() -> Link:
 
 
 def _group_lag() -> int:
-    admin = _admin()
-    ends = _ends(admin, STOCK_EVENTS)
-    places = [TopicPartition(STOCK_EVENTS, number) for number in ends]
-    request = [ConsumerGroupTopicPartitions(APP_ID, places)]
-    found = admin.list_consumer_group_offsets(request, request_timeout=PROBE_S)
-    offsets = found[APP_ID].result(timeout=PROBE_S).topic_partitions or []
-    return sum(ends[place.partition] - max(0, place.offset) for place in offsets)
+    ends = _ends(_admin(), STOCK_EVENTS)
+    asked = settings.CONNECTIONS.kafka_bootstrap, APP_ID, STOCK_EVENTS, ends
+    found = committed_offsets(*asked, timeout_s=PROBE_S)
+    return sum(end - found.get(number, 0) for number, end in ends.items())
 
 
 def _if_answered(ask: Callable[[], T]) -> T | None:
