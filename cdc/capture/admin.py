@@ -17,7 +17,6 @@ from confluent_kafka.admin import (
     ConfigEntry,
     ConfigResource,
     NewTopic,
-    OffsetSpec,
     ResourceType,
 )
 
@@ -97,15 +96,7 @@ def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
 def create_topics(
     bootstrap: str, topics: Iterable[Topic] = TOPICS, *, replication: int = 1
 ) -> tuple[str, ...]:
-    """Create the topics that are missing and give all the contract's settings; gives new names.
-
-    Returns when each partition of all of them has a leader that answers: right after its creation
-    it has none, and a worker that meets one like that ends.
-
-    Raises:
-        KafkaException: the broker refuses.
-        TimeoutError: a partition has no leader for half a minute.
-    """
+    """Create the topics that are missing and give all the contract's settings; gives new names."""
     client = admin_client(bootstrap)
     topics = tuple(topics)
     wanted = [
@@ -126,28 +117,7 @@ def create_topics(
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
     _settle(client, [topic for topic in topics if topic.name not in created])
-    _await_leaders(client, topics)
     return tuple(sorted(created))
-
-
-def _await_leaders(client: AdminClient, topics: Iterable[Topic]) -> None:
-    """Wait until the leader of each partition tells where it ends.
-
-    Until then the broker refuses with one of half a dozen errors.
-    """
-    deadline = time.monotonic() + _TIMEOUT_S
-    left = [TopicPartition(topic.name, n) for topic in topics for n in range(topic.partitions)]
-    while left:
-        asked = dict.fromkeys(left, OffsetSpec.latest())
-        answers = client.list_offsets(asked, request_timeout=_TIMEOUT_S)
-        refused = {place: answer.exception(2 * _TIMEOUT_S) for place, answer in answers.items()}
-        left = [place for place, error in refused.items() if error is not None]
-        if left and time.monotonic() > deadline:
-            place = f"{left[0].topic}[{left[0].partition}]"
-            problem = f"{place} has no leader after {_TIMEOUT_S:g} s: {refused[left[0]]}"
-            raise TimeoutError(problem) from refused[left[0]]
-        if left:
-            time.sleep(_POLL_S)
 
 
 def _settle(client: AdminClient, topics: Iterable[Topic]) -> None:

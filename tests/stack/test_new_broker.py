@@ -1,0 +1,28 @@
+"""A broker of the last second: whoever asks it next gets an answer."""
+
+import subprocess
+import sys
+
+from cdc.capture.admin import create_topics
+from deploy.peers.environments import make
+from deploy.peers.services import running
+
+PROCESSES = 6
+ASK = """
+import sys
+from cdc.capture.admin import committed_offsets
+from cdc.contracts.topics import APP_ID, PARTITIONS, STOCK_EVENTS
+assert committed_offsets(sys.argv[1], APP_ID, STOCK_EVENTS, range(PARTITIONS), timeout_s=60) == {}
+"""
+
+
+def test_a_broker_in_its_first_seconds_is_waited_for_by_all_who_ask_for_offsets() -> None:
+    """The admin client's question for a group ended half of the processes that asked so soon."""
+    environments = make(["ours"], lambda _: None)
+    with running(environments, with_postgres=False) as (services, _):
+        create_topics(services.bootstrap)
+        asking = [
+            subprocess.Popen([sys.executable, "-c", ASK, services.bootstrap])  # noqa: S603 -- our own code
+            for _ in range(PROCESSES)
+        ]
+        assert [process.wait(120) for process in asking] == [0] * PROCESSES
