@@ -5,7 +5,7 @@ comes before the connector is registered.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
@@ -48,7 +48,7 @@ def admin_client(bootstrap: str) -> AdminClient:
 
 
 def committed_offsets(
-    bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float
+    bootstrap: str, group: str, topic: str, partitions: Collection[int], *, timeout_s: float
 ) -> dict[int, int]:
     """What the group has committed in partitions of the topic; without those where it has nothing.
 
@@ -70,7 +70,7 @@ def committed_offsets(
 
 
 def _committed_offsets(
-    bootstrap: str, group: str, topic: str, partitions: Iterable[int], timeout_s: float
+    bootstrap: str, group: str, topic: str, partitions: Collection[int], timeout_s: float
 ) -> dict[int, int]:
     settings = {"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0}
     consumer = Consumer({**settings, "enable.auto.commit": False})

@@ -47,16 +47,15 @@ class Child:
     identity: ProcessId = field(default_factory=lambda: ProcessId(0, 0))
     started: float = 0.0
     due: float = 0.0
-    crashes_in_a_row: int = 0
     ending: Ending | None = None
     kill_at: float = 0.0
 
 
-def delay_after(crashes_in_a_row: int) -> float:
+def delay_after(ends_in_a_row: int) -> float:
     """Seconds to wait before the next start: none after a first crash, then 1, 2, 4 … 30."""
-    if crashes_in_a_row <= 1:
+    if ends_in_a_row <= 1:
         return 0.0
-    return min(2.0 ** (crashes_in_a_row - 2), _LONGEST_DELAY_S)
+    return min(2.0 ** (ends_in_a_row - 2), _LONGEST_DELAY_S)
 
 
 class Supervisor:
@@ -220,7 +219,7 @@ class Supervisor:
             del self._children[child.service.name]
             del self.runtime.services[child.service.name]
             return
-        child.ending, child.crashes_in_a_row = None, 0
+        child.ending, entry.ends_in_a_row = None, 0
         entry.state = "starting"
         entry.asked_restarts += 1
         self._start(child, now)
@@ -237,11 +236,10 @@ class Supervisor:
         entry, code = self.runtime.services[child.service.name], child.process.returncode
         was_ended = entry.state == "running" and code in _BY_SOMEBODY
         counts_anew = was_ended or now - child.started > _SETTLED_S
-        child.crashes_in_a_row = 1 if counts_anew else child.crashes_in_a_row + 1
-        child.due = now + delay_after(child.crashes_in_a_row)
+        entry.ends_in_a_row = 1 if counts_anew else entry.ends_in_a_row + 1
+        child.due = now + delay_after(entry.ends_in_a_row)
         entry.state = "restarting"
         entry.restarts += 1
-        entry.ends_in_a_row = child.crashes_in_a_row
         entry.last_exit = code
         entry.pid = None
         child.process = None
