@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bench.fold_retailer import Retailer
 from cdc.contracts.decode import decode
-from cdc.contracts.progress import HEADER, Progress, encode_progress
+from cdc.contracts.progress import Progress, progress_headers
 from cdc.contracts.state import encode_level, encode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
 from inventory.model.state import KeyState
@@ -110,10 +110,6 @@ class Twins:
                 batch = []
         yield batch
 
-    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:  # noqa: ARG002 -- the protocol's
-        """Nothing is young enough for the ring."""
-        return None
-
     def _twin(self, index: int) -> tuple[bytes, bytes, str, Sequence[tuple[int, bytes]]]:
         key, level, rows = self.templates[index % len(self.templates)]
         name = f"{key}-{self.number:02}-{index:07}"
@@ -124,7 +120,7 @@ class Twins:
             key, level, _, _ = self._twin(index)
             headers: tuple[tuple[str, bytes], ...] = ()
             if index == self.keys - 1:
-                headers = ((HEADER, encode_progress(Progress(1, 1, 1, streamed=True))),)
+                headers = progress_headers(Progress(1, 1, 1, streamed=True, ring_from=1))
             yield LogRecord(index, key, level, headers)
 
     def _windows(self, start: int, end: int) -> Iterator[LogRecord]:

@@ -16,7 +16,7 @@ HORIZON_US: Final = 120_000_000
 MOST_MEMBERS: Final = 500_000
 
 Identity = tuple[str, int | None, int | None, str]
-Member = tuple[int, Identity]
+Member = tuple[int, Identity, int]  # commit time, identity, offset
 
 _STREAMED_OPS = frozenset({"c", "u", "d"})
 
@@ -77,6 +77,12 @@ class Ring:
             return 0
         return max(0, self.newest_commit_us - self._arrived[0][0])
 
+    @property
+    def first_offset(self) -> int | None:
+        """Where the log begins to hold members, if it was taken in its order; None without one."""
+        self._forget()
+        return self._arrived[0][2] if self._arrived else None
+
     def fresh(self, record: Record) -> Admission:
         """Judge `record` against all earlier ones of its partition, and remember it.
 
@@ -96,7 +102,7 @@ class Ring:
         commit_us, oldest_us = record.commit_us, self._oldest_us
         if oldest_us is None or commit_us >= oldest_us:
             self._commits[identity] = commit_us
-            self._arrived.append((commit_us, identity))
+            self._arrived.append((commit_us, identity, record.offset))
         self._forget()
         return admission
 
@@ -105,7 +111,7 @@ class Ring:
         self.fresh(record)
 
     def identities(self) -> tuple[Member, ...]:
-        """(commit time, identity) of every member, in the order of arrival."""
+        """Every member, in the order of arrival."""
         self._forget()
         return tuple(member for member in self._arrived if self._remembers(member[0]))
 
@@ -176,6 +182,6 @@ class Ring:
             raise BrokenInvariant(problem)
 
     def _drop(self, member: Member) -> None:
-        commit_us, identity = member
+        commit_us, identity, _offset = member
         if self._commits.get(identity) == commit_us:
             del self._commits[identity]

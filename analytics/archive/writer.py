@@ -67,7 +67,8 @@ class PartitionWriter:
         files = self.manifest.files(self.partition)
         if not files:
             return
-        first = _first_remembered(files)
+        last = files[-1]
+        first = first_remembered(files, last.newest_commit_us, streamed=last.streamed)
         if first > 0:
             known = files[first - 1]
             self.ring.resume(
@@ -80,7 +81,7 @@ class PartitionWriter:
             for row in read(self.manifest.directory / file.file):
                 if row.admission != MALFORMED:
                     self.ring.replay(decode(row.key, row.value, offset=row.offset))
-        self.fact_end = files[-1].fact_end
+        self.fact_end = last.fact_end
 
     def take(self, arrival: Arrival) -> None:
         """Judge and keep one record; a full buffer becomes a file."""
@@ -150,16 +151,17 @@ class PartitionWriter:
         return _row(arrival, record, admission)
 
 
-def _first_remembered(files: Sequence[ArchiveFile]) -> int:
-    """Index of the first file that may hold members of the ring as it is after the last one.
+def first_remembered(
+    files: Sequence[ArchiveFile], newest_commit_us: int | None, *, streamed: bool
+) -> int:
+    """Index of the first file that may hold members of a ring that knows so much besides them.
 
     Commit times up to an earlier file lie before the horizon, so its records are forgotten. While
     the snapshot lasts nothing is.
     """
-    last = files[-1]
-    if not last.streamed or last.newest_commit_us is None:
+    if not streamed or newest_commit_us is None:
         return 0
-    horizon_us = last.newest_commit_us - HORIZON_US
+    horizon_us = newest_commit_us - HORIZON_US
     return next(
         number
         for number, file in enumerate(files)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from analytics.archive.manifest import ArchiveFile
+from analytics.archive.writer import first_remembered
 from analytics.engines.results import (
     BEATS,
     EXPIRED,
@@ -30,12 +32,16 @@ Expired = tuple[InvKey, int, bytes]  # key, start of the window, its last record
 
 @dataclass(frozen=True, slots=True)
 class PartitionHistory:
-    """What one partition's records before `end` have come to; `rows` are its units."""
+    """What one partition's records before `end` have come to.
+
+    `rows` are its units, `files` those of the archive that hold the records.
+    """
 
     number: int
     generation: int
     end: int
     rows: tuple[ManifestRow, ...]
+    files: tuple[ArchiveFile, ...]
 
     @property
     def newest_commit_us(self) -> int | None:
@@ -51,6 +57,14 @@ class PartitionHistory:
     def streamed(self) -> bool:
         """Whether a change has ended the snapshot phase."""
         return any(row.streamed for row in self.rows)
+
+    @property
+    def ring_from(self) -> int:
+        """Where the archive file begins that holds the first record in the dedupe ring."""
+        if not self.files:
+            return 0
+        newest_us, files = self.newest_commit_us, self.files
+        return files[first_remembered(files, newest_us, streamed=self.streamed)].first_offset
 
     def states(self) -> Iterator[KeyState]:
         """Every key's whole state, the partition's own heartbeat last."""

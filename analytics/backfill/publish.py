@@ -47,11 +47,15 @@ def publishable(settings: Connections, name: str) -> Publishable:
     plan = load(directory)
     _refuse_other_rules(plan)
     rows = _finished(directory, plan)
-    _refuse_other_archive(settings, plan)
+    archive = _archive_of(settings, plan)
     refuse_other_log(settings, plan)
     histories = tuple(
         PartitionHistory(
-            number, settings.generation, end, tuple(row for row in rows if row.partition == number)
+            number,
+            settings.generation,
+            end,
+            tuple(row for row in rows if row.partition == number),
+            archive.files(number),
         )
         for number, end in sorted(plan.ends.items())
         if end > 0
@@ -96,7 +100,8 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
     return tuple(found[unit.name] for unit in plan.units)
 
 
-def _refuse_other_archive(settings: Connections, plan: Plan) -> None:
+def _archive_of(settings: Connections, plan: Plan) -> Manifest:
+    """The archive, if it is the one that the run was computed from."""
     missing = sorted(set(range(settings.partitions)) - plan.ends.keys())
     if missing:
         problem = f"run {plan.run} has no history of partitions {missing}"
@@ -124,6 +129,7 @@ def _refuse_other_archive(settings: Connections, plan: Plan) -> None:
                 f"{settings.generation}"
             )
             raise NotPublishable(problem)
+    return manifest
 
 
 def refuse_other_log(settings: Connections, plan: Plan) -> None:

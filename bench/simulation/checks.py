@@ -212,7 +212,8 @@ class Visible:
         if at < self.progress:
             broken("progress never goes back", at)
         self.progress = at
-        marks = (progress.newest_commit_us, progress.highest_lsn, progress.streamed)
+        ring_from = progress.ring_from
+        marks = (progress.newest_commit_us, progress.highest_lsn, progress.streamed, ring_from)
         if at >= len(self.truth.marks) or marks != self.truth.marks[at]:
             broken(f"progress {at} has the marks of one pass", marks)
         self.check_complete(at)

@@ -53,12 +53,12 @@ class WatchedBroker(MemoryBroker):
         folded = {visible.number for visible in self._visible if visible.progress}
         for partition in range(len(self._visible) if folded else 0):
             place = STOCK_EVENTS, partition
-            records = list(zip(self.topics[place], self.times_ms[place], strict=True))
+            records = self.topics[place]
             if partition in folded:
                 records = (records[::-1] * _TWICE)[: len(records) * halves // HALVES]
             self.delete(*place)
-            for record, at_ms in records:
-                self.produce(*place, record.key, record.value, at_ms=at_ms)
+            for record in records:
+                self.produce(*place, record.key, record.value, at_ms=record.at_ms)
         self._closed |= folded
         self.has_lost = self.has_lost or bool(folded)
         return bool(folded)

@@ -18,7 +18,7 @@ from inventory.partition import Folded, Partition
 
 GENERATION = 7
 
-Mark = tuple[int | None, int | None, bool]
+Mark = tuple[int | None, int | None, bool, int]
 
 
 @dataclass(slots=True)
@@ -26,14 +26,14 @@ class Truth:
     """One partition of the log, folded once.
 
     `states` has each state by key and offset, `marks[n]` what the ring knows beside its members
-    after n records. `rows` has the contents of every window that ever changed, by offset, `beats`
-    what heartbeats say.
+    after n records, and where those begin. `rows` has the contents of every window that ever
+    changed, by offset, `beats` what heartbeats say.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
     verdicts: list[str] = field(default_factory=list)
     states: dict[InvKey, dict[int, KeyState]] = field(default_factory=dict)
-    marks: list[Mark] = field(default_factory=lambda: [(None, None, False)])
+    marks: list[Mark] = field(default_factory=lambda: [(None, None, False, 0)])
     rows: dict[tuple[InvKey, int], dict[int, WindowRow]] = field(default_factory=dict)
     outputs: dict[str, dict[int, Output]] = field(default_factory=dict)
     late: dict[int, LateSale] = field(default_factory=dict)
@@ -53,7 +53,8 @@ class Truth:
             self.verdicts.append(folded.verdict)
             self._keep(offset, record, folded)
         ring = self.partition.ring
-        self.marks.append((ring.newest_commit_us, ring.highest_lsn, ring.streamed))
+        ring_from = offset + 1 if ring.first_offset is None else ring.first_offset
+        self.marks.append((ring.newest_commit_us, ring.highest_lsn, ring.streamed, ring_from))
 
     def _keep(self, offset: int, record: Record, folded: Folded) -> None:
         if folded.verdict.startswith("rejected:"):

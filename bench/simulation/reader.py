@@ -37,7 +37,3 @@ class Reader:
         await self._reach(f"read {topic}")
         async for batch in self._broker.read(topic, partition, start, end):
             yield batch
-
-    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
-        """First offset whose time is not before `timestamp_ms`."""
-        return await self._broker.offset_at(topic, partition, timestamp_ms)

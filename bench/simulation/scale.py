@@ -1,8 +1,8 @@
 """The sizes and clocks of the engine, as small as the histories are.
 
-A history has a dozen records and no time. With the engine's own sizes it would never step back
-through the source a second time, nor give way within a chunk; with its own clocks a seed would run
-one way on a busy machine and another way on a quiet one.
+A history has a dozen records and no time. With the engine's own sizes a restore would read all of
+the source, whatever the ring needs, and never give way within a chunk; with its own clocks a seed
+would run one way on a busy machine and another way on a quiet one.
 """
 
 from collections.abc import Iterator
@@ -20,8 +20,7 @@ _SCALED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     (cold, "BLOCK_BYTES", 1),
     (assembly, "BLOCKS_AT_ONCE", 1),
     (heard, "SLICE", 1),
-    (rings, "STEP_BACK", 2),
-    (rings, "CATCH_UP", 4),
+    (rings, "RECENT", 1),
     # Others get a turn behind each record, and sleep behind each block.
     (loop, "LOOK_EVERY", 1),
     (loop, "SLICE_S", -_FOR_EVER),

@@ -12,6 +12,7 @@ learn from it how far the partition is.
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from cdc.contracts.versions import built, document_of
@@ -19,13 +20,16 @@ from inventory.model.record import Record
 from inventory.model.value import value
 
 HEADER = "progress"
+RING_HEADER = "ring"
 BEAT_HEADER = "beat"
 _SCHEMA = 2
+_RING_SCHEMA = 1
 _BEAT_SCHEMA = 1
 _HEARTBEAT_TABLE = "pipeline_heartbeat"
 _HEARTBEATS = b"~"  # outside the alphabet of locations, so no item's key begins with it
 
-Headers = Iterable[tuple[str, bytes]]
+Header = tuple[str, bytes]
+Headers = Iterable[Header]
 
 
 @value
@@ -37,6 +41,9 @@ class Progress:
     lsn ever seen, and whether a change has ended the snapshot phase. `source_topic_id` is what the
     broker named the topic of these offsets when it was made: one made anew has the same offsets,
     and other records at them. None is unknown, as in version 1.
+
+    No record before `ring_from` is in the dedupe ring. A header of its own tells it, which earlier
+    code passes over; where nobody has told it, the ring may begin with the log.
     """
 
     next_offset: int
@@ -44,10 +51,17 @@ class Progress:
     highest_lsn: int | None
     streamed: bool
     source_topic_id: str | None = None
+    ring_from: int = 0
+
+
+def progress_headers(progress: Progress) -> tuple[Header, Header]:
+    """What the last level record of a chunk carries."""
+    ring = encode_ring(progress.ring_from)
+    return (HEADER, encode_progress(progress)), (RING_HEADER, ring)
 
 
 def encode_progress(progress: Progress) -> bytes:
-    """The header's value."""
+    """The value of the header `progress`: all but `ring_from`."""
     row: dict[str, object] = {
         "schema": _SCHEMA,
         "next_offset": progress.next_offset,
@@ -71,10 +85,30 @@ def decode_progress(payload: bytes) -> Progress:
 
 def progress_in(headers: Headers) -> Progress | None:
     """The progress among a record's headers, if it carries one."""
+    found = None
+    ring_from = 0
     for name, payload in headers:
         if name == HEADER:
-            return decode_progress(payload)
-    return None
+            found = decode_progress(payload)
+        elif name == RING_HEADER:
+            ring_from = decode_ring(payload)
+    return None if found is None else replace(found, ring_from=ring_from)
+
+
+def encode_ring(first_offset: int) -> bytes:
+    """The value of the header `ring`: no record before that offset is in the dedupe ring."""
+    return _dumps({"schema": _RING_SCHEMA, "first_offset": first_offset})
+
+
+def decode_ring(payload: bytes) -> int:
+    """The offset that `encode_ring` wrote.
+
+    Raises:
+        UnreadableRecord: it is of another version, or no such header.
+    """
+    return built(
+        RING_HEADER, document_of(RING_HEADER, payload), lambda row: int(row["first_offset"])
+    )
 
 
 def is_heartbeat(key: bytes) -> bool:

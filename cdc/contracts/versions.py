@@ -15,7 +15,7 @@ _RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds that have others
     "plan": (2,),
     "progress": (1, 2),
     "run_unit": (2,),
-    "snapshot": (3,),
+    "snapshot": (4,),
 }
 
 

@@ -13,11 +13,10 @@ from cdc.contracts.decisions import (
 )
 from cdc.contracts.progress import (
     BEAT_HEADER,
-    HEADER,
     Beat,
     Progress,
     encode_beat,
-    encode_progress,
+    progress_headers,
 )
 from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection
 from cdc.contracts.retained import HEADER as RETAINED_HEADER
@@ -120,8 +119,8 @@ class Writer:
         levels, windows = _changelogs(effects, changed)
         if levels:
             last = levels[-1]
-            header = (HEADER, encode_progress(progress))
-            levels[-1] = Send(last.topic, last.key, last.value, (*last.headers, header))
+            headers = (*last.headers, *progress_headers(progress))
+            levels[-1] = Send(last.topic, last.key, last.value, headers)
         followers = [*windows, *self.decision_sends(effects.decisions.values(), progress)]
         return [stage for stage in (refusals, levels, followers) if stage]
 

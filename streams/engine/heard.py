@@ -27,10 +27,6 @@ class HeardLog:
         """As the other log says."""
         return await self._log.topic_ids(topics)
 
-    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
-        """As the other log says."""
-        return await self._log.offset_at(topic, partition, timestamp_ms)
-
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:

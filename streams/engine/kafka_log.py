@@ -119,13 +119,6 @@ class KafkaLog:
                 )
                 raise ReadStalled(problem)
 
-    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
-        """First offset written at or after the time, None if there is none."""
-        place = TopicPartition(topic, partition)
-        found = await self._consumer.offsets_for_times({place: max(0, timestamp_ms)})
-        answer = found[place]
-        return None if answer is None else int(answer.offset)
-
 
 def found_topics(client: AdminClient, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
     """Ids and numbers of partitions.

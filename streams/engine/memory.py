@@ -30,7 +30,6 @@ class MemoryBroker:
 
     def __init__(self) -> None:
         self.topics: dict[Place, list[LogRecord]] = defaultdict(list)
-        self.times_ms: dict[Place, list[int]] = defaultdict(list)
         self.epochs: dict[int, int] = defaultdict(int)
         self._open: dict[int, Transaction] = {}
         self._ends: dict[Place, int] = defaultdict(int)  # of transactions that are over
@@ -43,8 +42,7 @@ class MemoryBroker:
         """Append one committed record, without a transaction, and return its offset."""
         place = (topic, partition)
         offset = self.next_offset(place)
-        self.topics[place].append(LogRecord(offset, key, value))
-        self.times_ms[place].append(at_ms)
+        self.topics[place].append(LogRecord(offset, key, value, at_ms=at_ms))
         return offset
 
     def values(self, topic: str, partition: int) -> list[bytes]:
@@ -61,7 +59,7 @@ class MemoryBroker:
 
     def delete(self, topic: str, partition: int) -> None:
         """Delete and create anew: the next record has offset 0."""
-        for kept in (self.topics, self.times_ms, self._ends, self._firsts):
+        for kept in (self.topics, self._ends, self._firsts):
             kept.pop((topic, partition), None)
         self._deleted[topic] += 1
 
@@ -137,14 +135,6 @@ class MemoryBroker:
         found = [r for r in self.topics[topic, partition] if start <= r.offset < end]
         for index in range(0, len(found), READ_BATCH):
             yield found[index : index + READ_BATCH]
-
-    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
-        """First offset whose time is not before `timestamp_ms`."""
-        first = self._firsts[topic, partition]
-        for offset, at_ms in enumerate(self.times_ms[topic, partition]):
-            if offset >= first and at_ms >= timestamp_ms:
-                return offset
-        return None
 
 
 class Transaction:

@@ -10,6 +10,7 @@ of each key the last decisions only, which is what compaction leaves of all.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Final, Protocol, TypeVar
 
@@ -57,6 +58,11 @@ class History(Protocol):
     @property
     def streamed(self) -> bool:
         """As above."""
+        ...
+
+    @property
+    def ring_from(self) -> int:
+        """No record before it is a member."""
         ...
 
     def states(self) -> Iterable[KeyState]:
@@ -146,7 +152,7 @@ class Publication:
         last = self._last
         if last is None:
             return False
-        self._told = self._owned.progress()
+        self._told = replace(self._owned.progress(), ring_from=self._history.ring_from)
         await self._write_states([last], self._history.beats())
         return True
 

@@ -102,7 +102,3 @@ class Log(Protocol):
     ) -> AsyncIterator[Sequence[LogRecord]]:
         """The records from `start` on and before `end`, in order and in batches."""
         ...
-
-    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
-        """First offset written at or after the time, None if there is none."""
-        ...

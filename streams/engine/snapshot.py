@@ -259,6 +259,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
             problem = f"{name} is {head[name]!r}, expected {expected!r}"
             raise SnapshotRefused(problem)
     members = orjson.loads(bytes(zstd.decompress(next(frames))))
+    ring = tuple((commit_us, tuple(identity), offset) for commit_us, identity, offset in members)
     rest = list(frames)
     if len(rest) != 2 * head["blocks"]:
         problem = f"{len(rest)} frames of blocks, expected {2 * head['blocks']}"
@@ -278,9 +279,10 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
             head["highest_lsn"],
             streamed=head["streamed"],
             source_topic_id=head["topic_ids"].get(STOCK_EVENTS),
+            ring_from=ring[0][2] if ring else head["next_offset"],
         ),
         open_keys=tuple(InvKey(key) for key in head["open_keys"]),
-        ring=tuple((commit_us, tuple(identity)) for commit_us, identity in members),
+        ring=ring,
         cold=cold,
         undecodable=tuple(head.get("undecodable", ())),
     )

@@ -12,7 +12,7 @@ from analytics.backfill.history import PartitionHistory
 from analytics.engines.task import recompute
 from analytics.engines.unit import units_of
 from cdc.contracts.decisions import NotADecision, decode_price, decode_reorder
-from cdc.contracts.progress import Beat, progress_in
+from cdc.contracts.progress import HEADER, RING_HEADER, Beat, progress_in
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import (
     PRICE_EVENTS,
@@ -35,6 +35,7 @@ from tests.streams.lives import Crash, Crashes
 
 GENERATION = 1
 BUCKETS = 2
+TOLD = (HEADER, RING_HEADER)
 OUTPUTS = (*CHANGELOGS, REORDER_EVENTS, PRICE_EVENTS, STOCK_LATE, STOCK_REJECTED)
 Content = Mapping[bytes | None, tuple[bytes | None, Mapping[str, bytes]]]
 
@@ -64,7 +65,11 @@ def recomputed(
     rows = [recompute(unit, results) for unit in units_of(manifest, ends, buckets=BUCKETS)]
     return [
         PartitionHistory(
-            number, GENERATION, end, tuple(row for row in rows if row.partition == number)
+            number,
+            GENERATION,
+            end,
+            tuple(row for row in rows if row.partition == number),
+            manifest.files(number),
         )
         for number, end in ends.items()
     ]
@@ -115,7 +120,7 @@ def compacted(broker: MemoryBroker, topic: str, number: int) -> Content:
 def without_progress(content: Content) -> Content:
     """Only the last level of a chunk tells it, and which key is last is no part of the content."""
     return {
-        key: (said, {name: header for name, header in headers.items() if name != "progress"})
+        key: (said, {name: header for name, header in headers.items() if name not in TOLD})
         for key, (said, headers) in content.items()
     }
 
@@ -230,6 +235,25 @@ def test_cut_off_anywhere_it_is_refused_until_it_is_written_again(
     asyncio.run(play())
 
 
+def test_it_tells_where_the_ring_begins_by_the_files_of_the_archive(case: Case) -> None:
+    async def play() -> None:
+        broker = broker_of(case)
+        await publish(case, broker)
+        for history in case.histories:
+            levels = broker.topics[CHANGELOGS[0], history.number]
+            told = progress_in(levels[-1].headers)
+            owned = await restore(history.number, GENERATION, broker)
+            starts = [file.first_offset for file in history.files]
+            first = owned.partition.ring.first_offset
+
+            assert told is not None
+            assert first is not None
+            assert told.ring_from == max(start for start in starts if start <= first)
+        assert any(history.ring_from > 0 for history in case.histories)
+
+    asyncio.run(play())
+
+
 class Watched(Publication):
     """Tells how many window rows each transaction has to write."""
 
@@ -293,7 +317,7 @@ def test_a_worker_that_comes_meanwhile_fences_it_out(case: Case) -> None:
 def test_a_partition_without_any_key_tells_no_progress(case: Case) -> None:
     async def play() -> None:
         broker = MemoryBroker()
-        nothing = PartitionHistory(0, GENERATION, 5, ())
+        nothing = PartitionHistory(0, GENERATION, 5, (), ())
         made = Publication(nothing, broker.writer(0), await broker.topic_ids(SOURCES))
 
         await made.begin()

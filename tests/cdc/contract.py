@@ -10,7 +10,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from cdc.contracts import answers, retained, topics
-from cdc.contracts.progress import BEAT_HEADER, HEADER
+from cdc.contracts.progress import BEAT_HEADER, HEADER, RING_HEADER
 
 SCHEMAS = Path(str(files("cdc.contracts"))) / "schemas"
 OF_TOPIC = {
@@ -21,7 +21,12 @@ OF_TOPIC = {
     topics.STOCK_LATE: "stock_late",
     topics.STOCK_REJECTED: "stock_rejected",
 }
-OF_HEADER = {HEADER: "progress", BEAT_HEADER: "beat", retained.HEADER: "retained"}
+OF_HEADER = {
+    HEADER: "progress",
+    RING_HEADER: "ring",
+    BEAT_HEADER: "beat",
+    retained.HEADER: "retained",
+}
 KINDS = (*OF_TOPIC.values(), *OF_HEADER.values(), "state")
 # Kind of a document in a file, and under which name it says its version.
 FILES = {

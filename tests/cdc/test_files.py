@@ -152,8 +152,8 @@ def test_the_page_tells_the_columns_of_parquet_files() -> None:
 def test_a_snapshot_is_a_head_a_ring_and_blocks_of_states(tmp_path: Path) -> None:
     frames = snapshot_frames(tmp_path)
     head = json.loads(frames[0])
-    member = validator("snapshot.v3").evolve(
-        schema=validator("snapshot.v3").schema["$defs"]["member"]
+    member = validator("snapshot.v4").evolve(
+        schema=validator("snapshot.v4").schema["$defs"]["member"]
     )
 
     ring, documents = ring_of(frames), list(documents_of(frames))
@@ -171,7 +171,7 @@ def test_a_snapshot_of_another_format_is_left_aside_with_its_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot_frames(tmp_path)
-    monkeypatch.setattr("streams.engine.snapshot.FORMAT", 4)
+    monkeypatch.setattr("streams.engine.snapshot.FORMAT", 5)
 
-    with pytest.raises(SnapshotRefused, match="format is 3, expected 4"):
+    with pytest.raises(SnapshotRefused, match="format is 4, expected 5"):
         snapshot.load(tmp_path / "snapshots", 4, 1)

@@ -12,6 +12,7 @@ from cdc.contracts.progress import (
     encode_beat,
     encode_progress,
     is_heartbeat,
+    progress_headers,
     progress_in,
 )
 from cdc.contracts.versions import UnknownVersion, UnreadableRecord
@@ -29,6 +30,15 @@ def test_progress_comes_back_from_the_headers_of_a_chunk(
     assert found == progress
 
 
+def test_the_beginning_of_the_ring_has_a_header_of_its_own() -> None:
+    progress = Progress(12, 7, 99, streamed=True, ring_from=5)
+    told, ring = progress_headers(progress)
+
+    assert progress_in((told, ring)) == progress_in((ring, told)) == progress
+    assert progress_in((told,)) == Progress(12, 7, 99, streamed=True, ring_from=0)
+    assert progress_in((ring,)) is None
+
+
 def test_a_record_in_the_middle_of_a_chunk_carries_nothing() -> None:
     assert progress_in(()) is None
     assert progress_in((("other", b"x"),)) is None
@@ -43,7 +53,11 @@ def test_progress_of_version_1_knows_no_topic() -> None:
 
 @pytest.mark.parametrize(
     ("name", "read", "version", "known"),
-    [("progress", progress_in, 3, "1, 2"), ("beat", beat_in, 2, "1")],
+    [
+        ("progress", progress_in, 3, "1, 2"),
+        ("ring", progress_in, 2, "1"),
+        ("beat", beat_in, 2, "1"),
+    ],
 )
 def test_a_header_of_another_version_is_refused_by_name(
     name: str, read: Callable[[Headers], object], version: int, known: str

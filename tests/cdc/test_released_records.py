@@ -32,6 +32,7 @@ CODECS: dict[str, tuple[Reader, Writer]] = {
     "stock_late": (rejects.decode_late, rejects.encode_late),
     "stock_rejected": (rejects.decode_rejection, rejects.encode_rejection),
     "progress": (progress.decode_progress, progress.encode_progress),
+    "ring": (progress.decode_ring, progress.encode_ring),
     "beat": (beat, progress.encode_beat),
     "retained": (retained.decode_retained, retained.encode_retained),
 }

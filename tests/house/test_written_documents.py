@@ -29,7 +29,7 @@ PART = "a part of what stands here by its own name"
 WRITERS: dict[str, tuple[str, ...] | str] = {
     "cdc/contracts/decisions.py _dumps": ("reorder_event", "price_event"),
     "cdc/contracts/history.py _printed": SHOWN,
-    "cdc/contracts/progress.py _dumps": ("progress", "beat"),
+    "cdc/contracts/progress.py _dumps": ("progress", "ring", "beat"),
     "cdc/contracts/rejects.py _dumps": ("stock_late", "stock_rejected"),
     "cdc/contracts/replays.py sent_again": DEBEZIUM,
     "cdc/contracts/retained.py encode_retained": ("retained",),
@@ -43,7 +43,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "streams/engine/effects.py Writer._lates": ("stock_late",),
     "streams/engine/effects.py Writer._rejections": ("stock_rejected",),
     "streams/engine/effects.py Writer.changed_keys": ("level", "window", "beat", "retained"),
-    "streams/engine/effects.py Writer.staged": ("level", "progress"),
+    "streams/engine/effects.py Writer.staged": ("level", "progress", "ring"),
     "streams/engine/effects.py _changelogs": ("window",),
     "streams/engine/effects.py _decision_send": ("reorder_event", "price_event"),
     "streams/engine/snapshot.py _head": ("snapshot",),

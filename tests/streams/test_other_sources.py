@@ -1,13 +1,13 @@
 """A source topic that is not the one of the state halts whoever would go on in it."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cdc.contracts.progress import HEADER
+from cdc.contracts.progress import HEADER, RING_HEADER
 from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS
-from streams.engine import rings
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
 from streams.engine.records import LogRecord
@@ -77,23 +77,20 @@ def test_a_snapshot_knows_the_ring_itself(tmp_path: Path) -> None:
     assert everything(restored(broker, snapshot)) == everything(whole)
 
 
-def test_what_the_ring_has_forgotten_may_be_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rings, "STEP_BACK", 2)
+def test_what_the_ring_has_forgotten_may_be_cut_off() -> None:
     broker = streamed(9, gap_us=100_000_000)  # it knows the last two
     whole = restored(broker)
 
-    broker.cut(STOCK_EVENTS, PARTITION, 5)
-    assert everything(restored(broker)) == everything(whole)
+    for first in (5, whole.progress().ring_from):
+        broker.cut(STOCK_EVENTS, PARTITION, first)
+        assert everything(restored(broker)) == everything(whole)
 
-    broker.cut(STOCK_EVENTS, PARTITION, 8)
+    broker.cut(STOCK_EVENTS, PARTITION, first + 1)
     assert "it was cut off" in halts(broker)
 
 
-def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them() -> None:
     """The clock of Postgres was set back and forth: the ring knows the first, not the second."""
-    monkeypatch.setattr(rings, "STEP_BACK", 2)
     steps_us = (0, -3_600_000_000, 3_600_000_000, 0, 1_000_000)
     broker = history([("sale", 0, 1, gap_us) for gap_us in steps_us])
     lived(broker)
@@ -101,6 +98,19 @@ def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them(
 
     broker.cut(STOCK_EVENTS, PARTITION, 1)
 
+    assert "begins at 1, it was cut off" in halts(broker)
+
+
+def test_where_nobody_has_told_the_beginning_of_the_ring_the_source_must_be_whole() -> None:
+    broker = streamed(9, gap_us=100_000_000)
+    whole = restored(broker)
+    levels = broker.topics[ON_HAND_CHANGELOG, PARTITION]
+    headers = tuple(header for header in levels[-1].headers if header[0] != RING_HEADER)
+    levels[-1] = replace(levels[-1], headers=headers)
+
+    assert everything(restored(broker)) == everything(whole)
+
+    broker.cut(STOCK_EVENTS, PARTITION, 1)
     assert "begins at 1, it was cut off" in halts(broker)
 
 

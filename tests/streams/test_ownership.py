@@ -128,7 +128,7 @@ class Asleep(MemoryBroker):
 
     def __init__(self, broker: MemoryBroker, meanwhile: Callable[[], Awaitable[object]]) -> None:
         super().__init__()
-        self.topics, self.times_ms, self._ends = broker.topics, broker.times_ms, broker._ends
+        self.topics, self._ends = broker.topics, broker._ends
         self.meanwhile = meanwhile
         self.slept = False
 
@@ -164,7 +164,7 @@ class Cut(MemoryBroker):
 
     def __init__(self, broker: MemoryBroker) -> None:
         super().__init__()
-        self.topics, self.times_ms, self._ends = broker.topics, broker.times_ms, broker._ends
+        self.topics, self._ends = broker.topics, broker._ends
 
     @override
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
@@ -200,7 +200,7 @@ def test_a_long_restore_shows_that_it_moves() -> None:
                 seen.append(worker.ownership.restored_at)
 
     slow = Slow()
-    slow.topics, slow.times_ms, slow._ends = broker.topics, broker.times_ms, broker._ends
+    slow.topics, slow._ends = broker.topics, broker._ends
 
     async def take_over() -> None:
         owned = await restore(0, lives.GENERATION, broker)
@@ -266,7 +266,7 @@ def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
                 yield batch
 
     log = Disturbed()
-    log.topics, log.times_ms, log._ends = topics.topics, topics.times_ms, topics._ends
+    log.topics, log._ends = topics.topics, topics._ends
     return log
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -34,7 +35,8 @@ def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_
     plan: list[Step], broker_ms: int
 ) -> None:
     broker = history([*plan, ("resend", 0, 3, 0)])
-    broker.times_ms[STOCK_EVENTS, PARTITION] = [broker_ms] * 5
+    place = STOCK_EVENTS, PARTITION
+    broker.topics[place] = [replace(record, at_ms=broker_ms) for record in broker.topics[place]]
     wanted = expected(source_of(broker))
     before_the_last_chunk = Crashes(frozenset({13}))
 
@@ -42,6 +44,26 @@ def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_
 
     assert owned.published["S1|A"].resent == 1
     assert {key: encode_state(state) for key, state in owned.published.items()} == wanted.states
+
+
+def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back() -> None:
+    """All within the ring's two minutes: back by an hour, ten thousand sales, forward again.
+
+    The broker's clock, by which a restore once searched, was an hour behind until then.
+    """
+    while_it_was_back: list[Step] = [("sale", 1, 1, -HOUR_US), *[("sale", 1, 1, 0)] * 10_000]
+    plan: list[Step] = [("sale", 0, 1, 0), *while_it_was_back, ("sale", 1, 1, HOUR_US + SECOND_US)]
+    broker = history(plan)
+    *before, last = broker.topics[STOCK_EVENTS, PARTITION]
+    before = [replace(record, at_ms=record.at_ms - HOUR_US // 1000) for record in before]
+    broker.topics[STOCK_EVENTS, PARTITION] = [*before, last]
+    asyncio.run(live(broker, Crashes(), itertools.repeat(len(plan)), iter(())))
+    first = before[0]
+
+    broker.produce(STOCK_EVENTS, PARTITION, first.key, first.value)
+    owned = asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
+
+    assert owned.published["S1|A"].resent == 1
 
 
 def test_garbage_says_nothing_about_a_record_that_was_cut_off_before_it() -> None:

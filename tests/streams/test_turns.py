@@ -23,7 +23,7 @@ class Whole(MemoryBroker):
 
     def __init__(self, broker: MemoryBroker) -> None:
         super().__init__()
-        self.topics, self.times_ms, self._ends = broker.topics, broker.times_ms, broker._ends
+        self.topics, self._ends = broker.topics, broker._ends
 
     @override
     async def read(
