@@ -6,6 +6,7 @@ nothing. Every replay of the same log gives the same verdicts.
 """
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final
 
@@ -46,6 +47,11 @@ def identity_of(record: Record) -> Identity | None:
     return None if lsn is None else (record.table, primary_key, lsn, record.op)
 
 
+def beginning(members: Sequence[Member], next_offset: int) -> int:
+    """Where the log begins to hold these members; `next_offset` if there are none."""
+    return members[0][2] if members else next_offset
+
+
 class Ring:
     """The identities of one partition that a connector may still send again."""
 
@@ -77,11 +83,9 @@ class Ring:
             return 0
         return max(0, self.newest_commit_us - self._arrived[0][0])
 
-    @property
-    def first_offset(self) -> int | None:
-        """Where the log begins to hold members, if it was taken in its order; None without one."""
-        self._forget()
-        return self._arrived[0][2] if self._arrived else None
+    def begins_at(self, next_offset: int) -> int:
+        """The first member's offset; `next_offset`, where the log goes on, if there is none."""
+        return beginning(self._arrived, next_offset)
 
     def fresh(self, record: Record) -> Admission:
         """Judge `record` against all earlier ones of its partition, and remember it.
@@ -116,13 +120,22 @@ class Ring:
         return tuple(member for member in self._arrived if self._remembers(member[0]))
 
     def resume(
-        self, *, newest_commit_us: int | None, highest_lsn: int | None, streamed: bool
+        self,
+        *,
+        newest_commit_us: int | None,
+        highest_lsn: int | None,
+        streamed: bool,
+        members: Iterable[Member] = (),
     ) -> None:
-        """Take over what an earlier life of this worker knew besides the members."""
+        """Take over what an earlier life of this worker knew; without members it replays them."""
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn
         self.streamed = streamed
         self._set_oldest()
+        for member in members:
+            commit_us, identity, _offset = member
+            self._commits[identity] = commit_us
+            self._arrived.append(member)
 
     def _judged(self, record: Record) -> Admission:
         """What is said to a record that is not in the ring, before it moves anything."""

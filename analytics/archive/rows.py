@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from analytics.digest import row_hash
 
 MALFORMED: Final = "malformed"
+RESENT: Final = "resent"
 _BATCH_ROWS: Final = 8192
 _ROW_GROUP: Final = 65_536
 

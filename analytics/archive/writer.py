@@ -5,17 +5,18 @@ once, and stored beside the record; a task over one key bucket could not find it
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
-from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, read, write_once
+from analytics.archive.ring import ring_at
+from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, write_once
 from analytics.digest import as_hex, total
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.dedupe import HORIZON_US, Ring
+from inventory.dedupe import Ring
 from inventory.model.record import Record
 
 # The log itself keeps everything, and a run that is in a hurry asks for a roll. So waiting costs
@@ -67,20 +68,16 @@ class PartitionWriter:
         files = self.manifest.files(self.partition)
         if not files:
             return
-        last = files[-1]
-        first = first_remembered(files, last.newest_commit_us, streamed=last.streamed)
-        if first > 0:
-            known = files[first - 1]
-            self.ring.resume(
-                newest_commit_us=known.newest_commit_us,
-                highest_lsn=known.highest_lsn,
-                streamed=known.streamed,
-            )
-        for file in files[first:]:
+        for file in files:
             self._check(file)
-            for row in read(self.manifest.directory / file.file):
-                if row.admission != MALFORMED:
-                    self.ring.replay(decode(row.key, row.value, offset=row.offset))
+        last = files[-1]
+        self.ring = ring_at(
+            self.manifest,
+            self.partition,
+            last.next_offset,
+            newest_commit_us=last.newest_commit_us,
+            streamed=last.streamed,
+        )
         self.fact_end = last.fact_end
 
     def take(self, arrival: Arrival) -> None:
@@ -149,24 +146,6 @@ class PartitionWriter:
             return _row(arrival, None, MALFORMED)
         admission = self.ring.fresh(record).name.lower()
         return _row(arrival, record, admission)
-
-
-def first_remembered(
-    files: Sequence[ArchiveFile], newest_commit_us: int | None, *, streamed: bool
-) -> int:
-    """Index of the first file that may hold members of a ring that knows so much besides them.
-
-    Commit times up to an earlier file lie before the horizon, so its records are forgotten. While
-    the snapshot lasts nothing is.
-    """
-    if not streamed or newest_commit_us is None:
-        return 0
-    horizon_us = newest_commit_us - HORIZON_US
-    return next(
-        number
-        for number, file in enumerate(files)
-        if file.newest_commit_us is not None and file.newest_commit_us >= horizon_us
-    )
 
 
 def _row(arrival: Arrival, record: Record | None, admission: str) -> ArchiveRow:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from analytics.archive.manifest import ArchiveFile
-from analytics.archive.writer import first_remembered
+from analytics.archive.manifest import Manifest
+from analytics.archive.ring import ring_at
 from analytics.engines.results import (
     BEATS,
     EXPIRED,
@@ -34,14 +34,14 @@ Expired = tuple[InvKey, int, bytes]  # key, start of the window, its last record
 class PartitionHistory:
     """What one partition's records before `end` have come to.
 
-    `rows` are its units, `files` those of the archive that hold the records.
+    `rows` are its units, `archive` holds the records.
     """
 
     number: int
     generation: int
     end: int
     rows: tuple[ManifestRow, ...]
-    files: tuple[ArchiveFile, ...]
+    archive: Manifest
 
     @property
     def newest_commit_us(self) -> int | None:
@@ -60,11 +60,15 @@ class PartitionHistory:
 
     @property
     def ring_from(self) -> int:
-        """Where the archive file begins that holds the first record in the dedupe ring."""
-        if not self.files:
-            return 0
-        newest_us, files = self.newest_commit_us, self.files
-        return files[first_remembered(files, newest_us, streamed=self.streamed)].first_offset
+        """No record before it is in the dedupe ring."""
+        ring = ring_at(
+            self.archive,
+            self.number,
+            self.end,
+            newest_commit_us=self.newest_commit_us,
+            streamed=self.streamed,
+        )
+        return ring.begins_at(self.end)
 
     def states(self) -> Iterator[KeyState]:
         """Every key's whole state, the partition's own heartbeat last."""

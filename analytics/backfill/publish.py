@@ -55,7 +55,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
             settings.generation,
             end,
             tuple(row for row in rows if row.partition == number),
-            archive.files(number),
+            archive,
         )
         for number, end in sorted(plan.ends.items())
         if end > 0

@@ -53,8 +53,8 @@ class Truth:
             self.verdicts.append(folded.verdict)
             self._keep(offset, record, folded)
         ring = self.partition.ring
-        ring_from = offset + 1 if ring.first_offset is None else ring.first_offset
-        self.marks.append((ring.newest_commit_us, ring.highest_lsn, ring.streamed, ring_from))
+        marks = ring.newest_commit_us, ring.highest_lsn, ring.streamed
+        self.marks.append((*marks, ring.begins_at(offset + 1)))
 
     def _keep(self, offset: int, record: Record, folded: Folded) -> None:
         if folded.verdict.startswith("rejected:"):

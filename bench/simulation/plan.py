@@ -30,7 +30,8 @@ class Plan:
 
     `to` is who has each partition at first, `sizes` the numbers of records that fetches bring.
     `keeps` is after how large a share of the fetches workers write snapshots.
-    `large_blocks`: keys rest together, so that blocks hold what is superseded.
+    `large_sizes`: keys rest together, so that blocks hold what is superseded, and a restore reads
+    more than the ring.
     `in_order`: all records are there before anything happens, and nothing is left to chance.
     """
 
@@ -41,7 +42,7 @@ class Plan:
     sizes: tuple[int, ...]
     keeps: float = 0.0
     in_order: bool = False
-    large_blocks: bool = False
+    large_sizes: bool = False
 
     @property
     def partitions(self) -> int:
@@ -67,7 +68,7 @@ def draw_plan(seed: int) -> Plan:
         plan = with_loss(plan, draw_loss(losing))
     if beside.random() < _MISFETCHING:
         plan = _with_fault(plan, draw_fetch(beside, slot=plan.to[0]))
-    return replace(plan, large_blocks=beside.random() < _RESTING_TOGETHER)
+    return replace(plan, large_sizes=beside.random() < _RESTING_TOGETHER)
 
 
 def with_loss(plan: Plan, loss: Fault) -> Plan:

@@ -14,13 +14,14 @@ from streams.engine import assembly, cold, heard, loop, rings
 from streams.worker import keeper
 
 BLOCK_BYTES: Final = 256 << 10  # all keys of a history in one block, as far as these go
+_LOOK_BACK: Final = rings.LOOK_BACK
 _FOR_EVER: Final = 1e9  # seconds
 _SCALED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     # A key in a block of its own, or nothing could happen while some are laid to rest.
     (cold, "BLOCK_BYTES", 1),
     (assembly, "BLOCKS_AT_ONCE", 1),
     (heard, "SLICE", 1),
-    (rings, "RECENT", 1),
+    (rings, "LOOK_BACK", 1),
     # Others get a turn behind each record, and sleep behind each block.
     (loop, "LOOK_EVERY", 1),
     (loop, "SLICE_S", -_FOR_EVER),
@@ -43,6 +44,7 @@ def scaled() -> Iterator[None]:
             setattr(module, name, size)
 
 
-def choose_blocks(*, large: bool) -> None:
-    """Let keys share blocks, or give each its own."""
+def choose_sizes(*, large: bool) -> None:
+    """Let keys share blocks and a restore read more than the ring, or neither."""
     cold.BLOCK_BYTES = BLOCK_BYTES if large else 1
+    rings.LOOK_BACK = _LOOK_BACK if large else 1

@@ -32,7 +32,7 @@ from bench.simulation.process import (
     Process,
     Stopped,
 )
-from bench.simulation.scale import choose_blocks
+from bench.simulation.scale import choose_sizes
 from bench.simulation.source import Sent, written
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from streams.engine.memory import MemoryBroker
@@ -87,7 +87,7 @@ class World:
         self.loop = StepLoop()
         self.disk = disk
         disk.clear()
-        choose_blocks(large=plan.large_blocks)
+        choose_sizes(large=plan.large_sizes)
         self._sent = sent
         self.truths = [truth_of(sent, p) for p in range(plan.partitions)]
         self.visible = [Visible(p, truth) for p, truth in enumerate(self.truths)]

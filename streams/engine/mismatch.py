@@ -123,11 +123,11 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
         raise LogMismatch(problem, NEW_GENERATION)
 
 
-def refuse_cut_ring(number: int, first: int) -> None:
+def refuse_cut_ring(number: int, progress: Progress, first: int) -> None:
     """Raise `LogMismatch` if the source topic begins behind what the dedupe ring has to know."""
-    if first > 0:
+    if first > progress.ring_from:
         problem = (
-            f"{STOCK_EVENTS}[{number}] begins at {first}, it was cut off: records from before that "
-            f"are sent again could not be told from new ones; {LOST}"
+            f"{STOCK_EVENTS}[{number}] begins at {first}, it was cut off: records from "
+            f"{progress.ring_from} on that are sent again could not be told from new ones; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)

@@ -3,12 +3,14 @@
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.dedupe import Ring
+from inventory.dedupe import Member, Ring
 from inventory.model.record import Record
 from streams.engine.mismatch import refuse_cut_ring
 from streams.engine.records import Log, LogRecord
 from streams.engine.snapshot import Snapshot
 from streams.engine.undecodable import RECENT
+
+LOOK_BACK = RECENT  # records; their undecodable ones are counted again, whatever the ring needs
 
 
 async def rebuild_ring(
@@ -19,49 +21,51 @@ async def rebuild_ring(
     Where they begin the progress says: commit times don't, they go back when a clock is set back.
     Whichever is nearer is replayed, what lies behind a snapshot or everything from there on.
 
-    Returns the offsets of those of the last `RECENT` records that can't be decoded.
+    Returns the offsets of records that can't be decoded, of the last `LOOK_BACK` at least.
 
     Raises:
         LogMismatch: the topic was cut off behind what the ring has to know.
     """
-    if base is not None and _is_nearer(base.progress, progress):
-        _resume(ring, base.progress)
-        for commit_us, (table, primary_key, lsn, op), offset in base.ring:
-            ring.replay(Record(offset, "", table, op, None, {"id": primary_key}, lsn, commit_us))
+    if base is not None and _is_between(base.progress, progress):
+        _resume(ring, base.progress, base.ring)
         start = base.progress.next_offset
-        return [*base.undecodable, *await _replay(ring, number, (start, progress), log)]
+        return [*base.undecodable, *await _replay(ring, number, (start, start, progress), log)]
     _resume(ring, progress)
     first, _ = await log.bounds(STOCK_EVENTS, number)
-    if progress.ring_from < first:
-        refuse_cut_ring(number, first)
-    start = max(first, min(progress.ring_from, progress.next_offset - RECENT))
-    return await _replay(ring, number, (start, progress), log)
+    refuse_cut_ring(number, progress, first)
+    start = max(first, min(progress.ring_from, progress.next_offset - LOOK_BACK))
+    return await _replay(ring, number, (start, progress.ring_from, progress), log)
 
 
-def _is_nearer(known: Progress, wanted: Progress) -> bool:
-    """Whether the ring known then is on the way, and less is to be read behind it."""
+def _is_between(known: Progress, wanted: Progress) -> bool:
+    """Whether a snapshot lies between where the ring begins and where the state goes on."""
     return wanted.ring_from <= known.next_offset <= wanted.next_offset
 
 
-async def _replay(ring: Ring, number: int, span: tuple[int, Progress], log: Log) -> list[int]:
-    """Have the ring see the records up to the progress; gives the offsets of undecodable ones."""
-    start, progress = span
+async def _replay(ring: Ring, number: int, span: tuple[int, int, Progress], log: Log) -> list[int]:
+    """Read from the first offset, show the ring what lies behind the second; gives bad offsets.
+
+    What lies before is no member, and must not become one: a snapshot row that was sent again has
+    the commit time of its second coming, which the ring did not take.
+    """
+    start, ring_from, progress = span
     undecodable = []
     async for batch in log.read(STOCK_EVENTS, number, start, progress.next_offset):
         for source in batch:
             record = _decoded(source)
             if record is None:
                 undecodable.append(source.offset)
-            else:
+            elif source.offset >= ring_from:
                 ring.replay(record)
     return undecodable
 
 
-def _resume(ring: Ring, progress: Progress) -> None:
+def _resume(ring: Ring, progress: Progress, members: tuple[Member, ...] = ()) -> None:
     ring.resume(
         newest_commit_us=progress.newest_commit_us,
         highest_lsn=progress.highest_lsn,
         streamed=progress.streamed,
+        members=members,
     )
 
 

@@ -23,7 +23,7 @@ from cdc.contracts.progress import Progress
 from cdc.contracts.state_documents import SCHEMA as STATE_SCHEMA
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import known
-from inventory.dedupe import Member
+from inventory.dedupe import Member, beginning
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
@@ -279,7 +279,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
             head["highest_lsn"],
             streamed=head["streamed"],
             source_topic_id=head["topic_ids"].get(STOCK_EVENTS),
-            ring_from=ring[0][2] if ring else head["next_offset"],
+            ring_from=beginning(ring, head["next_offset"]),
         ),
         open_keys=tuple(InvKey(key) for key in head["open_keys"]),
         ring=ring,

@@ -70,14 +70,13 @@ class OwnedPartition:
     def progress(self) -> Progress:
         """What the next changelog record says about the partition as a whole."""
         ring = self.partition.ring
-        first_offset = ring.first_offset
         return Progress(
             self.next_offset,
             ring.newest_commit_us,
             ring.highest_lsn,
             streamed=ring.streamed,
             source_topic_id=self.topic_ids.get(STOCK_EVENTS),
-            ring_from=self.next_offset if first_offset is None else first_offset,
+            ring_from=ring.begins_at(self.next_offset),
         )
 
     def publish(self, keys: Iterable[InvKey]) -> None:

@@ -1,5 +1,6 @@
 """The archive under crashes: the same rows and verdicts as if nothing had happened."""
 
+import json
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from analytics.archive.manifest import Manifest
 from analytics.archive.rows import ArchiveRow, read
-from analytics.archive.writer import open_writers
+from analytics.archive.writer import Arrival, open_writers
 from cdc.contracts.decode import Malformed, decode
 from inventory.dedupe import Ring
 from tests.analytics.histories import PARTITIONS, archived, feed, generate
@@ -63,6 +64,25 @@ def test_a_restart_far_into_the_archive_remembers_what_an_endless_run_does(tmp_p
                 ring.fresh(decode(arrival.key, arrival.value, offset=arrival.offset))
         assert writer.ring.identities() == ring.identities()
         assert writer.ring.highest_lsn == ring.highest_lsn
+
+
+def test_a_restart_forgets_a_snapshot_row_that_came_twice_when_an_endless_run_does(
+    tmp_path: Path,
+) -> None:
+    """The second coming stands in a file of its own, with a commit time of its own."""
+    begun_us = 1_700_000_000_000_000
+    comings = (("c", 1, 1, 0), ("r", 2, 5, 1), ("r", 2, 5, 100), ("c", 3, 9, 150))
+    writer = open_writers(tmp_path, partitions=PARTITIONS, generation=1)[0]
+    for offset, (op, row_id, lsn, second) in enumerate(comings):
+        source = {"table": "sale_line", "lsn": lsn, "ts_us": begun_us + second * 1_000_000}
+        content = json.dumps({"op": op, "before": None, "after": {"id": row_id}, "source": source})
+        writer.take(Arrival(offset, 0, b"L|S", content.encode()))
+        writer.roll()
+
+    again = open_writers(tmp_path, partitions=PARTITIONS, generation=1)[0]
+
+    assert [identity[1] for _, identity, _ in writer.ring.identities()] == [3]
+    assert again.ring.identities() == writer.ring.identities()
 
 
 def test_resent_and_malformed_records_keep_their_verdict(tmp_path: Path) -> None:

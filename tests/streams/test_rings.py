@@ -3,13 +3,18 @@
 import asyncio
 import itertools
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
+from streams.engine import rings
+from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
 from streams.engine.restore import restore
+from streams.engine.snapshot import load, save
+from tests.streams import facts
 from tests.streams.facts import DAY_0_US
 from tests.streams.lives import GENERATION, PARTITION, Crashes, expected, live, source_of
 from tests.streams.test_engine import HOUR_US, Step, history
@@ -29,14 +34,15 @@ BACK_AND_FORTH: list[Step] = [
 ]
 
 
-@pytest.mark.parametrize("broker_ms", [0, DAY_0_US // 1000, 2 * DAY_0_US // 1000])
+@pytest.mark.parametrize("topic_ms", [0, DAY_0_US // 1000, 2 * DAY_0_US // 1000])
 @pytest.mark.parametrize("plan", [BACK_AND_ON, BACK_AND_FORTH])
 def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_back(
-    plan: list[Step], broker_ms: int
+    plan: list[Step], topic_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(rings, "LOOK_BACK", 1)
     broker = history([*plan, ("resend", 0, 3, 0)])
     place = STOCK_EVENTS, PARTITION
-    broker.topics[place] = [replace(record, at_ms=broker_ms) for record in broker.topics[place]]
+    broker.topics[place] = [replace(record, at_ms=topic_ms) for record in broker.topics[place]]
     wanted = expected(source_of(broker))
     before_the_last_chunk = Crashes(frozenset({13}))
 
@@ -47,11 +53,11 @@ def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_
 
 
 def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back() -> None:
-    """All within the ring's two minutes: back by an hour, ten thousand sales, forward again.
+    """All within the ring's two minutes: back by an hour, five thousand sales, forward again.
 
-    The broker's clock, by which a restore once searched, was an hour behind until then.
+    Connect's clock, by which a restore once searched, was an hour behind until then.
     """
-    while_it_was_back: list[Step] = [("sale", 1, 1, -HOUR_US), *[("sale", 1, 1, 0)] * 10_000]
+    while_it_was_back: list[Step] = [("sale", 1, 1, -HOUR_US), *[("sale", 1, 1, 0)] * 5_000]
     plan: list[Step] = [("sale", 0, 1, 0), *while_it_was_back, ("sale", 1, 1, HOUR_US + SECOND_US)]
     broker = history(plan)
     *before, last = broker.topics[STOCK_EVENTS, PARTITION]
@@ -64,6 +70,49 @@ def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back()
     owned = asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
 
     assert owned.published["S1|A"].resent == 1
+
+
+def written(*changes: tuple[str, int | None, int, int]) -> MemoryBroker:
+    """Changes of op, row, lsn and second."""
+    broker = MemoryBroker()
+    for op, row_id, lsn, second in changes:
+        at_us = DAY_0_US + second * SECOND_US
+        after = None if row_id is None else facts.sale(id_=row_id, key="S1|A", at_us=at_us)
+        value = facts.change("sale_line", op=op, after=after, lsn=lsn, commit_us=at_us)
+        broker.produce(STOCK_EVENTS, PARTITION, b"S1|A", value)
+    return broker
+
+
+AGAIN = (("c", 1, 1, 0), ("r", 2, 5, 1), ("r", 2, 5, 100), ("c", 3, 9, 150))
+
+
+@pytest.mark.parametrize("recent", [1, 1_000])
+@pytest.mark.parametrize("end", range(1, 5))
+def test_a_snapshot_row_that_came_twice_is_remembered_from_its_first_coming(
+    recent: int, end: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rings, "LOOK_BACK", recent)
+    broker = written(*AGAIN[:end])
+    owned = asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
+
+    again = asyncio.run(restore(PARTITION, GENERATION, broker))
+
+    assert again.partition.ring.identities() == owned.partition.ring.identities()
+    assert again.progress() == owned.progress()
+
+
+def test_a_truncate_is_remembered_by_a_snapshot(tmp_path: Path) -> None:
+    """It has no row, so its identity has no number."""
+    broker = written(("c", 1, 1, 0), ("t", None, 2, 1), ("c", 3, 9, 2))
+    owned = asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
+    save(owned, tmp_path)
+
+    base = load(tmp_path, PARTITION, GENERATION)
+    again = asyncio.run(restore(PARTITION, GENERATION, broker, base))
+
+    members = owned.partition.ring.identities()
+    assert [identity[1] for _, identity, _ in members] == [1, None, 3]
+    assert again.partition.ring.identities() == members
 
 
 def test_garbage_says_nothing_about_a_record_that_was_cut_off_before_it() -> None:
