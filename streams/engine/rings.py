@@ -1,12 +1,14 @@
 """The dedupe ring of a restored partition: its content depends on the source topic alone."""
 
+from collections.abc import AsyncIterator
+
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.dedupe import Member, Ring
 from inventory.model.record import Record
 from streams.engine.mismatch import refuse_cut_ring
-from streams.engine.records import Log, LogRecord
+from streams.engine.records import Log
 from streams.engine.snapshot import Snapshot
 from streams.engine.undecodable import RECENT
 
@@ -28,36 +30,27 @@ async def rebuild_ring(
     """
     if base is not None and _is_between(base.progress, progress):
         _resume(ring, base.progress, base.ring)
-        start = base.progress.next_offset
-        return [*base.undecodable, *await _replay(ring, number, (start, start, progress), log)]
-    _resume(ring, progress)
-    first, _ = await log.bounds(STOCK_EVENTS, number)
-    refuse_cut_ring(number, progress, first)
-    start = max(first, min(progress.ring_from, progress.next_offset - LOOK_BACK))
-    return await _replay(ring, number, (start, progress.ring_from, progress), log)
+        undecodable = list(base.undecodable)
+        start = begin = base.progress.next_offset
+    else:
+        _resume(ring, progress)
+        first, _ = await log.bounds(STOCK_EVENTS, number)
+        refuse_cut_ring(number, progress, first)
+        undecodable = []
+        begin = progress.ring_from
+        start = max(first, min(begin, progress.next_offset - LOOK_BACK))
+    async for offset, record in _records(log, number, start, progress.next_offset):
+        if record is None:
+            undecodable.append(offset)
+        # A snapshot row that came twice, first before the ring, is no member by its second coming.
+        elif offset >= begin:
+            ring.replay(record)
+    return undecodable
 
 
 def _is_between(known: Progress, wanted: Progress) -> bool:
     """Whether a snapshot lies between where the ring begins and where the state goes on."""
     return wanted.ring_from <= known.next_offset <= wanted.next_offset
-
-
-async def _replay(ring: Ring, number: int, span: tuple[int, int, Progress], log: Log) -> list[int]:
-    """Read from the first offset, show the ring what lies behind the second; gives bad offsets.
-
-    What lies before is no member, and must not become one: a snapshot row that was sent again has
-    the commit time of its second coming, which the ring did not take.
-    """
-    start, ring_from, progress = span
-    undecodable = []
-    async for batch in log.read(STOCK_EVENTS, number, start, progress.next_offset):
-        for source in batch:
-            record = _decoded(source)
-            if record is None:
-                undecodable.append(source.offset)
-            elif source.offset >= ring_from:
-                ring.replay(record)
-    return undecodable
 
 
 def _resume(ring: Ring, progress: Progress, members: tuple[Member, ...] = ()) -> None:
@@ -69,8 +62,14 @@ def _resume(ring: Ring, progress: Progress, members: tuple[Member, ...] = ()) ->
     )
 
 
-def _decoded(source: LogRecord) -> Record | None:
-    try:
-        return decode(source.key, source.value, offset=source.offset)
-    except Malformed:
-        return None
+async def _records(
+    log: Log, number: int, start: int, end: int
+) -> AsyncIterator[tuple[int, Record | None]]:
+    """Offset and record of [start, end) of the source; None for what can't be decoded."""
+    async for batch in log.read(STOCK_EVENTS, number, start, end):
+        for source in batch:
+            try:
+                record = decode(source.key, source.value, offset=source.offset)
+            except Malformed:
+                record = None
+            yield source.offset, record
