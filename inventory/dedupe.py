@@ -6,7 +6,7 @@ nothing. Every replay of the same log gives the same verdicts.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
@@ -47,11 +47,6 @@ def identity_of(record: Record) -> Identity | None:
     return None if lsn is None else (record.table, primary_key, lsn, record.op)
 
 
-def beginning(members: Sequence[Member], next_offset: int) -> int:
-    """Where the log begins to hold these members; `next_offset` if there are none."""
-    return members[0][2] if members else next_offset
-
-
 class Ring:
     """The identities of one partition that a connector may still send again."""
 
@@ -59,6 +54,7 @@ class Ring:
         "_arrived",
         "_commits",
         "_oldest_us",
+        "again_us",
         "highest_lsn",
         "newest_commit_us",
         "streamed",
@@ -71,6 +67,7 @@ class Ring:
         self.newest_commit_us: int | None = None
         self.highest_lsn: int | None = None
         self.streamed = False  # a c, u or d has been seen: the snapshot is over
+        self.again_us: int | None = None  # newest commit time by which a member came once more
 
     def __len__(self) -> int:
         """Members held; what is about to be forgotten may still be among them."""
@@ -83,9 +80,16 @@ class Ring:
             return 0
         return max(0, self.newest_commit_us - self._arrived[0][0])
 
-    def begins_at(self, next_offset: int) -> int:
-        """The first member's offset; `next_offset`, where the log goes on, if there is none."""
-        return beginning(self._arrived, next_offset)
+    def replayed_from(self, next_offset: int) -> int:
+        """The first member's offset; `next_offset`, where the log goes on, if there is none.
+
+        Whoever replays the log from there has this ring. A snapshot row may come again with a later
+        commit time, which the ring does not take. While that is within the horizon, and the first
+        coming is not, a replay would take it for new, unless it begins with the log: at 0.
+        """
+        if self.again_us is not None and self._remembers(self.again_us):
+            return 0
+        return self._arrived[0][2] if self._arrived else next_offset
 
     def fresh(self, record: Record) -> Admission:
         """Judge `record` against all earlier ones of its partition, and remember it.
@@ -98,6 +102,7 @@ class Ring:
             return Admission.MALFORMED
         known_us = self._commits.get(identity)
         if known_us is not None and self._remembers(known_us):
+            self.came_again(record, known_us)
             self._move(record)
             self._forget()
             return Admission.RESENT
@@ -109,6 +114,16 @@ class Ring:
             self._arrived.append((commit_us, identity, record.offset))
         self._forget()
         return admission
+
+    def came_again(self, record: Record, known_us: int | None = None) -> None:
+        """Take note of a member that is sent again, where its commit time is later.
+
+        Without the known one it may be for a snapshot row only, whose identity has no lsn.
+        """
+        commit_us = record.commit_us
+        is_later = record.op == "r" if known_us is None else commit_us > known_us
+        if is_later and (self.again_us is None or commit_us > self.again_us):
+            self.again_us = commit_us
 
     def replay(self, record: Record) -> None:
         """Remember a record that was judged in an earlier life of this worker."""
@@ -125,12 +140,14 @@ class Ring:
         newest_commit_us: int | None,
         highest_lsn: int | None,
         streamed: bool,
+        again_us: int | None = None,
         members: Iterable[Member] = (),
     ) -> None:
         """Take over what an earlier life of this worker knew; without members it replays them."""
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn
         self.streamed = streamed
+        self.again_us = again_us
         self._set_oldest()
         for member in members:
             commit_us, identity, _offset = member

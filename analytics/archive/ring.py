@@ -1,14 +1,11 @@
 """The dedupe ring of a partition as the archive's own files give it, without the broker."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from analytics.archive.manifest import ArchiveFile, Manifest
 from analytics.archive.rows import MALFORMED, RESENT, read
 from cdc.contracts.decode import decode
 from inventory.dedupe import HORIZON_US, Ring
-
-_NO_MEMBERS: Final = frozenset({MALFORMED, RESENT})
 
 
 def ring_at(
@@ -30,8 +27,10 @@ def ring_at(
         )
     for file in files[first:]:
         for row in read(manifest.directory / file.file):
-            if row.offset < end and row.admission not in _NO_MEMBERS:
-                ring.replay(decode(row.key, row.value, offset=row.offset))
+            if row.offset < end and row.admission != MALFORMED:
+                record = decode(row.key, row.value, offset=row.offset)
+                # Its first coming may lie in a file before these.
+                (ring.came_again if row.admission == RESENT else ring.replay)(record)
     return ring
 
 

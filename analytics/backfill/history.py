@@ -60,7 +60,7 @@ class PartitionHistory:
 
     @property
     def ring_from(self) -> int:
-        """No record before it is in the dedupe ring."""
+        """Where the dedupe ring is replayed from."""
         ring = ring_at(
             self.archive,
             self.number,
@@ -68,7 +68,7 @@ class PartitionHistory:
             newest_commit_us=self.newest_commit_us,
             streamed=self.streamed,
         )
-        return ring.begins_at(self.end)
+        return ring.replayed_from(self.end)
 
     def states(self) -> Iterator[KeyState]:
         """Every key's whole state, the partition's own heartbeat last."""

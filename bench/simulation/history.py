@@ -57,8 +57,9 @@ _OF_A_SNAPSHOT: Final = ("snapshot", "snapshot_range", "snapshot_count")
 class Step:
     """One thing that happens in the shop, or on the way from there to the log.
 
-    `gap_us` passes before it by the clock of Postgres; `skew_ms` is how far the clock of the
-    broker is away from that one. `refers` is the number of the step that is deleted or sent again.
+    `gap_us` passes before it by the clock of Postgres; `skew_ms` is how far the clock of Connect,
+    which nothing may depend on, is away from that one. `refers` is the number of the step that is
+    deleted or sent again.
     """
 
     number: int
@@ -81,7 +82,7 @@ class Step:
         if self.gap_us != SECOND_US:
             words.append(f"after {self.gap_us // SECOND_US} s")
         if self.skew_ms:
-            words.append(f"broker clock {self.skew_ms / 1000:+g} s")
+            words.append(f"Connect's clock {self.skew_ms / 1000:+g} s")
         return " ".join(words)
 
 

@@ -54,7 +54,7 @@ class Truth:
             self._keep(offset, record, folded)
         ring = self.partition.ring
         marks = ring.newest_commit_us, ring.highest_lsn, ring.streamed
-        self.marks.append((*marks, ring.begins_at(offset + 1)))
+        self.marks.append((*marks, ring.replayed_from(offset + 1)))
 
     def _keep(self, offset: int, record: Record, folded: Folded) -> None:
         if folded.verdict.startswith("rejected:"):

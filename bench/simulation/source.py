@@ -6,7 +6,7 @@ before. That is slow and knows nothing of the ring, so it judges the ring.
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -92,11 +92,12 @@ class _Seen:
             verdict = BEFORE_HORIZON
         else:
             verdict = APPLIED
-        self._remember(identity, lsn=lsn, commit_us=commit_us)
+        if verdict != RESENT:
+            self.commits[identity] = commit_us
+        self._move(identity, lsn=lsn, commit_us=commit_us)
         return verdict
 
-    def _remember(self, identity: Identity, *, lsn: int, commit_us: int) -> None:
-        self.commits.setdefault(identity, commit_us)
+    def _move(self, identity: Identity, *, lsn: int, commit_us: int) -> None:
         self.streamed = self.streamed or identity[3] != "r"
         self.newest_us = commit_us if self.newest_us is None else max(self.newest_us, commit_us)
         self.highest_lsn = lsn if self.highest_lsn is None else max(self.highest_lsn, lsn)
@@ -167,7 +168,11 @@ class Till:
 
     def _change(self, step: Step) -> _Change | None:
         if step.kind == "resend":
-            return self._changes.get(step.refers or 0)
+            sent = self._changes.get(step.refers or 0)
+            if sent is None or sent.op != "r":
+                return sent
+            # A capture that was broken off and begun again reads the row at another time.
+            return replace(sent, lsn=next(self._lsns), commit_us=self._now_us)
         if step.kind == "delete":
             gone = self._changes.get(step.refers or 0)
             if gone is None:

@@ -42,8 +42,8 @@ class Progress:
     broker named the topic of these offsets when it was made: one made anew has the same offsets,
     and other records at them. None is unknown, as in version 1.
 
-    No record before `ring_from` is in the dedupe ring. A header of its own tells it, which earlier
-    code passes over; where nobody has told it, the ring may begin with the log.
+    The dedupe ring is replayed from `ring_from` on. A header of its own tells it, which earlier
+    code passes over; where nobody has told it, that is the beginning of the log.
     """
 
     next_offset: int
@@ -96,7 +96,7 @@ def progress_in(headers: Headers) -> Progress | None:
 
 
 def encode_ring(first_offset: int) -> bytes:
-    """The value of the header `ring`: no record before that offset is in the dedupe ring."""
+    """The value of the header `ring`: where the dedupe ring is replayed from."""
     return _dumps({"schema": _RING_SCHEMA, "first_offset": first_offset})
 
 

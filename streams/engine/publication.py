@@ -62,7 +62,7 @@ class History(Protocol):
 
     @property
     def ring_from(self) -> int:
-        """No record before it is a member."""
+        """Where it is replayed from."""
         ...
 
     def states(self) -> Iterable[KeyState]:

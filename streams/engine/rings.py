@@ -18,7 +18,7 @@ LOOK_BACK = RECENT  # records; their undecodable ones are counted again, whateve
 async def rebuild_ring(
     ring: Ring, number: int, progress: Progress, log: Log, base: Snapshot | None
 ) -> list[int]:
-    """Let `ring` remember the records before `progress.next_offset` that lie in its horizon.
+    """Let `ring`, a new one, remember the records before `progress.next_offset` in its horizon.
 
     Where they begin the progress says: commit times don't, they go back when a clock is set back.
     Whichever is nearer is replayed, what lies behind a snapshot or everything from there on.
@@ -29,21 +29,20 @@ async def rebuild_ring(
         LogMismatch: the topic was cut off behind what the ring has to know.
     """
     if base is not None and _is_between(base.progress, progress):
-        _resume(ring, base.progress, base.ring)
+        _resume(ring, base.progress, base.ring, base.again_us)
         undecodable = list(base.undecodable)
-        start = begin = base.progress.next_offset
+        start = base.progress.next_offset
     else:
-        _resume(ring, progress)
         first, _ = await log.bounds(STOCK_EVENTS, number)
         refuse_cut_ring(number, progress, first)
+        if progress.ring_from > 0:
+            _resume(ring, progress)
         undecodable = []
-        begin = progress.ring_from
-        start = max(first, min(begin, progress.next_offset - LOOK_BACK))
+        start = max(first, min(progress.ring_from, progress.next_offset - LOOK_BACK))
     async for offset, record in _records(log, number, start, progress.next_offset):
         if record is None:
             undecodable.append(offset)
-        # A snapshot row that came twice, first before the ring, is no member by its second coming.
-        elif offset >= begin:
+        else:
             ring.replay(record)
     return undecodable
 
@@ -53,11 +52,14 @@ def _is_between(known: Progress, wanted: Progress) -> bool:
     return wanted.ring_from <= known.next_offset <= wanted.next_offset
 
 
-def _resume(ring: Ring, progress: Progress, members: tuple[Member, ...] = ()) -> None:
+def _resume(
+    ring: Ring, progress: Progress, members: tuple[Member, ...] = (), again_us: int | None = None
+) -> None:
     ring.resume(
         newest_commit_us=progress.newest_commit_us,
         highest_lsn=progress.highest_lsn,
         streamed=progress.streamed,
+        again_us=again_us,
         members=members,
     )
 

@@ -23,7 +23,7 @@ from cdc.contracts.progress import Progress
 from cdc.contracts.state_documents import SCHEMA as STATE_SCHEMA
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import known
-from inventory.dedupe import Member, beginning
+from inventory.dedupe import Member
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
@@ -58,6 +58,7 @@ class Snapshot:
     ring: tuple[Member, ...]
     cold: ColdStates
     undecodable: tuple[int, ...] = ()
+    again_us: int | None = None  # as the ring knows it
 
 
 def file_of(directory: Path, number: int, generation: int) -> Path:
@@ -85,6 +86,7 @@ def image(owned: OwnedPartition) -> Snapshot:
         ring=owned.partition.ring.identities(),
         cold=owned.cold,
         undecodable=owned.undecodable.offsets,
+        again_us=owned.partition.ring.again_us,
     )
 
 
@@ -246,6 +248,7 @@ def _head(snapshot: Snapshot, blocks: int) -> bytes:
             "streamed": progress.streamed,
             "open_keys": snapshot.open_keys,
             "undecodable": snapshot.undecodable,
+            "again_us": snapshot.again_us,
             "blocks": blocks,
         }
     )
@@ -279,12 +282,12 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
             head["highest_lsn"],
             streamed=head["streamed"],
             source_topic_id=head["topic_ids"].get(STOCK_EVENTS),
-            ring_from=beginning(ring, head["next_offset"]),
         ),
         open_keys=tuple(InvKey(key) for key in head["open_keys"]),
         ring=ring,
         cold=cold,
-        undecodable=tuple(head.get("undecodable", ())),
+        undecodable=tuple(head["undecodable"]),
+        again_us=head["again_us"],
     )
 
 

@@ -76,7 +76,7 @@ class OwnedPartition:
             ring.highest_lsn,
             streamed=ring.streamed,
             source_topic_id=self.topic_ids.get(STOCK_EVENTS),
-            ring_from=ring.begins_at(self.next_offset),
+            ring_from=ring.replayed_from(self.next_offset),
         )
 
     def publish(self, keys: Iterable[InvKey]) -> None:

@@ -11,5 +11,5 @@ def test_a_step_and_a_fault_say_what_they_are() -> None:
 
     assert sent == ()
     assert str(Step(0, "sale", 1, 1, 3, gap_us=0, skew_ms=-500)) == (
-        "sale [1] S1|B 3 after 0 s broker clock -0.5 s"
+        "sale [1] S1|B 3 after 0 s Connect's clock -0.5 s"
     )

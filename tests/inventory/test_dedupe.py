@@ -12,8 +12,8 @@ from inventory.model.record import Record
 START_US = 1_700_000_000_000_000
 
 
-def change(row_id: int, commit_us: int, *, lsn: int = 1, op: str = "c") -> Record:
-    return Record(0, "L|S", "sale_line", op, None, {"id": row_id}, lsn, commit_us)
+def change(row_id: int, commit_us: int, *, lsn: int = 1, op: str = "c", offset: int = 0) -> Record:
+    return Record(offset, "L|S", "sale_line", op, None, {"id": row_id}, lsn, commit_us)
 
 
 @pytest.mark.domain("4 connector re-send", "4 two rows that look alike")
@@ -100,15 +100,45 @@ def test_a_ring_says_how_many_records_it_holds() -> None:
 def test_a_ring_says_where_in_the_log_it_begins() -> None:
     """The clock is set back, where the ring remembers nothing, and forward again."""
     ring = Ring()
-    assert ring.begins_at(7) == 7
+    assert ring.replayed_from(7) == 7
 
     for offset, age_us in enumerate((0, HORIZON_US, -1, HORIZON_US + 5)):
         ring.fresh(replace(change(offset, START_US + age_us, lsn=offset), offset=offset + 7))
-        assert ring.begins_at(99) == (8 if offset == 3 else 7)
+        assert ring.replayed_from(99) == (8 if offset == 3 else 7)
     ring.fresh(replace(change(9, START_US + 9 * HORIZON_US, lsn=9), offset=15))
 
-    assert ring.begins_at(99) == 15
+    assert ring.replayed_from(99) == 15
     assert ring.identities() == ((START_US + 9 * HORIZON_US, ("sale_line", 9, 9, "c"), 15),)
+
+
+@pytest.mark.parametrize(("second_us", "begins"), [(0, 8), (1, 0), (HORIZON_US + 9, 0)])
+def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
+    second_us: int, begins: int
+) -> None:
+    """As long as the second coming lies within the horizon and could be taken for the first."""
+    ring = Ring()
+    row = change(1, START_US, op="r")
+    ring.fresh(replace(row, offset=7))
+    ring.fresh(change(2, START_US + HORIZON_US, op="r", offset=8))
+    assert ring.replayed_from(9) == 7
+
+    ring.fresh(replace(row, commit_us=START_US + second_us, offset=9))
+    ring.fresh(change(3, START_US + HORIZON_US + 1, lsn=7, offset=10))
+    assert ring.replayed_from(11) == begins
+
+    ring.fresh(change(4, START_US + 3 * HORIZON_US, lsn=8, offset=11))
+    assert ring.replayed_from(12) == 11
+
+
+def test_a_member_that_came_before_what_is_replayed_is_unknown_and_so_is_its_time() -> None:
+    ring = Ring()
+    ring.replay(change(1, START_US, lsn=5))
+
+    ring.came_again(change(2, START_US, lsn=6))
+    assert ring.again_us is None
+
+    ring.came_again(change(2, START_US, op="r"))
+    assert ring.again_us == START_US
 
 
 def test_a_restored_ring_judges_like_the_first_one() -> None:
