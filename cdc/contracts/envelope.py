@@ -68,8 +68,8 @@ def _envelope_of(parsed: dict[str, Any]) -> Envelope:
     if type(op) is not str or type(table) is not str:
         detail = f"op and source.table must be text, got {shown(op)} and {shown(table)}"
         raise Malformed(detail)
-    if lsn is not None and type(lsn) is not int:
-        detail = f"source.lsn must be an integer or null, got {shown(lsn)}"
+    if lsn is not None and (type(lsn) is not int or lsn < 0):
+        detail = f"source.lsn must be an integer from 0 on, or null, got {shown(lsn)}"
         raise Malformed(detail)
     if type(commit_us) is not int or not -MAX_STORED <= commit_us <= MAX_STORED:
         detail = f"source.ts_us must be an integer within ±(2^53 - 1), got {shown(commit_us)}"

@@ -18,6 +18,7 @@ from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
 from deploy.stack.home import Home, default_home
 from deploy.stack.ports import LAST_PORT
 from deploy.stack.runtime import UP, Runtime, read_runtime
+from streams.settings import WorkerSettings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -45,6 +46,7 @@ def _options(workers: int, only: str, seed_data: str) -> Options:
         ports=_wanted_ports(),
     )
     options.check()
+    WorkerSettings()  # a value that no worker would take is told before anything starts
     return options
 
 

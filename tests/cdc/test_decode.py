@@ -91,6 +91,7 @@ def test_unknown_columns_tables_and_ops_pass_through_to_the_rules() -> None:
         (payload(source={"table": "sale_line", "lsn": 1}), "ts_us"),
         (payload(source={"table": "sale_line", "lsn": True, "ts_us": 1}), "lsn"),
         (payload(source={"table": "sale_line", "lsn": 1.0, "ts_us": 1}), "lsn"),
+        (payload(source={"table": "sale_line", "lsn": -1, "ts_us": 1}), "lsn"),
         (payload(source={"table": "sale_line", "lsn": 1, "ts_us": "1"}), "ts_us"),
         (payload(source={"table": "sale_line", "lsn": 1, "ts_us": 2**53}), "ts_us"),
         (payload(source={"table": "sale_line", "lsn": 1, "ts_us": -(2**53)}), "ts_us"),

@@ -157,6 +157,17 @@ def test_a_port_that_is_none_is_refused(port, home, typed, monkeypatch) -> None:
     )  # fmt: skip
 
 
+def test_a_setting_that_no_worker_would_take_is_told_before_anything_starts(
+    home, typed, monkeypatch
+) -> None:
+    monkeypatch.setenv("INVENTORY_SNAPSHOT_S", "soon")
+
+    code, told = typed("up --detach")
+
+    assert (code, told.startswith("error: INVENTORY_SNAPSHOT_S='soon': ")) == (1, True)
+    assert not home.path.exists()
+
+
 def test_a_directory_of_somebody_else_is_not_deleted(home, typed) -> None:
     home.path.mkdir()
     (home.path / "thesis.txt").write_text("mine")
