@@ -18,7 +18,6 @@ from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
 from deploy.stack.home import Home, default_home
 from deploy.stack.ports import LAST_PORT
 from deploy.stack.runtime import UP, Runtime, read_runtime
-from streams.settings import WorkerSettings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -46,7 +45,6 @@ def _options(workers: int, only: str, seed_data: str) -> Options:
         ports=_wanted_ports(),
     )
     options.check()
-    WorkerSettings()  # a value that no worker would take is told before anything starts
     return options
 
 
@@ -71,9 +69,11 @@ def up(
 ) -> None:
     """Start the whole stack; everything it writes lives in INVENTORY_HOME (.inventory)."""
     from deploy.stack import cds  # noqa: PLC0415 -- only this verb needs the JVM parts
+    from streams.settings import WorkerSettings  # noqa: PLC0415 -- and what a worker is made of
 
     home = _home()
     options = _options(DEFAULT_WORKERS if workers is None else workers, only, seed_data)
+    WorkerSettings()  # a value that no worker would take is told before anything starts
     current = read_runtime(home)
     was_running = current.running
     if was_running:
