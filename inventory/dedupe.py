@@ -102,9 +102,7 @@ class Ring:
             return Admission.MALFORMED
         known_us = self._commits.get(identity)
         if known_us is not None and self._remembers(known_us):
-            self.came_again(record, known_us)
-            self._move(record)
-            self._forget()
+            self.take_again(record, known_us)
             return Admission.RESENT
         admission = self._judged(record)
         self._move(record)
@@ -115,15 +113,17 @@ class Ring:
         self._forget()
         return admission
 
-    def came_again(self, record: Record, known_us: int | None = None) -> None:
-        """Take note of a member that is sent again, where its commit time is later.
+    def take_again(self, record: Record, known_us: int | None = None) -> None:
+        """Go on behind a member that is sent again, and note a commit time that is later.
 
-        Without the known one it may be for a snapshot row only, whose identity has no lsn.
+        Where the first one is unknown, that may be a snapshot row's, whose identity has no lsn.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us
         if is_later and (self.again_us is None or commit_us > self.again_us):
             self.again_us = commit_us
+        self._move(record)
+        self._forget()
 
     def replay(self, record: Record) -> None:
         """Remember a record that was judged in an earlier life of this worker."""

@@ -1,10 +1,11 @@
 """The dedupe ring of a partition as the archive's own files give it, without the broker."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from analytics.archive.manifest import ArchiveFile, Manifest
-from analytics.archive.rows import MALFORMED, RESENT, read
-from cdc.contracts.decode import decode
+from analytics.archive.rows import RESENT, read
+from cdc.contracts.decode import Malformed, decode
 from inventory.dedupe import HORIZON_US, Ring
 
 
@@ -27,10 +28,14 @@ def ring_at(
         )
     for file in files[first:]:
         for row in read(manifest.directory / file.file):
-            if row.offset < end and row.admission != MALFORMED:
+            if row.offset >= end:
+                return ring
+            with suppress(Malformed):  # it is no member, whatever earlier code took it for
                 record = decode(row.key, row.value, offset=row.offset)
-                # Its first coming may lie in a file before these.
-                (ring.came_again if row.admission == RESENT else ring.replay)(record)
+                if row.admission == RESENT:  # its first coming may lie in a file before these
+                    ring.take_again(record)
+                else:
+                    ring.replay(record)
     return ring
 
 

@@ -58,9 +58,8 @@ class PartitionHistory:
         """Whether a change has ended the snapshot phase."""
         return any(row.streamed for row in self.rows)
 
-    @property
     def ring_from(self) -> int:
-        """Where the dedupe ring is replayed from."""
+        """Where the dedupe ring is replayed from; reads the end of the archive."""
         ring = ring_at(
             self.archive,
             self.number,

@@ -60,9 +60,8 @@ class History(Protocol):
         """As above."""
         ...
 
-    @property
     def ring_from(self) -> int:
-        """Where it is replayed from."""
+        """Where the ring is replayed from."""
         ...
 
     def states(self) -> Iterable[KeyState]:
@@ -152,7 +151,7 @@ class Publication:
         last = self._last
         if last is None:
             return False
-        self._told = replace(self._owned.progress(), ring_from=self._history.ring_from)
+        self._told = replace(self._owned.progress(), ring_from=self._history.ring_from())
         await self._write_states([last], self._history.beats())
         return True
 

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import orjson
 from cramjam import zstd
@@ -262,7 +262,6 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
             problem = f"{name} is {head[name]!r}, expected {expected!r}"
             raise SnapshotRefused(problem)
     members = orjson.loads(bytes(zstd.decompress(next(frames))))
-    ring = tuple((commit_us, tuple(identity), offset) for commit_us, identity, offset in members)
     rest = list(frames)
     if len(rest) != 2 * head["blocks"]:
         problem = f"{len(rest)} frames of blocks, expected {2 * head['blocks']}"
@@ -276,18 +275,23 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
         positions=head["positions"],
         topic_ids=head["topic_ids"],
         told_offset=head["told_offset"],
-        progress=Progress(
-            head["next_offset"],
-            head["newest_commit_us"],
-            head["highest_lsn"],
-            streamed=head["streamed"],
-            source_topic_id=head["topic_ids"].get(STOCK_EVENTS),
-        ),
+        progress=_progress_of(head),
         open_keys=tuple(InvKey(key) for key in head["open_keys"]),
-        ring=ring,
+        ring=tuple((commit_us, tuple(identity), offset) for commit_us, identity, offset in members),
         cold=cold,
         undecodable=tuple(head["undecodable"]),
         again_us=head["again_us"],
+    )
+
+
+def _progress_of(head: dict[str, Any]) -> Progress:
+    """Where the ring is replayed from is not in it: the ring itself is in the file."""
+    return Progress(
+        head["next_offset"],
+        head["newest_commit_us"],
+        head["highest_lsn"],
+        streamed=head["streamed"],
+        source_topic_id=head["topic_ids"].get(STOCK_EVENTS),
     )
 
 

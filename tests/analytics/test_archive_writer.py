@@ -66,14 +66,15 @@ def test_a_restart_far_into_the_archive_remembers_what_an_endless_run_does(tmp_p
         assert writer.ring.highest_lsn == ring.highest_lsn
 
 
-def test_a_restart_forgets_a_snapshot_row_that_came_twice_when_an_endless_run_does(
-    tmp_path: Path,
+@pytest.mark.parametrize("end", range(1, 5))
+def test_a_restart_knows_of_a_snapshot_row_that_came_twice_what_an_endless_run_does(
+    tmp_path: Path, end: int
 ) -> None:
-    """The second coming stands in a file of its own, with a commit time of its own."""
+    """The second coming stands in a file of its own, with lsn and commit time of its own."""
     begun_us = 1_700_000_000_000_000
-    comings = (("c", 1, 1, 0), ("r", 2, 5, 1), ("r", 2, 5, 100), ("c", 3, 9, 150))
+    comings = (("c", 1, 1, 0), ("r", 2, 5, 1), ("r", 2, 7, 150), ("c", 3, 9, 151))
     writer = open_writers(tmp_path, partitions=PARTITIONS, generation=1)[0]
-    for offset, (op, row_id, lsn, second) in enumerate(comings):
+    for offset, (op, row_id, lsn, second) in enumerate(comings[:end]):
         source = {"table": "sale_line", "lsn": lsn, "ts_us": begun_us + second * 1_000_000}
         content = json.dumps({"op": op, "before": None, "after": {"id": row_id}, "source": source})
         writer.take(Arrival(offset, 0, b"L|S", content.encode()))
@@ -81,8 +82,12 @@ def test_a_restart_forgets_a_snapshot_row_that_came_twice_when_an_endless_run_do
 
     again = open_writers(tmp_path, partitions=PARTITIONS, generation=1)[0]
 
-    assert [identity[1] for _, identity, _ in writer.ring.identities()] == [3]
-    assert again.ring.identities() == writer.ring.identities()
+    first, second = writer.ring, again.ring
+    assert second.identities() == first.identities()
+    assert second.newest_commit_us == first.newest_commit_us
+    assert second.highest_lsn == first.highest_lsn
+    assert second.streamed == first.streamed
+    assert second.replayed_from(end) == first.replayed_from(end)
 
 
 def test_resent_and_malformed_records_keep_their_verdict(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_it_tells_where_the_ring_begins_as_a_worker_does(case: Case) -> None:
             owned = await restore(history.number, GENERATION, broker)
 
             assert told == owned.progress()
-        assert any(history.ring_from > 0 for history in case.histories)
+        assert any(history.ring_from() > 0 for history in case.histories)
 
     asyncio.run(play())
 

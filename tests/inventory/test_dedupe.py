@@ -130,15 +130,17 @@ def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
     assert ring.replayed_from(12) == 11
 
 
-def test_a_member_that_came_before_what_is_replayed_is_unknown_and_so_is_its_time() -> None:
+def test_a_member_that_came_before_what_is_replayed_moves_the_ring_on() -> None:
+    """Its first commit time is unknown; a snapshot row's may have been another."""
     ring = Ring()
     ring.replay(change(1, START_US, lsn=5))
 
-    ring.came_again(change(2, START_US, lsn=6))
-    assert ring.again_us is None
+    ring.take_again(change(2, START_US, lsn=6))
+    assert (ring.again_us, ring.highest_lsn) == (None, 6)
 
-    ring.came_again(change(2, START_US, op="r"))
-    assert ring.again_us == START_US
+    ring.take_again(change(3, START_US + HORIZON_US + 1, lsn=8, op="r"))
+    assert (ring.again_us, ring.newest_commit_us) == (START_US + HORIZON_US + 1,) * 2
+    assert (ring.highest_lsn, ring.identities()) == (8, ())
 
 
 def test_a_restored_ring_judges_like_the_first_one() -> None:
