@@ -28,13 +28,20 @@ install: .venv/.installed ## the virtual environment, from hash-locked requireme
 demo: install ## everything from a fresh clone: stack, retailer, live trading, proof, addresses
 	$(BIN)/inventory demo
 
-# Compiled first: hundreds of processes would do it again where Python may write no bytecode.
 .PHONY: test
-test: install ## the whole test suite, real services included
+test: services ## all tests but those of `make soak`: units, Postgres, stacks with kills, browser, Spark
+	$(BIN)/python -m pytest -p no:cacheprovider -m "not soak" $(BOTH_CORES)
+
+.PHONY: soak
+soak: services ## everything, before a release: each fault, planted defects, long draws, branch coverage
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -p no:cacheprovider --gates all $(BOTH_CORES)
+
+# Compiled first: hundreds of processes would do it again where Python may write no bytecode.
+.PHONY: services
+services: install
 	$(BIN)/inventory fetch
 	$(BIN)/python -m deploy.artifacts.prerequisites chromium
 	$(BIN)/python -m compileall -q $(PACKAGES)
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -p no:cacheprovider --gates all $(BOTH_CORES)
 
 .PHONY: check
 check: install ## format, lint, types, every house rule, fast tests; no service, a minute or two
@@ -48,7 +55,7 @@ check-sources: # beside the tests, so that both cores have something to do
 
 .PHONY: check-tests
 check-tests:
-	INVENTORY_ORACLE_SEEDS=40 $(BIN)/python -m pytest -q -p no:cacheprovider --gates rules -m "not engines" $(BOTH_CORES) $(FAST)
+	INVENTORY_ORACLE_SEEDS=40 INVENTORY_SIMULATION_SEEDS=300 $(BIN)/python -m pytest -q -p no:cacheprovider --gates rules -m "not engines and not soak" $(BOTH_CORES) $(FAST)
 
 .PHONY: faults
 faults: install ## kill real processes under load and compare with SQL

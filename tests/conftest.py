@@ -20,7 +20,7 @@ UNJUDGED = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_
 settings.register_profile(
     "every", deadline=None, print_blob=True, suppress_health_check=UNJUDGED, database=None
 )
-# `quick` in `make check`, `long` in `make test`.
+# `quick` in `make check` and `make test`, `long` in `make soak`.
 settings.register_profile("quick", settings.get_profile("every"), max_examples=20)
 settings.register_profile("long", settings.get_profile("every"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

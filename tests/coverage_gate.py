@@ -1,7 +1,7 @@
 """Branch coverage of a test run, child processes included, held to a gate per package.
 
 `pytest --gates rules` (`make check`) follows the rules and contracts only, `--gates all`
-(`make test`) everything. The measurement is a part of pytest and not `coverage run` around it,
+(`make soak`) everything. The measurement is a part of pytest and not `coverage run` around it,
 so that the report stands before pytest's summary and each run has files of its own. Where several
 processes share the tests, each measures what it runs and the first one judges the whole.
 

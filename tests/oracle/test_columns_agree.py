@@ -63,7 +63,7 @@ def record(table: str, op: str, before: Row | None, after: Row | None) -> dict[s
     }  # fmt: skip
 
 
-# `make test` tries all of them; elsewhere each value of a column meets one row in so many.
+# `make soak` tries all of them; elsewhere each value of a column meets one row in so many.
 STRIDE = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 5
 
 

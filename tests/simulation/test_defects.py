@@ -3,9 +3,12 @@
 import pytest
 
 from tests.simulation.defects import PROJECT, Finding, hunt, patches, plant
-from tests.simulation.test_histories import LONG
 
 PATCHES = patches()
+HUNTED = [
+    patch if number % 11 == 0 else pytest.param(patch, marks=pytest.mark.soak)
+    for number, patch in enumerate(PATCHES)
+]
 # Facts and faults of the shortest history; most take half as many.
 LONGEST = 13
 
@@ -19,7 +22,7 @@ def test_a_planted_defect_applies_to_the_sources_as_they_are(patch) -> None:
     plant(patch, PROJECT, "--check")
 
 
-@pytest.mark.parametrize("patch", PATCHES if LONG else PATCHES[::11], ids=lambda patch: patch.stem)
+@pytest.mark.parametrize("patch", HUNTED, ids=lambda patch: patch.stem)
 def test_a_planted_defect_is_found_with_a_short_history(patch) -> None:
     found: Finding = hunt(patch)
 

@@ -82,7 +82,7 @@ def test_every_single_crash_of_every_history_of_two_records_is_invisible(disk: D
     assert runs > 40 * len(chosen)
 
 
-@pytest.mark.skipif(not LONG, reason="thousands of runs: with the long profile")
+@pytest.mark.soak
 @pytest.mark.parametrize("kinds", PAIRS.values(), ids=PAIRS.keys())
 def test_every_pair_of_crashes_of_four_records_is_invisible(
     kinds: tuple[str, ...], disk: Disk

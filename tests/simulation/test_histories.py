@@ -5,7 +5,7 @@ import os
 from bench.simulate import run
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
-SEEDS = int(os.environ.get("INVENTORY_SIMULATION_SEEDS", "10000" if LONG else "300"))
+SEEDS = int(os.environ.get("INVENTORY_SIMULATION_SEEDS", "10000" if LONG else "1000"))
 
 
 def test_no_history_breaks_a_promise() -> None:
