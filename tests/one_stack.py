@@ -10,7 +10,7 @@ from xdist.workermanage import WorkerController
 STACK: Final = "stack"
 # Files of tests/stack whose tests start services of their own.
 APART: Final = frozenset({"test_foreground", "test_lost_topics", "test_revision_deployed"})
-# About how many seconds the longest take in `make test`; the others go by their number of tests.
+# About how many seconds the longest take in `make soak`; the others go by their number of tests.
 SECONDS: Final = {
     STACK: 1_250,
     "test_terms_add_up": 60,

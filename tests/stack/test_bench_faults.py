@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from tests.stack.running import RunningStack
 from tests.stack.test_workers import shared
+
+pytestmark = pytest.mark.soak
 
 
 def test_faults_are_told_with_the_time_they_cost_and_nothing_differs(stack: RunningStack) -> None:

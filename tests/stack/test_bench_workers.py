@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.stack.running import run_inventory
+
+pytestmark = pytest.mark.soak
 
 
 def test_one_worker_and_two_fold_the_same_log_right_while_somebody_asks(tmp_path) -> None:

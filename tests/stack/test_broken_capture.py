@@ -19,6 +19,8 @@ from deploy.stack.generation import Generation, generation_of
 from deploy.stack.runtime import read_runtime
 from tests.stack.running import RunningStack, run_inventory, start
 
+pytestmark = pytest.mark.soak
+
 PARTS = "postgres,kafka,connect,migrate,topics,connector"
 ROWS = 100_000
 BEGUN = 2_000

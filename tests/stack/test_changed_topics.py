@@ -26,6 +26,8 @@ from streams.endings import Ending
 from tests.stack.running import RunningStack, run_inventory, start
 from tests.streams import facts
 
+pytestmark = pytest.mark.soak
+
 KEY = "S1|A"
 PLACE = partition_of(KEY.encode())
 

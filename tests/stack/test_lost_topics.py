@@ -21,6 +21,8 @@ from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack, run_inventory, start
 from tests.stack.test_revisions import SELL, desk
 
+pytestmark = pytest.mark.soak
+
 PARTS = "postgres,kafka,connect,migrate,topics,connector,worker-1,projector,actuator,heartbeat"
 CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
 

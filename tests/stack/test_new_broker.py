@@ -3,9 +3,13 @@
 import subprocess
 import sys
 
+import pytest
+
 from cdc.capture.admin import create_topics
 from deploy.peers.environments import make
 from deploy.peers.services import running
+
+pytestmark = pytest.mark.soak
 
 PROCESSES = 6
 ASK = """

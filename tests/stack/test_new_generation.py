@@ -29,6 +29,8 @@ from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
 from tests.stack.test_lost_topics import PARTS, made_anew
 from tests.stack.test_revisions import code_of, desk, report, revisions, sell, wait_for_desk
 
+pytestmark = pytest.mark.soak
+
 OTHER = 2  # of the same rules
 APPROVE = """
 import sys

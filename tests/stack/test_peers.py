@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.stack.running import run_inventory
+
+pytestmark = pytest.mark.soak
 
 QUICK = "engine,plain,sql"
 

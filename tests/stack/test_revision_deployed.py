@@ -18,6 +18,8 @@ from tests.analytics.shop import Shop
 from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
 from tests.stack.test_revisions import SELL, desk, replaced
 
+pytestmark = pytest.mark.soak
+
 LATER = 2
 CODE = ("analytics", "bench", "cdc", "deploy", "inventory", "streams", "webui")
 
