@@ -19,6 +19,7 @@ class Connections(BaseSettings):
     home: Path = Path(".inventory")  # everything a local stack writes lives below
     kafka_bootstrap: str = "127.0.0.1:9092"
     connect_url: str = "http://127.0.0.1:8083"
+    connect_password: SecretStr = SecretStr("")  # of the account `inventory` in Connect's REST API
     database_url: SecretStr = SecretStr("postgresql://app_rw@127.0.0.1:5432/retail")
     owner_database_url: SecretStr = SecretStr("postgresql://retail_owner@127.0.0.1:5432/retail")
     read_database_url: SecretStr = SecretStr("postgresql://app_ro@127.0.0.1:5432/retail")

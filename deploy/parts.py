@@ -85,7 +85,14 @@ CONNECT: Final = {
     "producer.batch.size": "131072",
     "config.providers": "env",
     "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+    # Without it, `config/validate` would return any variable of the process to its caller.
+    "config.providers.env.param.allowlist.pattern": "CDC_PASSWORD",
+    "rest.extension.classes": (
+        "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
+    ),
 }
+# A connector's configuration could name providers of its own, such as one that reads files.
+CONNECT_JVM: Final = ("-Dorg.apache.kafka.automatic.config.providers=none",)
 LOCAL_CONNECT: Final = {
     # One local worker: back 5 s after kill -9 instead of 10.
     "session.timeout.ms": "3000",
@@ -95,6 +102,12 @@ LOCAL_CONNECT: Final = {
 LOCAL_JVM: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.awt.headless=true")
 BROKER_HEAP: Final = "-Xmx320m"
 CONNECT_HEAP: Final = "-Xmx256m"
+
+
+def jaas(credentials: str) -> str:
+    """Return the login configuration of Connect's REST API; `credentials` is a properties file."""
+    module = "org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule"
+    return f'KafkaConnect {{ {module} required file="{credentials}"; }};\n'
 
 
 def properties(settings: dict[str, str]) -> str:

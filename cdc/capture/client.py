@@ -18,6 +18,7 @@ import psycopg
 CONNECTOR: Final = "retail-cdc"
 SLOT: Final = "retail_cdc"
 PUBLICATION: Final = "retail_cdc"
+ACCOUNT: Final = "inventory"  # the one account of Connect's REST API
 DEFINITION: Final = Path(__file__).with_name("connector.json")
 
 _PLUGIN: Final = "PostgresConnector"
@@ -70,8 +71,8 @@ def _problems(answer: Mapping[str, Any]) -> str:
 class ConnectClient:
     """The few calls of Connect's REST interface that this project makes."""
 
-    def __init__(self, url: str, *, timeout_s: float = 30.0) -> None:
-        self._http = httpx.Client(base_url=url, timeout=timeout_s)
+    def __init__(self, url: str, password: str, *, timeout_s: float = 30.0) -> None:
+        self._http = httpx.Client(base_url=url, auth=(ACCOUNT, password), timeout=timeout_s)
 
     def close(self) -> None:
         """Release the connections."""
@@ -153,6 +154,12 @@ class ConnectClient:
             f"/connectors/{CONNECTOR}/restart",
             params={"includeTasks": "true", "onlyFailed": "true"},
         ).raise_for_status()
+
+
+def client_of(variables: Mapping[str, str], *, timeout_s: float) -> ConnectClient:
+    """Return a client for the Connect that a stack's `INVENTORY_*` variables name."""
+    password = variables.get("INVENTORY_CONNECT_PASSWORD", "")
+    return ConnectClient(variables["INVENTORY_CONNECT_URL"], password, timeout_s=timeout_s)
 
 
 def slot_active(database_url: str, slot: str = SLOT) -> bool:

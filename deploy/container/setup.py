@@ -45,7 +45,9 @@ def main() -> None:
     bootstrap.create_database(server)
     bootstrap.migrate(server, os.environ, Path(os.environ["INVENTORY_HOME"], "migrate.log"))
     create_topics(variable("INVENTORY_KAFKA_BOOTSTRAP"))
-    client = ConnectClient(variable("INVENTORY_CONNECT_URL"))
+    client = ConnectClient(
+        variable("INVENTORY_CONNECT_URL"), variable("INVENTORY_CONNECT_PASSWORD")
+    )
     client.register(connector_config(host, port))
     wait_streaming(client, server.database_url)
     sys.stdout.write("database, topics and connector are ready\n")

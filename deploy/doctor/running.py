@@ -5,7 +5,7 @@ from typing import Final
 import psycopg
 
 from cdc.capture.admin import Drift, topic_drift
-from cdc.capture.client import PUBLICATION, SLOT, ConnectClient, connector_config
+from cdc.capture.client import PUBLICATION, SLOT, client_of, connector_config
 from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES, STOCK_EVENTS
 from deploy.doctor.halted import halted
 from deploy.doctor.row import Row, judge
@@ -99,7 +99,7 @@ def identity(home: Home) -> Row:
 
 def connector(home: Home) -> Row:
     """Connector and task run with the committed definition."""
-    client = ConnectClient(environment_of(home)["INVENTORY_CONNECT_URL"], timeout_s=5.0)
+    client = client_of(environment_of(home), timeout_s=5.0)
     try:
         state, held = client.state(), client.current_config()
     finally:

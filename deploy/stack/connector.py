@@ -45,7 +45,7 @@ class ConnectorWatch:
     """Restarts the connector's failed task."""
 
     def __init__(self, context: Context, supervisor: Supervisor) -> None:
-        self._client = ConnectClient(context.connect_url, timeout_s=5.0)
+        self._client = ConnectClient(context.connect_url, context.secrets["connect"], timeout_s=5.0)
         self._supervisor = supervisor
         self._patience = Patience()
         self._next_look = 0.0

@@ -110,6 +110,7 @@ class Context:
             "INVENTORY_HOME": str(self.home.path),
             "INVENTORY_KAFKA_BOOTSTRAP": self.kafka_bootstrap,
             "INVENTORY_CONNECT_URL": self.connect_url,
+            "INVENTORY_CONNECT_PASSWORD": self.secrets["connect"],
             "INVENTORY_DATABASE_URL": self.database_url("app_rw"),
             "INVENTORY_OWNER_DATABASE_URL": self.database_url("retail_owner"),
             "INVENTORY_READ_DATABASE_URL": self.database_url("app_ro"),

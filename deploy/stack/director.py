@@ -117,7 +117,7 @@ class Director(threading.Thread):
 
     def _capture(self, wait: Callable[[ConnectClient, str], object]) -> None:
         def register() -> None:
-            client = ConnectClient(self.context.connect_url)
+            client = ConnectClient(self.context.connect_url, self.context.secrets["connect"])
             try:
                 client.register(connector_config(HOST, self.context.ports["postgres"]))
                 wait(client, self.context.database_url("postgres"))

@@ -17,6 +17,7 @@ _SECRETS: Final = (
     "app_rw",
     "app_ro",
     "cdc",
+    "connect",
     "query_token",
     "secret_key",
 )

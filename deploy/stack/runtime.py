@@ -13,7 +13,7 @@ from deploy.stack.processes import ProcessId, alive
 
 UP: Final = "inventory up --detach"  # the repair wherever a stack is missing
 _ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
-_SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$")
+_SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$|PASSWORD$")
 
 
 @dataclass(slots=True)

@@ -1,14 +1,14 @@
 """`inventory status`: every part asked now, with what did not answer said and not hidden."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any, Final
 
 import psycopg
 
-from cdc.capture.client import ConnectClient
+from cdc.capture.client import client_of
 from cdc.contracts.topics import APP_ID
 from deploy import output
 from deploy.stack.home import Home
@@ -49,7 +49,7 @@ def collect(home: Home, location: str | None = None) -> dict[str, Any]:
         environment["INVENTORY_KAFKA_BOOTSTRAP"],
     )
     questions: dict[str, Callable[[], Any]] = {
-        "connector": lambda: _connector(environment["INVENTORY_CONNECT_URL"], runtime),
+        "connector": lambda: _connector(environment, runtime),
         "lag": lambda: _lags(kafka, database),
         "freshness_seconds": lambda: _freshness(database),
         "counts": lambda: _counts(database, location),
@@ -70,8 +70,8 @@ def _ask(questions: dict[str, Callable[[], Any]], found: dict[str, Any]) -> None
                 found["unanswered"][name] = f"{type(error).__name__}: {error}".strip()[:300]
 
 
-def _connector(url: str, runtime: Runtime) -> dict[str, Any]:
-    client = ConnectClient(url, timeout_s=5.0)
+def _connector(environment: Mapping[str, str], runtime: Runtime) -> dict[str, Any]:
+    client = client_of(environment, timeout_s=5.0)
     try:
         state = client.state()
     finally:

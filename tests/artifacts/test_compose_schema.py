@@ -45,7 +45,10 @@ def schema(tmp_path: Path) -> dict[str, Any]:
 
 def test_the_file_follows_the_compose_schema(schema: dict[str, Any]) -> None:
     content = yaml.safe_load(compose.FILE.read_text(encoding="utf-8"))
-    del content["name"]  # the specification took the project's name in after this schema
+    # The specification has taken these in after this schema.
+    del content["name"]
+    for entry in content["configs"].values():
+        entry["file"] = entry.pop("content")
 
     problems = [
         (list(error.path), error.message)

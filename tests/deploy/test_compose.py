@@ -36,7 +36,7 @@ def parsed() -> dict[str, Any]:
 @pytest.fixture
 def local(tmp_path: Path) -> Context:
     ports = {"kafka": 1, "kafka_controller": 2, "connect": 3, "postgres": 4, "web": 5}
-    passwords = dict.fromkeys(("postgres", "cdc"), "x")
+    passwords = dict.fromkeys(("postgres", "cdc", "connect"), "x")
     passwords |= dict.fromkeys(("retail_owner", "app_rw", "app_ro"), "x")
     passwords |= dict.fromkeys(("query_token", "secret_key"), "x")
     return Context(Home(tmp_path), Options(), ports, passwords, Artifacts(tmp_path), "/bin/java")
@@ -125,6 +125,19 @@ def test_every_secret_is_a_reference_that_the_example_names(parsed: dict[str, An
                 found = re.findall(r"\$\{([A-Z_]+):\?", value)
                 assert found, name
                 assert set(found) <= named
+
+
+def test_the_password_of_connect_is_a_file_that_the_probe_reads(parsed: dict[str, Any]) -> None:
+    connect = parsed["services"]["connect"]
+    files = {entry["target"]: parsed["configs"][entry["source"]] for entry in connect["configs"]}
+    reference = "${INVENTORY_CONNECT_PASSWORD:?set INVENTORY_CONNECT_PASSWORD in .env}"
+
+    probe = connect["healthcheck"]["test"]
+    assert files[probe[probe.index("--netrc-file") + 1]]["content"].endswith(f"{reference}\n")
+    assert f"={reference}\n" in files["/etc/connect/credentials.properties"]["content"]
+    assert "/etc/connect/credentials.properties" in files["/etc/connect/login.conf"]["content"]
+    assert connect["environment"]["KAFKA_OPTS"].endswith("/etc/connect/login.conf")
+    assert "INVENTORY_CONNECT_PASSWORD" not in str(connect)
 
 
 def test_references_between_services_and_volumes_resolve(parsed: dict[str, Any]) -> None:

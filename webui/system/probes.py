@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from cdc.capture.admin import committed_offsets
-from cdc.capture.client import CONNECTOR
+from cdc.capture.client import ACCOUNT, CONNECTOR
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 from webui.live.stream import HUB
 from webui.readmodel.figures import age_text, units_text
@@ -141,7 +141,8 @@ def postgres() -> Link:
 def debezium() -> Link:
     """The connector and its one task, as Connect reports them."""
     url = str(settings.CONNECTIONS.connect_url).rstrip("/")
-    answer = httpx.get(f"{url}/connectors/{CONNECTOR}/status", timeout=PROBE_S)
+    account = (ACCOUNT, settings.CONNECTIONS.connect_password.get_secret_value())
+    answer = httpx.get(f"{url}/connectors/{CONNECTOR}/status", timeout=PROBE_S, auth=account)
     if answer.status_code == httpx.codes.NOT_FOUND:
         return Link("Debezium", DOWN, "no connector is registered")
     body = answer.json()

@@ -1,9 +1,10 @@
 """Kafka Connect, distributed: standalone would forget connectors made through REST."""
 
+from pathlib import Path
 from typing import Final
 
-from cdc.capture.client import ConnectClient
-from deploy.parts import CONNECT, CONNECT_HEAP, LOCAL_CONNECT
+from cdc.capture.client import ACCOUNT, ConnectClient
+from deploy.parts import CONNECT, CONNECT_HEAP, CONNECT_JVM, LOCAL_CONNECT, jaas
 from deploy.stack.context import Context
 from deploy.stack.service import Service
 from deploy.stack.services import jvm
@@ -26,28 +27,36 @@ def worker_properties(context: Context) -> dict[str, str]:
 
 
 def prepare(context: Context) -> None:
-    """Write the configuration."""
+    """Write the configuration, and the credentials of the REST API as files of mode 0600."""
     jvm.write_config(context, "connect-distributed.properties", worker_properties(context))
+    accounts = {ACCOUNT: context.secrets["connect"]}
+    credentials = jvm.write_config(context, "connect-credentials.properties", accounts)
+    _login(context).write_text(jaas(str(credentials)), encoding="utf-8")
+
+
+def _login(context: Context) -> Path:
+    return context.home.config / "connect-jaas.conf"
 
 
 def service(context: Context) -> Service:
     """Definition of the Connect process; only it gets the password of the role `cdc`."""
     config = context.home.config / "connect-distributed.properties"
+    flags = (*CONNECT_JVM, f"-Djava.security.auth.login.config={_login(context)}")
     return Service(
         name="connect",
-        command=jvm.command(context, "connect", CONNECT_HEAP, (_MAIN, str(config))),
-        environment=context.environment(CDC_PASSWORD=context.secrets["cdc"]),
+        command=jvm.command(context, "connect", (CONNECT_HEAP, *flags), (_MAIN, str(config))),
+        environment=jvm.environment(CDC_PASSWORD=context.secrets["cdc"]),
         directory=context.home.path,
-        ready=lambda _pid: healthy(context.connect_url),
+        ready=lambda _pid: healthy(context.connect_url, context.secrets["connect"]),
         stop_rank=2,
         port=context.ports["connect"],
         url=context.connect_url,
     )
 
 
-def healthy(url: str) -> bool:
-    """Whether Connect answers `GET /health` with 200."""
-    client = ConnectClient(url, timeout_s=2.0)
+def healthy(url: str, password: str) -> bool:
+    """Return whether Connect answers `GET /health` with 200."""
+    client = ConnectClient(url, password, timeout_s=2.0)
     try:
         return client.healthy()
     finally:

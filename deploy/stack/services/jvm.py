@@ -1,6 +1,7 @@
 """What broker and Connect have in common: flags, class-data archive, logging configuration."""
 
 import hashlib
+import os
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,8 @@ from deploy.errors import StackError
 from deploy.parts import LOCAL_JVM, properties
 from deploy.stack.context import Context
 
+# Connect's REST API can be asked for each variable of its process, so a JVM gets no others.
+_INHERITED: Final = frozenset({"PATH", "HOME", "JAVA_HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"})
 _LOG4J: Final = {
     "status": "warn",
     "name": "retail",
@@ -20,6 +23,11 @@ _LOG4J: Final = {
     "appender.out.layout.pattern": "%d{ISO8601} %p %c{1} [%t] %m%n",
     "rootLogger.level": "INFO",
     "rootLogger.appenderRef.out.ref": "OUT",
+    # One line per request, and per attempt to reach a broker that is not there.
+    "logger.rest.name": "org.apache.kafka.connect.runtime.rest.RestServer",
+    "logger.rest.level": "WARN",
+    "logger.metadata.name": "org.apache.kafka.clients.admin.internals.AdminMetadataManager",
+    "logger.metadata.level": "WARN",
 }
 
 
@@ -40,11 +48,20 @@ def parts_of(context: Context) -> tuple[Artifacts, str]:
 def write_config(context: Context, name: str, settings: dict[str, str]) -> Path:
     """Write a generated properties file; gives its path."""
     path = context.home.config / name
+    path.touch(mode=0o600)
+    path.chmod(0o600)
     path.write_text(properties(settings), encoding="utf-8")
     return path
 
 
-def command(context: Context, part: str, heap: str, main: tuple[str, ...]) -> tuple[str, ...]:
+def environment(**extra: str) -> dict[str, str]:
+    """Return a JVM's whole environment: `extra`, and what programs need that is no secret."""
+    return {name: value for name, value in os.environ.items() if name in _INHERITED} | extra
+
+
+def command(
+    context: Context, part: str, flags: tuple[str, ...], main: tuple[str, ...]
+) -> tuple[str, ...]:
     """Command line of one JVM part, with its class-data archive where there is one."""
     artifacts, java = parts_of(context)
     logging = write_config(context, "log4j2.properties", _LOG4J)
@@ -54,7 +71,7 @@ def command(context: Context, part: str, heap: str, main: tuple[str, ...]) -> tu
         java,
         *LOCAL_JVM,
         *sharing,
-        heap,
+        *flags,
         f"-Dlog4j2.configurationFile={logging}",
         f"-Dkafka.logs.dir={context.home.logs}",
         # Native libraries of the compression codecs are unpacked here.

@@ -42,7 +42,7 @@ def prepare(context: Context) -> None:
     # A leading dash would be read as an option by the tool.
     cluster = cluster.replace("-", "A", 1) if cluster.startswith("-") else cluster
     tool = ("kafka.tools.StorageTool", "format", "--standalone", "-g", "-t", cluster)
-    command = jvm.command(context, "broker", "-Xmx128m", (*tool, "-c", str(config)))
+    command = jvm.command(context, "broker", ("-Xmx128m",), (*tool, "-c", str(config)))
     result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed arguments
     if result.returncode:
         message = (
@@ -56,8 +56,8 @@ def service(context: Context) -> Service:
     config = context.home.config / "server.properties"
     return Service(
         name="kafka",
-        command=jvm.command(context, "broker", BROKER_HEAP, ("kafka.Kafka", str(config))),
-        environment=context.environment(),
+        command=jvm.command(context, "broker", (BROKER_HEAP,), ("kafka.Kafka", str(config))),
+        environment=jvm.environment(),
         directory=context.home.path,
         ready=lambda _pid: broker_answers(context.kafka_bootstrap),
         stop_rank=3,
