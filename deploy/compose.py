@@ -20,7 +20,7 @@ from deploy.parts import (
     POSTGRES_MAJOR,
     jaas,
 )
-from deploy.stack.context import APPLICATIONS, COMPANY, WORKER_MODULE
+from deploy.stack.context import APPLICATIONS, COMPANY, SESSIONS, WORKER_MODULE
 from deploy.stack.home import PROJECT
 from deploy.variables import PREFIX
 from streams.engine.undecodable import PERMILLE
@@ -237,16 +237,17 @@ def web() -> dict[str, Any]:
         INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WEB_PORT=str(_WEB_PORT),
         INVENTORY_WORKER_URLS=worker_urls(),
-        **{name: optional(name, default) for name, default in _company().items()},
+        **{name: optional(name, default) for name, default in _chosen().items()},
     )
     health = _health("CMD", "curl", "-fsS", f"http://localhost:{_WEB_PORT}/readyz")
     return service | {"healthcheck": health, "ports": [f"127.0.0.1:8080:{_WEB_PORT}"]}
 
 
-def _company() -> dict[str, str]:
-    """The variables that say who orders, with their defaults."""
+def _chosen() -> dict[str, str]:
+    """Variables about the company and about logins, with their defaults."""
     fields = WebEnvironment.model_fields
-    return {name: fields[name.removeprefix(PREFIX).lower()].default for name in sorted(COMPANY)}
+    names = sorted(COMPANY | SESSIONS)
+    return {name: str(fields[name.removeprefix(PREFIX).lower()].default) for name in names}
 
 
 def spark(role: str) -> dict[str, Any]:

@@ -75,6 +75,8 @@ async def serve(settings: ServerSettings) -> None:
             access_log=False,
             lifespan="off",
             server_header=False,
+            proxy_headers=bool(django_settings.TRUSTED_PROXIES),
+            forwarded_allow_ips=django_settings.TRUSTED_PROXIES or None,
             timeout_graceful_shutdown=3,
         )
     )

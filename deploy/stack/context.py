@@ -35,6 +35,11 @@ KNOBS: Final = frozenset(f"INVENTORY_{name}" for name in _KNOBS.split())
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY")
 )
+# How long people stay logged in, and which roles need a second factor.
+SESSIONS: Final = frozenset(
+    f"INVENTORY_{name}"
+    for name in ("IDLE_MINUTES", "SESSION_HOURS", "SECOND_FACTOR_ROLES", "TRUSTED_PROXIES")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,6 @@ class Context:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in KNOBS | COMPANY or not name.startswith("INVENTORY_")
+            if name in KNOBS | COMPANY | SESSIONS or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables() | extra

@@ -73,6 +73,8 @@ def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
     """Run the installed command with its own home and any free port for the pages."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
+    # People of many tests log in by password; tests/ledger/test_logins.py has the second factor.
+    mine["INVENTORY_SECOND_FACTOR_ROLES"] = ""
     # Where downloads lie, and how the workers of this session consume.
     for name in ("INVENTORY_CACHE", "INVENTORY_CONSUMER"):
         if name in os.environ:

@@ -29,7 +29,7 @@ STOP_PRICES: Final = "stop_prices"
 SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
 SETTLE_REJECTED: Final = "settle_rejected"
 
-_KNOWN: Final = "_known_abilities"
+_ROLES: Final = "_names_of_roles"
 
 # An empty set means every person who is logged in.
 GROUPS_OF: Final[dict[str, frozenset[str]]] = {
@@ -55,21 +55,26 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
 }
 
 
+def roles_of(user: User) -> frozenset[str]:
+    """Return the names of the person's roles, from one query for as long as a request lasts."""
+    known: frozenset[str] | None = getattr(user, _ROLES, None)
+    if known is None:
+        known = frozenset(user.groups.values_list("name", flat=True))
+        # Each request loads its person again, so a changed role holds from the next one on.
+        setattr(user, _ROLES, known)
+    return known
+
+
 def abilities(user: User | AnonymousUser) -> frozenset[str]:
     """Everything this person may do, from one query for as long as a request lasts."""
     if not user.is_authenticated:
         return frozenset()
     if user.is_superuser:
         return frozenset(GROUPS_OF)
-    known: frozenset[str] | None = getattr(user, _KNOWN, None)
-    if known is None:
-        mine = set(user.groups.values_list("name", flat=True))
-        known = frozenset(
-            ability for ability, groups in GROUPS_OF.items() if not groups or groups & mine
-        )
-        # Each request loads its person anew, so a changed role holds from the next one on.
-        setattr(user, _KNOWN, known)
-    return known
+    mine = roles_of(user)
+    return frozenset(
+        ability for ability, groups in GROUPS_OF.items() if not groups or groups & mine
+    )
 
 
 View = Callable[Concatenate[HttpRequest, ...], HttpResponseBase]

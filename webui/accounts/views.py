@@ -1,58 +1,167 @@
-"""Log in and out."""
+"""Log in, in one or two steps, and log out."""
 
-from typing import Final
+import time
+from typing import Any, Final
 
+from django.contrib.auth import login, logout
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView, LogoutView
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
 from typing_extensions import override
 
-from webui.accounts import throttle
+from webui.accounts import attempts, audit, devices, second_factor
+from webui.accounts.attempts import Attempt
+from webui.accounts.roles import roles_of
+from webui.accounts.sessions import ACTIVE, BEGAN, SECOND_FACTOR
+from webui.accounts.sources import source_of
 
 TOO_MANY: Final = 429
+WRONG: Final = 422
 DESK_OF_ROLE: Final = {"buyer": "/reorders/", "pricing": "/prices/", "operator": "/system/"}
+# What the session holds between password and code.
+_PENDING: Final = "pending_login"
+_PENDING_S: Final = 300
+_MINUTE_S: Final = 60
 
 
 class Login(LoginView):
-    """Password login: the same answer for unknown names, 429 after too many failures."""
+    """Password login: one answer for unknown names and wrong passwords, 429 beyond a limit."""
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
 
     @override
     def post(self, request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
-        if throttle.is_throttled(self._address(), self._account()):
-            form = self.get_form()
-            context = self.get_context_data(form=form, throttled=True)
-            return self.render_to_response(context, status=TOO_MANY)
+        self.attempt = attempts.begin(
+            self._account(),
+            source=source_of(request),
+            device=devices.device_of(request, self._account()),
+        )
+        if self.attempt.blocked_for_s:
+            return self._blocked()
         return super().post(request, *args, **kwargs)
 
     @override
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        throttle.forgive(self._account())
-        return super().form_valid(form)
+        attempts.succeeded(self.attempt)
+        user = form.get_user()
+        target = self.get_redirect_url() or desk_of(user)
+        if second_factor.is_enrolled(user):
+            self.request.session.cycle_key()
+            pending = {"user": user.pk, "at": time.time(), "next": target}
+            self.request.session[_PENDING] = pending
+            return redirect("login-code")
+        return admitted(self.request, user, target, factor=None)
 
     @override
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        throttle.count_failure(self._address(), self._account())
+        user = audit.account_of(self._account())
+        audit.note("login_failed", user, source=source_of(self.request))
         return super().form_invalid(form)
 
     @override
-    def get_default_redirect_url(self) -> str:
-        """Each role lands on its own desk."""
-        user = self.request.user
-        if user.is_authenticated:
-            for name in user.groups.values_list("name", flat=True):
-                if name in DESK_OF_ROLE:
-                    return DESK_OF_ROLE[name]
-        return super().get_default_redirect_url()
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add why the session before ended."""
+        ended = self.request.GET.get("ended") if self.request.method == "GET" else None
+        return super().get_context_data(ended=ended, **kwargs)
 
-    def _address(self) -> str:
-        return str(self.request.META.get("REMOTE_ADDR", ""))
+    @override
+    def get_default_redirect_url(self) -> str:
+        user = self.request.user
+        return desk_of(user) if isinstance(user, User) else super().get_default_redirect_url()
+
+    def _blocked(self) -> HttpResponse:
+        if self.attempt.is_first_block:
+            user, limit = audit.account_of(self._account()), self.attempt.limit
+            audit.note("login_blocked", user, source=source_of(self.request), limit=limit)
+        context = self.get_context_data(form=self.get_form(), wait_minutes=minutes(self.attempt))
+        return too_many(self.render_to_response(context), self.attempt)
 
     def _account(self) -> str:
-        return self.request.POST.get("username", "")
+        return self.request.POST.get("username", "")[:150]
 
 
-class Logout(LogoutView):
-    """Log out, by POST only."""
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def code(request: HttpRequest) -> HttpResponse:
+    """Second step of a login: a one-time code, or a recovery code."""
+    user = _pending_user(request)
+    if user is None:
+        return redirect("login")
+    if request.method != "POST":
+        return render(request, "accounts/code.html")
+    attempt = attempts.begin_code(user.pk)
+    if attempt.blocked_for_s:
+        if attempt.is_first_block:
+            audit.note("login_blocked", user, source=source_of(request), limit=attempt.limit)
+        page = render(request, "accounts/code.html", {"wait_minutes": minutes(attempt)})
+        return too_many(page, attempt)
+    factor = second_factor.accept(user, request.POST.get("code", ""))
+    if factor is None:
+        audit.note("second_factor_failed", user, source=source_of(request))
+        return render(request, "accounts/code.html", {"wrong": True}, status=WRONG)
+    attempts.succeeded(attempt)
+    target = request.session.pop(_PENDING)["next"]
+    return admitted(request, user, str(target), factor=factor)
+
+
+def _pending_user(request: HttpRequest) -> User | None:
+    """The person whose password was right less than five minutes ago."""
+    pending = request.session.get(_PENDING)
+    if pending is None or time.time() - pending["at"] > _PENDING_S:
+        request.session.pop(_PENDING, None)
+        return None
+    return User.objects.filter(pk=pending["user"], is_active=True).first()
+
+
+def admitted(request: HttpRequest, user: User, target: str, *, factor: str | None) -> HttpResponse:
+    """Begin the session, write the audit's entry and remember the browser."""
+    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    now = time.time()
+    request.session[BEGAN] = request.session[ACTIVE] = now
+    if factor is not None:
+        request.session[SECOND_FACTOR] = now
+    audit.note("login", user, source=source_of(request), second_factor=factor)
+    response = HttpResponseRedirect(target if is_ours(request, target) else resolve_url("/"))
+    devices.remember(request, response, user.get_username())
+    return response
+
+
+def is_ours(request: HttpRequest, target: str) -> bool:
+    """Report whether `target` is an address of this site, so that no link redirects elsewhere."""
+    return url_has_allowed_host_and_scheme(
+        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+
+
+def desk_of(user: User) -> str:
+    """Return the address of the desk that the person's role works at."""
+    desks = [DESK_OF_ROLE[name] for name in sorted(roles_of(user)) if name in DESK_OF_ROLE]
+    return desks[0] if desks else "/"
+
+
+def minutes(attempt: Attempt) -> int:
+    """Return the wait in whole minutes, rounded up."""
+    return -(-attempt.blocked_for_s // _MINUTE_S)
+
+
+def too_many(page: HttpResponse, attempt: Attempt) -> HttpResponse:
+    """Make `page` the answer of a blocked attempt."""
+    page.status_code = TOO_MANY
+    page["Retry-After"] = str(attempt.blocked_for_s)
+    return page
+
+
+@require_POST
+def log_out(request: HttpRequest) -> HttpResponse:
+    """End the session."""
+    if isinstance(request.user, User):
+        audit.note("logout", request.user, source=source_of(request))
+    logout(request)
+    return redirect(reverse("login"))

@@ -24,6 +24,14 @@ class WebEnvironment(BaseSettings):
     https: bool = False
     allowed_hosts: str = "127.0.0.1,localhost,[::1]"
     trusted_origins: str = ""
+    # Addresses or networks, separated by commas, of proxies whose X-Forwarded-For counts.
+    trusted_proxies: str = ""
+    # A session ends after so long without a request, and after so long altogether.
+    idle_minutes: int = Field(default=30, ge=1, le=1_440)
+    session_hours: int = Field(default=12, ge=1, le=168)
+    # Roles that can change orders, prices or the system for all stores. A demo asks for no second
+    # factor unless this is set.
+    second_factor_roles: str = Field(default="lead,pricing,operator", max_length=200)
     database_role: Literal["app", "owner"] = "app"
     # 0 = a connection per request; a server sets it, short commands need no pool threads.
     database_pool: int = 0
@@ -37,6 +45,13 @@ class WebEnvironment(BaseSettings):
     def company_lines(self) -> str:
         """The address with a line break between its lines."""
         return "\n".join(line.strip() for line in self.company_address.split("|"))
+
+    @property
+    def roles_with_second_factor(self) -> tuple[str, ...]:
+        """Roles that must log in with a second factor; a demo has none unless they are set."""
+        if self.demo and "second_factor_roles" not in self.model_fields_set:
+            return ()
+        return tuple(self.listed(self.second_factor_roles))
 
     def listed(self, text: str) -> list[str]:
         """The comma-separated `text` as a list without blanks."""

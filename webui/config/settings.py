@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
     "webui.config.addresses.RefuseZeros",
+    "webui.accounts.sessions.SessionRules",
 ]
 ROOT_URLCONF = "webui.config.urls"
 ASGI_APPLICATION = "webui.config.asgi.application"
@@ -124,6 +125,11 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
+TRUSTED_PROXIES = ENVIRONMENT.trusted_proxies
+SESSION_IDLE_S = ENVIRONMENT.idle_minutes * 60
+SESSION_LONGEST_S = ENVIRONMENT.session_hours * 3600
+SESSION_COOKIE_AGE = SESSION_LONGEST_S
+SECOND_FACTOR_ROLES = ENVIRONMENT.roles_with_second_factor
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 # The local stack speaks HTTP on loopback; behind TLS one variable switches all of these.

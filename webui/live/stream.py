@@ -17,6 +17,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from webui.accounts.sessions import ended_because
 from webui.live.hub import Hub, Subscriber
 from webui.live.patches import Patch, patch_of_record, patch_of_row
 from webui.readmodel.figures import time_text
@@ -75,10 +76,11 @@ def _current(keys: frozenset[str]) -> dict[str, Patch]:
 
 
 def _still_logged_in(request: HttpRequest) -> bool:
-    """Whether the session is still there, read afresh."""
+    """Report whether the session is still there and has not ended, read again from the database."""
     try:
-        key = request.session.session_key
-        return key is not None and request.session.exists(key)
+        # A session that is gone reads as an empty one.
+        stored = request.session.load()
+        return bool(stored) and ended_because(stored, time.time()) is None
     finally:
         connection.close()
 

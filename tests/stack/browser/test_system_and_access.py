@@ -43,6 +43,7 @@ def pages(shop: Shop) -> tuple[str, ...]:
         "/system/",
         "/system/demand/",
         "/system/workers/",
+        "/account/second-factor/",
     )
 
 

@@ -1,0 +1,272 @@
+"""Logins: limits by account and source, second factor, sessions that end, and their audit."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from importlib import import_module
+from typing import Any
+
+import psycopg
+import pyotp
+import pytest
+from django.test import Client, override_settings
+
+from tests.ledger.pages import person
+
+PASSWORD = "correct horse battery"  # noqa: S105 -- of this test's people
+WRONG = PASSWORD[::-1]
+HERE, ELSEWHERE = "192.0.2.1", "192.0.2.2"
+
+
+@pytest.fixture
+def staff(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
+    """Ann, an associate, and Olga, an operator; nobody has failed yet."""
+    people = import_module("webui.ledger.people")
+    # Argon2 is slow on purpose, and a busy machine would outlast the span of a limit.
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield from _staff(ledger, people)
+
+
+def _staff(ledger: psycopg.Connection, people: Any) -> Iterator[psycopg.Connection]:
+    groups = people.create_roles()
+    ledger.execute("DELETE FROM app.login_count; DELETE FROM app.second_factor")
+    for name, role in (("ann", "associate"), ("olga", "operator")):
+        user, _ = people.User.objects.get_or_create(username=name)
+        user.set_password(PASSWORD)
+        user.is_active = True
+        user.save()
+        user.groups.set([groups[role]])
+    yield ledger
+    ledger.execute("DELETE FROM app.login_count; DELETE FROM app.second_factor")
+
+
+def client(source: str = HERE) -> Client:
+    return Client(SERVER_NAME="localhost", REMOTE_ADDR=source)
+
+
+def log_in(browser: Client, name: str = "ann", password: str = PASSWORD) -> Any:
+    return browser.post("/login/", {"username": name, "password": password})
+
+
+def is_in(browser: Client) -> bool:
+    return browser.get("/tasks/").status_code == 200
+
+
+def audit(ledger: psycopg.Connection) -> list[tuple[str, str]]:
+    return ledger.execute("SELECT action, subject FROM app.action_log ORDER BY id").fetchall()
+
+
+def enrolled(browser: Client, name: str = "olga") -> tuple[pyotp.TOTP, list[str]]:
+    """Log in with the password and set up an authenticator; its codes and recovery codes."""
+    log_in(browser, name)
+    browser.get("/account/second-factor/")
+    totp = pyotp.TOTP(browser.session["offered_secret"])
+    done = browser.post("/account/second-factor/", {"action": "enrol", "code": totp.now()})
+    return totp, re.findall(r"<code>([0-9a-f-]{19})</code>", done.content.decode())
+
+
+def test_five_wrong_passwords_block_their_source_and_not_the_owner_elsewhere(staff) -> None:
+    guesser, owner = client(HERE), client(ELSEWHERE)
+    codes = [log_in(guesser, password=WRONG).status_code for _ in range(5)]
+
+    assert codes == [200] * 5
+    assert log_in(guesser).status_code == 429
+    assert int(log_in(guesser)["Retry-After"]) > 0
+    assert log_in(owner).status_code == 302
+
+
+def test_a_browser_that_logged_in_before_gets_in_while_its_own_network_is_blocked(staff) -> None:
+    known, guesser = client(HERE), client(HERE)
+    log_in(known)
+    known.post("/logout/")
+    for _ in range(6):
+        log_in(guesser, password=WRONG)
+
+    assert log_in(guesser).status_code == 429
+    assert log_in(known).status_code == 302
+
+
+def test_a_right_password_forgives_the_wrong_ones_before_it(staff) -> None:
+    browser = client()
+    for _ in range(3):
+        for _ in range(4):
+            log_in(browser, password=WRONG)
+        assert log_in(browser).status_code == 302
+        browser.post("/logout/")
+
+
+def test_a_source_that_guesses_many_names_is_blocked_for_all_of_them(staff) -> None:
+    attempts = import_module("webui.accounts.attempts")
+    for number in range(30):
+        attempts.begin(f"name-{number}", source=HERE, device=None)
+
+    assert log_in(client(HERE)).status_code == 429
+    assert log_in(client(ELSEWHERE)).status_code == 302
+
+
+def test_counts_are_shared_and_hold_no_typed_text(staff) -> None:
+    log_in(client(), name="my secret password", password=WRONG)
+
+    shown = staff.execute("SELECT key FROM app.login_count").fetchall()
+    assert len(shown) == 3
+    assert "secret" not in json.dumps(shown)
+    assert audit(staff) == [("login_failed", "unknown account")]
+
+
+def test_a_forwarded_address_that_anyone_can_send_changes_nothing(staff) -> None:
+    for number in range(6):
+        client().post(
+            "/login/",
+            {"username": "ann", "password": "wrong"},
+            headers={"X-Forwarded-For": f"198.51.100.{number}"},
+        )
+
+    assert log_in(client()).status_code == 429
+
+
+def test_a_block_is_written_down_once(staff) -> None:
+    for _ in range(9):
+        log_in(client(), password=WRONG)
+
+    assert audit(staff) == [*[("login_failed", "ann")] * 5, ("login_blocked", "ann")]
+
+
+def test_login_and_logout_are_written_down_with_their_source(staff) -> None:
+    browser = client()
+    log_in(browser)
+    browser.post("/logout/")
+
+    assert audit(staff) == [("login", "ann"), ("logout", "ann")]
+    detail = staff.execute("SELECT detail FROM app.action_log ORDER BY id LIMIT 1").fetchone()
+    assert detail == ({"source": HERE, "second_factor": None},)
+
+
+def test_a_powerful_role_sees_nothing_before_it_has_a_second_factor(staff) -> None:
+    browser = client()
+    log_in(browser, "olga")
+
+    assert browser.get("/system/").headers["Location"] == "/account/second-factor/"
+    refused = browser.post("/prices/stop", {"stop": "on"})
+    assert refused.status_code == 403
+    assert b"Nothing was changed" in refused.content
+
+
+def test_after_enrolment_the_password_alone_opens_nothing(staff) -> None:
+    totp, codes = enrolled(client())
+    browser = client()
+
+    step = log_in(browser, "olga")
+
+    assert step.headers["Location"] == "/login/code/"
+    assert not is_in(browser)
+    assert browser.post("/login/code/", {"code": "000000"}).status_code == 422
+    later = totp.at(int(time.time()) + 30)
+    assert browser.post("/login/code/", {"code": later}).headers["Location"] == "/system/"
+    assert is_in(browser)
+    assert len(codes) == 10
+
+
+def test_a_code_works_once(staff) -> None:
+    totp, _ = enrolled(client())
+    code = totp.at(int(time.time()) + 30)
+    first, second = client(), client()
+    log_in(first, "olga")
+    log_in(second, "olga")
+
+    assert first.post("/login/code/", {"code": code}).status_code == 302
+    assert second.post("/login/code/", {"code": code}).status_code == 422
+
+
+def test_a_recovery_code_works_once(staff) -> None:
+    _, codes = enrolled(client())
+    first, second = client(), client()
+    log_in(first, "olga")
+    log_in(second, "olga")
+
+    assert first.post("/login/code/", {"code": codes[0].upper()}).status_code == 302
+    assert second.post("/login/code/", {"code": codes[0]}).status_code == 422
+
+
+def test_codes_can_not_be_guessed(staff) -> None:
+    totp, _ = enrolled(client())
+    browser = client()
+    log_in(browser, "olga")
+    for _ in range(5):
+        browser.post("/login/code/", {"code": "not it"})
+
+    blocked = browser.post("/login/code/", {"code": totp.at(int(time.time()) + 30)})
+
+    assert blocked.status_code == 429
+    assert not is_in(browser)
+
+
+def test_an_enrolled_authenticator_is_not_replaced_by_a_session_without_it(staff) -> None:
+    enrolled(client(), "ann")
+    staff.execute("UPDATE app.second_factor SET secret = 'JBSWY3DPEHPK3PXP'")
+    browser = person("associate", "ann")
+    session = browser.session
+    del session["second_factor_at"]
+    session["offered_secret"] = secret = pyotp.random_base32()
+    session.save()
+
+    code = pyotp.TOTP(secret).now()
+    browser.post("/account/second-factor/", {"action": "enrol", "code": code})
+
+    assert staff.execute("SELECT secret FROM app.second_factor").fetchall() == [
+        ("JBSWY3DPEHPK3PXP",)
+    ]
+
+
+def test_the_second_factor_of_a_powerful_role_can_not_be_removed_and_others_can(staff) -> None:
+    powerful, other = client(), client()
+    enrolled(powerful, "olga")
+    _, codes = enrolled(other, "ann")
+
+    powerful.post("/account/second-factor/", {"action": "remove", "code": codes[0]})
+    other.post("/account/second-factor/", {"action": "remove", "code": codes[0]})
+
+    left = staff.execute(
+        "SELECT username FROM app.second_factor JOIN app.auth_user ON id = user_id"
+    ).fetchall()
+    assert left == [("olga",)]
+
+
+@pytest.mark.parametrize(
+    ("mark", "age", "reason"),
+    [
+        ("active_at", timedelta(minutes=31), "idle"),
+        ("began_at", timedelta(hours=13), "long"),
+        ("active_at", timedelta(minutes=29), None),
+        ("began_at", timedelta(hours=11), None),
+    ],
+)
+def test_a_session_ends_after_idle_minutes_and_after_its_longest_time(
+    staff, mark: str, age: timedelta, reason: str | None
+) -> None:
+    browser = client()
+    log_in(browser)
+    session = browser.session
+    session[mark] = time.time() - age.total_seconds()
+    session.save()
+
+    answer = browser.get("/tasks/?drawer=mine")
+
+    if reason is None:
+        assert answer.status_code == 200
+    else:
+        assert answer.headers["Location"] == (
+            f"/login/?next=%2Ftasks%2F%3Fdrawer%3Dmine&ended={reason}"
+        )
+        assert not is_in(browser)
+        assert ("session_ended", "ann") in audit(staff)
+
+
+def test_a_login_leads_to_no_other_site(staff) -> None:
+    browser = client()
+    answer = browser.post(
+        "/login/", {"username": "ann", "password": PASSWORD, "next": "https://evil.example/"}
+    )
+
+    assert answer.headers["Location"] == "/"

@@ -1,0 +1,114 @@
+"""Limit guessing at passwords and codes, with counts that all web processes share.
+
+Five wrong passwords from one source block this account for this source only. Everybody else, and
+every browser that has logged in to the account before, can still log in. Counting happens before
+the password is compared, so parallel requests can't exceed a limit.
+
+Following OWASP's "Slow Down Online Guessing Attacks with Device Cookies".
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.utils.crypto import salted_hmac
+
+from webui.ledger.services.transactions import execute, fetch_one
+
+_FORGET_AFTER_S: Final = 86_400
+_COUNT: Final = """
+INSERT INTO app.login_count AS known (key, failures, since)
+VALUES (%s, 1, clock_timestamp())
+ON CONFLICT (key) DO UPDATE SET
+    failures = CASE WHEN known.since < clock_timestamp() - make_interval(secs => %s)
+                    THEN 1 ELSE known.failures + 1 END,
+    since = CASE WHEN known.since < clock_timestamp() - make_interval(secs => %s)
+                 THEN clock_timestamp() ELSE known.since END
+RETURNING failures,
+          ceil(extract(epoch FROM since + make_interval(secs => %s) - clock_timestamp()))::int
+          AS wait_s
+"""
+_GIVE_BACK: Final = (
+    "UPDATE app.login_count SET failures = greatest(failures - 1, 0) WHERE key = ANY(%s)"
+)
+_FORGET: Final = (
+    "DELETE FROM app.login_count WHERE since < clock_timestamp() - make_interval(secs => %s)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `most` failures of one kind of key in `span_s` seconds."""
+
+    kind: str
+    most: int
+    span_s: int
+
+
+PAIR: Final = Limit("account and source", 5, 300)
+SOURCE: Final = Limit("source", 30, 60)
+# From browsers that have never logged in to it: NIST SP 800-63B allows 100 failures in a row.
+ACCOUNT: Final = Limit("account", 100, 3600)
+DEVICE: Final = Limit("account and device", 5, 300)
+CODE: Final = Limit("code", 5, 300)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One counted attempt.
+
+    `blocked_for_s` is 0 when the attempt is allowed. `is_first_block` is true for the attempt that
+    reached the limit, so that an audit gets one entry per block and not one per guess.
+    """
+
+    keys: tuple[str, ...]
+    blocked_for_s: int = 0
+    is_first_block: bool = False
+    limit: str = ""
+
+
+def hashed(*parts: str) -> str:
+    """Return the keyed hash under which `parts` are counted."""
+    text = "\x1f".join(part.lower() for part in parts)
+    return salted_hmac("webui.accounts.attempts", text, algorithm="sha256").hexdigest()
+
+
+def begin(account: str, *, source: str, device: str | None) -> Attempt:
+    """Count an attempt to log in to `account`; the caller gives it back if the password was right.
+
+    `source` is a network address. `device` is the id of a browser that has logged in to this
+    account before, or None.
+    """
+    if device is not None:
+        return _counted([(DEVICE, hashed(DEVICE.kind, account, device))])
+    return _counted(
+        [
+            (PAIR, hashed(PAIR.kind, account, source)),
+            (SOURCE, hashed(SOURCE.kind, source)),
+            (ACCOUNT, hashed(ACCOUNT.kind, account)),
+        ]
+    )
+
+
+def begin_code(user_id: int) -> Attempt:
+    """Count an attempt at a one-time code of a person whose password was right."""
+    return _counted([(CODE, hashed(CODE.kind, str(user_id)))])
+
+
+def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
+    """Count under each key until one is over its limit; what follows it is not counted."""
+    counted: list[str] = []
+    for limit, key in limits:
+        row = fetch_one(_COUNT, key, limit.span_s, limit.span_s, limit.span_s)
+        assert row is not None  # noqa: S101 -- an upsert returns its row
+        counted.append(key)
+        if row["failures"] > limit.most:
+            first = row["failures"] == limit.most + 1
+            return Attempt(tuple(counted), max(1, row["wait_s"]), first, limit.kind)
+    return Attempt(tuple(counted))
+
+
+def succeeded(attempt: Attempt) -> None:
+    """Give a counted attempt back, and end the failures of its account from here."""
+    execute("DELETE FROM app.login_count WHERE key = %s", attempt.keys[0])
+    execute(_GIVE_BACK, list(attempt.keys[1:]))
+    execute(_FORGET, _FORGET_AFTER_S)

@@ -1,0 +1,118 @@
+"""Second factor: one-time codes of an authenticator app (RFC 6238), and recovery codes.
+
+A code is valid for its 30-second step and one step before and after, because phones' clocks drift.
+Each step is accepted once.
+"""
+
+import secrets
+import time
+from typing import Final
+
+import pyotp
+import segno
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+
+from webui.accounts.attempts import hashed
+from webui.accounts.roles import roles_of
+from webui.ledger.services.transactions import execute, fetch_one
+
+ISSUER: Final = "Retail inventory"
+STEP_S: Final = 30
+_DRIFT_STEPS: Final = (0, -1, 1)
+_RECOVERY_CODES: Final = 10
+
+
+def is_required(user: User | AnonymousUser) -> bool:
+    """Report whether one of the person's roles needs a second factor."""
+    if not user.is_authenticated:
+        return False
+    return user.is_superuser or bool(roles_of(user) & frozenset(settings.SECOND_FACTOR_ROLES))
+
+
+def is_enrolled(user: User) -> bool:
+    """Report whether the person has confirmed an authenticator."""
+    return _row(user) is not None
+
+
+def new_secret() -> str:
+    """Return a random secret for an authenticator, in base32."""
+    return str(pyotp.random_base32())
+
+
+def address_of(user: User, secret: str) -> str:
+    """Return the `otpauth://` address that authenticator apps scan."""
+    totp = pyotp.TOTP(secret)
+    return str(totp.provisioning_uri(name=user.get_username(), issuer_name=ISSUER))
+
+
+def picture_of(address: str) -> str:
+    """Return `address` as a QR code: a data URI of an SVG picture."""
+    return str(segno.make(address, error="m").svg_data_uri(scale=5, border=3))
+
+
+def step_of(secret: str, code: str) -> int | None:
+    """Return the 30-second step that `code` belongs to, or None if it is of none around now."""
+    now, totp = int(time.time()), pyotp.TOTP(secret)
+    for drift in _DRIFT_STEPS:
+        at = now + drift * STEP_S
+        if secrets.compare_digest(totp.at(at), code):
+            return at // STEP_S
+    return None
+
+
+def enrol(user: User, secret: str, step: int) -> list[str]:
+    """Store a confirmed authenticator in place of a former one; return new recovery codes.
+
+    The codes are shown once: only their hashes are kept.
+    """
+    codes = ["-".join(secrets.token_hex(2) for _ in range(4)) for _ in range(_RECOVERY_CODES)]
+    execute(
+        "INSERT INTO app.second_factor (user_id, secret, last_step, recovery)"
+        " VALUES (%s, %s, %s, %s) ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret,"
+        " last_step = excluded.last_step, recovery = excluded.recovery,"
+        " confirmed_at = clock_timestamp()",
+        user.pk,
+        secret,
+        step,
+        [_hash(user.pk, code) for code in codes],
+    )
+    return codes
+
+
+def reset(user_id: int) -> bool:
+    """Remove the person's authenticator; report whether there was one."""
+    return execute("DELETE FROM app.second_factor WHERE user_id = %s", user_id) == 1
+
+
+def accept(user: User, text: str) -> str | None:
+    """Use up a code: return "authenticator" or "recovery code", or None for a wrong or used one."""
+    code = text.strip().replace(" ", "").lower()
+    row = _row(user)
+    if row is None or not code:
+        return None
+    step = step_of(str(row["secret"]), code) if code.isascii() else None
+    if step is not None:
+        return "authenticator" if _used(user.pk, step) else None
+    taken = execute(
+        "UPDATE app.second_factor SET recovery = array_remove(recovery, %s)"
+        " WHERE user_id = %s AND %s = ANY(recovery)",
+        _hash(user.pk, code),
+        user.pk,
+        _hash(user.pk, code),
+    )
+    return "recovery code" if taken else None
+
+
+def _used(user_id: int, step: int) -> bool:
+    """Mark the step as used; False if it, or a later one, was used before."""
+    statement = "UPDATE app.second_factor SET last_step = %s WHERE user_id = %s AND last_step < %s"
+    return execute(statement, step, user_id, step) == 1
+
+
+def _row(user: User) -> dict[str, object] | None:
+    return fetch_one("SELECT secret FROM app.second_factor WHERE user_id = %s", user.pk)
+
+
+def _hash(user_id: int, code: str) -> str:
+    return hashed("recovery", str(user_id), code)

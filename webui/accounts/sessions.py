@@ -1,0 +1,73 @@
+"""Sessions end after a while without activity, after a day at work, and without a second factor.
+
+`SessionRules` runs behind Django's authentication. Live updates are no activity: an open page alone
+doesn't keep its session.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.deprecation import MiddlewareMixin
+
+from webui.accounts import audit, second_factor
+from webui.accounts.sources import source_of
+
+BEGAN: Final = "began_at"
+ACTIVE: Final = "active_at"
+SECOND_FACTOR: Final = "second_factor_at"
+# A write for each request would double the cost of a page.
+_NOTED_EVERY_S: Final = 60
+_SAFE: Final = ("GET", "HEAD")
+
+
+def ended_because(session: Mapping[str, Any], now: float) -> str | None:
+    """Return why a session has ended at `now`, seconds since 1970 UTC, or None if it has not."""
+    if now - session.get(ACTIVE, now) > settings.SESSION_IDLE_S:
+        return "idle"
+    if now - session.get(BEGAN, now) > settings.SESSION_LONGEST_S:
+        return "long"
+    return None
+
+
+class SessionRules(MiddlewareMixin):
+    """Ends sessions, and keeps powerful roles out until their second factor was given."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        """Return the redirection to the login or to the second factor, or None to go on."""
+        if request.path.startswith(settings.STATIC_URL) or request.path == reverse("live-stream"):
+            return None
+        if not request.user.is_authenticated:
+            return None
+        now = time.time()
+        if (reason := ended_because(request.session, now)) is not None:
+            audit.note("session_ended", request.user, source=source_of(request), reason=reason)
+            logout(request)
+            return _to_login(request, reason)
+        if now - request.session.get(ACTIVE, 0.0) > _NOTED_EVERY_S:
+            request.session.setdefault(BEGAN, now)
+            request.session[ACTIVE] = now
+        return self._without_second_factor(request)
+
+    def _without_second_factor(self, request: HttpRequest) -> HttpResponse | None:
+        if SECOND_FACTOR in request.session or not second_factor.is_required(request.user):
+            return None
+        if request.path in (reverse("second-factor"), reverse("logout")):
+            return None
+        if request.method not in _SAFE:
+            text = (
+                "This role needs a second factor. Nothing was changed. Set it up, then try again."
+            )
+            return HttpResponseForbidden(text, content_type="text/plain; charset=utf-8")
+        return HttpResponseRedirect(reverse("second-factor"))
+
+
+def _to_login(request: HttpRequest, reason: str) -> HttpResponse:
+    asked = request.get_full_path() if request.method in _SAFE else "/"
+    query = urlencode({"next": asked, "ended": reason})
+    return HttpResponseRedirect(f"{reverse('login')}?{query}")

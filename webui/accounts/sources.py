@@ -1,0 +1,25 @@
+"""Network address that a request came from.
+
+Behind a proxy the web server puts the client's address into REMOTE_ADDR, but only for proxies that
+`INVENTORY_TRUSTED_PROXIES` names: a header that anyone can send decides nothing.
+"""
+
+from ipaddress import IPv6Address, ip_address, ip_network
+
+from django.http import HttpRequest
+
+_PREFIX_BITS = 64  # one customer of a provider has a whole /64 of IPv6
+
+
+def source_of(request: HttpRequest) -> str:
+    """Return the client's IPv4 address or IPv6 network as text."""
+    given = str(request.META.get("REMOTE_ADDR", ""))
+    try:
+        address = ip_address(given)
+    except ValueError:
+        return "unknown"
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ip_network((int(address), _PREFIX_BITS), strict=False))
+    return str(address)
