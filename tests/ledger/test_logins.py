@@ -270,3 +270,66 @@ def test_a_login_leads_to_no_other_site(staff) -> None:
     )
 
     assert answer.headers["Location"] == "/"
+
+
+def test_a_changed_password_ends_the_other_sessions_of_this_person(staff) -> None:
+    browser, other = client(), client()
+    log_in(browser)
+    log_in(other)
+
+    changed = change(browser, PASSWORD, "four words none knows")
+
+    assert changed.headers["Location"] == "/account/password/changed/"
+    assert is_in(browser)
+    assert not is_in(other)
+    assert ("password_changed", "ann") in audit(staff)
+    assert log_in(client()).status_code == 200
+    assert log_in(client(), password="four words none knows").status_code == 302  # noqa: S106 -- of this test
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (WRONG, "four words none knows"),
+        (PASSWORD, "short-one"),
+        (PASSWORD, "password1234"),
+        (PASSWORD, "ExampleRetailInventory"),
+        (PASSWORD, "ann-associate-ann"),
+    ],
+    ids=["wrong present one", "short", "common", "of the company", "of the person"],
+)
+def test_a_password_is_kept_when_the_old_one_is_wrong_or_the_new_one_is_weak(
+    staff, old: str, new: str
+) -> None:
+    browser = client()
+    log_in(browser)
+
+    refused = change(browser, old, new)
+
+    assert refused.status_code == 422
+    assert b"Nothing was changed" in refused.content
+    assert log_in(client()).status_code == 302
+
+
+def test_a_long_password_of_any_characters_is_taken_as_it_is(staff) -> None:
+    browser = client()
+    log_in(browser)
+    long = "  ÄÖ 中文 \U0001f511 " + "x" * 80 + " "
+
+    assert change(browser, PASSWORD, long).status_code == 302
+    assert log_in(client(), password=long).status_code == 302
+    assert log_in(client(), password=long.strip()).status_code == 200
+
+
+def test_the_present_password_can_not_be_guessed_in_an_open_session(staff) -> None:
+    browser = client()
+    log_in(browser)
+    for _ in range(5):
+        change(browser, WRONG, "four words none knows")
+
+    assert change(browser, PASSWORD, "four words none knows").status_code == 429
+
+
+def change(browser: Client, old: str, new: str) -> Any:
+    fields = {"old_password": old, "new_password1": new, "new_password2": new}
+    return browser.post("/account/password/", fields)

@@ -1,8 +1,8 @@
-"""Login in one or two steps, logout, second factor."""
+"""Login in one or two steps, logout, second factor, password."""
 
 from django.urls import path
 
-from webui.accounts import enrolment
+from webui.accounts import enrolment, passwords
 from webui.accounts.views import Login, code, log_out
 
 urlpatterns = [
@@ -10,4 +10,6 @@ urlpatterns = [
     path("login/code/", code, name="login-code"),
     path("logout/", log_out, name="logout"),
     path("account/second-factor/", enrolment.page, name="second-factor"),
+    path("account/password/", passwords.change, name="password"),
+    path("account/password/changed/", passwords.changed, name="password-changed"),
 ]

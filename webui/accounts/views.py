@@ -164,4 +164,8 @@ def log_out(request: HttpRequest) -> HttpResponse:
     if isinstance(request.user, User):
         audit.note("logout", request.user, source=source_of(request))
     logout(request)
-    return redirect(reverse("login"))
+    response = redirect(reverse("login"))
+    # Pages that the browser kept would show figures to the next person at this till. Its storage
+    # stays: it may hold scans that wait for the network.
+    response["Clear-Site-Data"] = '"cache"'
+    return response

@@ -91,8 +91,12 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "webui.accounts.passwords.NoKnownWords"},
 ]
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
@@ -133,6 +137,8 @@ SECOND_FACTOR_ROLES = ENVIRONMENT.roles_with_second_factor
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 # The local stack speaks HTTP on loopback; behind TLS one variable switches all of these.
+SESSION_COOKIE_NAME = "__Host-sessionid" if ENVIRONMENT.https else "sessionid"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if ENVIRONMENT.https else "csrftoken"
 SESSION_COOKIE_SECURE = ENVIRONMENT.https
 CSRF_COOKIE_SECURE = ENVIRONMENT.https
 SECURE_SSL_REDIRECT = ENVIRONMENT.https

@@ -1,0 +1,83 @@
+"""Change one's own password, and refuse passwords made of words that everybody here knows."""
+
+import re
+from typing import Final
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from webui.accounts import attempts, audit
+from webui.accounts.sources import source_of
+from webui.accounts.views import WRONG, desk_of, minutes, too_many
+from webui.ledger.people import ROLES
+
+# What has to be left of a password without the words of this list.
+_LEAST_OTHER: Final = 8
+WORDS: Final = ("inventory", "retail", "stock", "password", "store", "warehouse", *ROLES)
+
+
+class NoKnownWords:
+    """Refuses a password that is little more than names of this company, product or a role."""
+
+    def validate(self, password: str, user: User | None = None) -> None:
+        """Raise ValidationError if fewer than eight characters are left without such words."""
+        company = re.findall(r"\w{3,}", settings.COMPANY_NAME.lower())
+        name = [] if user is None else re.findall(r"\w{3,}", user.get_username().lower())
+        left = password.lower()
+        for word in sorted({*WORDS, *company, *name}, key=len, reverse=True):
+            left = left.replace(word, "")
+        if len(left) < _LEAST_OTHER:
+            message = "This password is made of names that others guess. Choose other words."
+            raise ValidationError(message, code="password_of_known_words")
+
+    def get_help_text(self) -> str:
+        """Return the rule in a sentence."""
+        return "Names of the company, of roles and of you don't count towards the length."
+
+
+@never_cache
+@sensitive_post_parameters()
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def change(request: HttpRequest) -> HttpResponse:
+    """Change one's own password; every other session of this person ends."""
+    user = request.user
+    assert isinstance(user, User)  # noqa: S101 -- login_required let only people through
+    if request.method != "POST":
+        return _shown(request, user, PasswordChangeForm(user))
+    attempt = attempts.begin_code(user.pk)
+    if attempt.blocked_for_s:
+        page = _shown(request, user, PasswordChangeForm(user), wait_minutes=minutes(attempt))
+        return too_many(page, attempt)
+    form = PasswordChangeForm(user, request.POST)
+    if not form.is_valid():
+        return _shown(request, user, form, status=WRONG)
+    attempts.succeeded(attempt)
+    form.save()
+    update_session_auth_hash(request, user)
+    audit.note("password_changed", user, source=source_of(request))
+    return redirect("password-changed")
+
+
+@login_required
+def changed(request: HttpRequest) -> HttpResponse:
+    """Confirm the change."""
+    assert isinstance(request.user, User)  # noqa: S101 -- login_required let only people through
+    return render(request, "accounts/password_changed.html", {"desk": desk_of(request.user)})
+
+
+def _shown(
+    request: HttpRequest, user: User, form: forms.Form, *, status: int = 200, **context: object
+) -> HttpResponse:
+    found = {"form": form, "desk": desk_of(user), **context}
+    return render(request, "accounts/password.html", found, status=status)
