@@ -21,8 +21,9 @@ from deploy.artifacts.prerequisites import (
     java_version,
 )
 from deploy.doctor.row import Row, judge
+from deploy.errors import StackError
 from deploy.stack.home import Home
-from deploy.stack.services.postgres import binaries
+from deploy.stack.services import postgres_programs
 
 _PYTHON: Final = ((3, 11), (3, 13))
 _MEMORY_GB: Final = 3.0
@@ -77,9 +78,16 @@ def jvm_parts(_home: Home) -> Row:
 
 
 def postgres_binaries(_home: Home) -> Row:
-    """Postgres' programs are where they are looked for."""
-    there = (binaries() / "postgres").exists()
-    return judge("postgres binaries", well=there, found=str(binaries()), repair="make install")
+    """Postgres' programs run as the account that Postgres gets here.
+
+    A start copies them where the account can't reach this clone. The row fails where neither the
+    programs nor a copy can be run; its repair is the one that the start prints.
+    """
+    try:
+        found = postgres_programs.ensure()
+    except StackError as error:
+        return Row("postgres binaries", "failure", str(error), error.repair)
+    return Row("postgres binaries", "ok", str(found))
 
 
 def memory(_home: Home) -> Row:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,11 +28,18 @@ def home(tmp_path: Path) -> Iterator[Home]:
     control.stop(found)
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that the account of Postgres may enter; pytest's own are closed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        Path(scratch).chmod(0o755)
+        yield Path(scratch)
+
+
 def programs(folder: Path, **bodies: str) -> Path:
-    """A folder of programs that are taken for the real ones."""
-    folder.mkdir()
+    """A folder of programs that are taken for the real ones; each knows its version."""
     for name, body in bodies.items():
-        (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        (folder / name).write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 0\n{body}\n')
         (folder / name).chmod(0o755)
     return folder
 
@@ -50,23 +58,34 @@ def up(home: Home, only: str, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_failed_preparation_stops_the_stack_and_tells_its_reason(home, tmp_path) -> None:
-    found = programs(tmp_path / "bin", initdb="echo the disk is full >&2; exit 1")
+@pytest.mark.parametrize(
+    ("said", "repair"),
+    [
+        ("wrong locale", "unset INVENTORY_POSTGRES_BIN && inventory up --detach"),
+        ("No space left on device", "INVENTORY_HOME=/a/larger/disk inventory up --detach"),
+    ],
+)
+def test_a_failed_preparation_stops_the_stack_and_names_a_repair(
+    home, folder, said, repair
+) -> None:
+    found = programs(folder, initdb=f"echo {said} >&2; exit 1", postgres="exit 1")
 
     code, told = up(home, "postgres", INVENTORY_POSTGRES_BIN=str(found))
 
     assert code == 1
     assert told == (
-        f"error: initdb failed in {home.postgres}: the disk is full\n\nrepair: inventory doctor\n"
+        f"error: initdb failed in {home.path}: {said}\n"
+        f"Its files were removed; no data was lost.\nrepair: {repair}\n"
     )
+    assert {".postgres-new", "postgres"}.isdisjoint(path.name for path in home.path.iterdir())
     assert read_runtime(home).phase == "failed"
     assert not (home.path / ".initdb-password").exists()
 
 
 def test_a_service_that_crashes_again_and_again_is_given_up_with_its_last_lines(
-    home, tmp_path
+    home, folder
 ) -> None:
-    crash = programs(tmp_path / "bin", initdb="exit 0", postgres="echo no such file >&2; exit 1")
+    crash = programs(folder, initdb="exit 0", postgres="echo no such file >&2; exit 1")
 
     code, told = up(home, "postgres", INVENTORY_POSTGRES_BIN=str(crash))
 
@@ -76,8 +95,10 @@ def test_a_service_that_crashes_again_and_again_is_given_up_with_its_last_lines(
     assert not any(map(alive, read_runtime(home).children()))
 
 
-def test_parts_that_cannot_be_fetched_fail_the_start_before_anything_runs(home, tmp_path) -> None:
-    maven = programs(tmp_path / "bin", mvn="echo no network; exit 1")
+def test_parts_that_cannot_be_fetched_fail_the_start_before_anything_runs(
+    home, folder, tmp_path
+) -> None:
+    maven = programs(folder, mvn="echo no network; exit 1")
     variables = {"PATH": f"{maven}:{os.environ['PATH']}"}
 
     code, told = up(home, "kafka", INVENTORY_CACHE=str(tmp_path / "cache"), **variables)

