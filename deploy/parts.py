@@ -102,6 +102,7 @@ LOCAL_CONNECT: Final = {
 LOCAL_JVM: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.awt.headless=true")
 BROKER_HEAP: Final = "-Xmx320m"
 CONNECT_HEAP: Final = "-Xmx256m"
+_PRINTABLE: Final = range(0x20, 0x7F)
 
 
 def jaas(credentials: str) -> str:
@@ -111,5 +112,15 @@ def jaas(credentials: str) -> str:
 
 
 def properties(settings: dict[str, str]) -> str:
-    """`settings` as a Java properties file."""
-    return "".join(f"{name}={value}\n" for name, value in settings.items())
+    """Return `settings` as a Java properties file in ASCII.
+
+    Java reads such a file as Latin-1, so a letter beyond ASCII is written by its UTF-16 numbers: a
+    backslash, `u` and four hexadecimal digits. A backslash is doubled.
+    """
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
+
+
+def _escaped(value: str) -> str:
+    units = value.replace("\\", "\\\\").encode("utf-16-be")
+    codes = [int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2)]
+    return "".join(chr(code) if code in _PRINTABLE else f"\\u{code:04x}" for code in codes)

@@ -13,7 +13,9 @@ from deploy.parts import LOCAL_JVM, properties
 from deploy.stack.context import Context
 
 # Connect's REST API can be asked for each variable of its process, so a JVM gets no others.
-_INHERITED: Final = frozenset({"PATH", "HOME", "JAVA_HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"})
+_INHERITED: Final = frozenset({"PATH", "HOME", "JAVA_HOME", "TMPDIR", "TZ"})
+# Java decodes paths by the locale; with LC_ALL=C it can't open one with letters beyond ASCII.
+_LOCALE: Final = {"LC_ALL": "C.UTF-8"}
 _LOG4J: Final = {
     "status": "warn",
     "name": "retail",
@@ -50,13 +52,14 @@ def write_config(context: Context, name: str, settings: dict[str, str]) -> Path:
     path = context.home.config / name
     path.touch(mode=0o600)
     path.chmod(0o600)
-    path.write_text(properties(settings), encoding="utf-8")
+    path.write_text(properties(settings), encoding="ascii")
     return path
 
 
 def environment(**extra: str) -> dict[str, str]:
     """Return a JVM's whole environment: `extra`, and what programs need that is no secret."""
-    return {name: value for name, value in os.environ.items() if name in _INHERITED} | extra
+    kept = {name: value for name, value in os.environ.items() if name in _INHERITED}
+    return kept | _LOCALE | extra
 
 
 def command(

@@ -43,12 +43,18 @@ def prepare(context: Context) -> None:
     cluster = cluster.replace("-", "A", 1) if cluster.startswith("-") else cluster
     tool = ("kafka.tools.StorageTool", "format", "--standalone", "-g", "-t", cluster)
     command = jvm.command(context, "broker", ("-Xmx128m",), (*tool, "-c", str(config)))
-    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed arguments
+    result = subprocess.run(  # noqa: S603 -- fixed arguments
+        command,
+        env=jvm.environment(),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
     if result.returncode:
-        message = (
-            f"formatting {context.home.kafka} failed: {(result.stdout + result.stderr)[-800:]}"
-        )
-        raise StackError(message, repair="inventory doctor")
+        said = (result.stdout + result.stderr)[-800:].strip()
+        message = f"formatting {context.home.kafka} failed: {said}\nNo data was written or lost."
+        raise StackError(message, repair="inventory up --detach")
 
 
 def service(context: Context) -> Service:
