@@ -16,12 +16,10 @@ help: ## list the targets
 .PHONY: install
 install: .venv/.installed ## the virtual environment, from hash-locked requirements
 
-# Compiled once: where Python may write no bytecode, each process would do it again.
 .venv/.installed: requirements/dev.txt requirements/installer.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --require-hashes -r requirements/installer.txt
-	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes --compile-bytecode -r requirements/dev.txt
-	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(BIN)/python -m deploy.artifacts.install
 	touch $@
 
 .PHONY: demo

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from deploy.artifacts.caches import cache_root, maven_repository
 from deploy.artifacts.prerequisites import MAVEN, require
 from deploy.errors import StackError
 
@@ -42,15 +43,6 @@ class Artifacts:
     def plugins(self) -> Path:
         """Connect's `plugin.path`; never on the worker's class path."""
         return self.root / "plugins"
-
-
-def cache_root() -> Path:
-    """Where fetched parts of every version live; `INVENTORY_CACHE` overrides."""
-    explicit = os.environ.get("INVENTORY_CACHE")
-    if explicit:
-        return Path(explicit)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "retail-inventory"
 
 
 def cache_name() -> str:
@@ -98,7 +90,13 @@ def _move_into_place(scratch: Path, target: Path) -> None:
 def download(out: Path) -> None:
     """Run Maven so that `out` holds `libs` and `plugins`."""
     command = [require(MAVEN), "-B", "-q", "-f", str(POM), f"-Dout={out}", "package"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed arguments
+    repository = maven_repository()
+    command += [f"-Dmaven.repo.local={repository}"] if repository else []
+    # Java decodes the path of the clone by the locale.
+    environment = os.environ | {"LC_ALL": "C.UTF-8"}
+    result = subprocess.run(  # noqa: S603 -- fixed arguments
+        command, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
     if result.returncode:
         message = f"Maven could not fetch the JVM parts:\n{(result.stdout + result.stderr)[-1500:]}"
         raise StackError(message, repair=" ".join(command))

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from deploy.artifacts.fetch import cache_root, digests
+from deploy.artifacts.caches import cache_root
+from deploy.artifacts.fetch import digests
 from deploy.artifacts.prerequisites import MAVEN, require, require_java
 from deploy.errors import StackError
 from deploy.stack.home import PROJECT

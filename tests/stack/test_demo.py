@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.artifacts.fetch import cache_name, cache_root
+from deploy.artifacts.caches import cache_root
+from deploy.artifacts.fetch import cache_name
 from tests.stack.running import run_inventory
 
 

@@ -1,0 +1,93 @@
+"""Directories for what is fetched or built once per machine and shared by all clones."""
+
+import os
+import pwd
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from deploy.errors import StackError
+
+_NAME: Final = "retail-inventory"
+_PROJECT: Final = Path(__file__).resolve().parents[2]
+
+
+def cache_root() -> Path:
+    """Return the directory for this account's shared files; `INVENTORY_CACHE` overrides it.
+
+    `HOME` may be unset or read-only. The directory is then below `/var/tmp`, or in this clone.
+
+    Raises:
+        StackError: no candidate can be written.
+    """
+    explicit = os.environ.get("INVENTORY_CACHE")
+    if explicit:
+        return Path(explicit)
+    candidates = tuple(_candidates())
+    for candidate in candidates:
+        if _can_be_ours(candidate):
+            return candidate
+    tried = ", ".join(map(str, candidates))
+    message = f"none of {tried} can be written; nothing was fetched"
+    raise StackError(message, repair="INVENTORY_CACHE=/a/writable/directory make demo")
+
+
+def maven_repository() -> Path | None:
+    """Return where Maven has to keep its files if its own `~/.m2` can't be written, else None."""
+    home = _home_of_account()
+    if home is not None and _is_directory(home) and _can_be_ours(home / ".m2"):
+        return None
+    return cache_root() / "maven"
+
+
+def uv_cache() -> Path | None:
+    """Return where uv has to keep its files if its own directory can't be written, else None."""
+    if os.environ.get("UV_CACHE_DIR") or any(_in_home()):
+        return None
+    return cache_root() / "uv"
+
+
+def _candidates() -> Iterator[Path]:
+    yield from (base / _NAME for base in _in_home())
+    yield Path(f"/var/tmp/{_NAME}-{os.getuid()}")  # noqa: S108 -- `_can_be_ours` wants it to be ours
+    yield _PROJECT / ".inventory-cache"
+
+
+def _in_home() -> Iterator[Path]:
+    """Yield the account's cache directories that can be written."""
+    explicit, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
+    found = [Path(explicit)] if explicit and Path(explicit).is_absolute() else []
+    found += [Path(home) / ".cache"] if home and _is_directory(Path(home)) else []
+    yield from (path for path in found if _can_be_ours(path))
+
+
+def _home_of_account() -> Path | None:
+    """Return the home that Java uses: it asks the system and not `HOME`."""
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return None
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def _can_be_ours(path: Path) -> bool:
+    """Return True for a directory of this account that takes a file; made if it is missing.
+
+    In `/var/tmp` another account could have made the directory first, with files of its choice.
+    """
+    try:
+        path.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if path.stat().st_uid != os.getuid():
+            return False
+        with tempfile.TemporaryFile(dir=path):
+            return True
+    except OSError:
+        return False
