@@ -22,7 +22,7 @@ from deploy.stack.runtime import read_runtime
 _TIMEOUT_S: Final = 60.0
 _CATCH_UP_S: Final = 180.0
 _ATTEMPTS: Final = 3
-PERSON: Final = "associate"
+PERSON: Final = "analyst"  # sees every store
 # A shop's item with plenty on the shelf that nobody has sold lately: the demo's shoppers are busy.
 _QUIET_KEY: Final = """
 SELECT inv_key, location, sku, price_minor FROM read_model.stock

@@ -8,13 +8,22 @@ from uuid import uuid4
 from django.test import Client
 
 
-def person(role: str, name: str = "") -> Client:
-    """A client that is logged in as a person of this role."""
+def person(
+    role: str, name: str = "", *, stores: tuple[str, ...] = (), regions: tuple[str, ...] = ()
+) -> Client:
+    """A client that is logged in as a person of this role; in every store unless some are given."""
     # Django's own models load only after the fixture has set Django up.
     people = import_module("webui.ledger.people")
     group = people.create_roles()[role]
     user, _ = people.User.objects.get_or_create(username=name or role)
     user.groups.set([group])
+    everywhere = not stores and not regions
+    people.write_memberships(user, everywhere=everywhere, stores=stores, regions=regions)
+    return logged_in(user)
+
+
+def logged_in(user: Any) -> Client:
+    """A client with a session of this person."""
     client = Client(SERVER_NAME="localhost")
     client.force_login(user)
     # As after a login with a second factor: tests of logins are in test_logins.py.

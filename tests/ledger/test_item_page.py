@@ -38,6 +38,7 @@ def page(path: str, *, role: str = "buyer", status: int = 200) -> str:
     client = import_module("django.test").Client()
     person, _ = models.User.objects.get_or_create(username=f"page-{role}")
     person.groups.set([models.Group.objects.get_or_create(name=role)[0]])
+    import_module("webui.ledger.people").write_memberships(person, everywhere=True)
     client.force_login(person)
     answer = client.get(path, headers={"host": "127.0.0.1"}, secure=True)
     assert answer.status_code == status, answer.content[:2000]

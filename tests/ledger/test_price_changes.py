@@ -278,10 +278,13 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
 ) -> None:
     from django.contrib.auth.models import Group, User  # noqa: PLC0415 -- Django is set up by now
 
+    from webui.ledger.people import write_memberships  # noqa: PLC0415 -- the same
+
     client = Client(SERVER_NAME="localhost")
     group, _ = Group.objects.get_or_create(name="pricing")
     pat, _ = User.objects.get_or_create(username="pat")
     pat.groups.add(group)
+    write_memberships(pat, everywhere=True)
     client.force_login(pat)
     shown = newest_id()
     services.set_price(location="L", sku="S", price_minor=950)

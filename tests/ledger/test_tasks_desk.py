@@ -202,7 +202,7 @@ def test_an_acknowledged_difference_stays_away(inbox: psycopg.Connection) -> Non
     task = variance(inbox)
     client = person("manager")
 
-    answer = client.post("/tasks/acknowledge", form(task, -3), follow=True)
+    answer = client.post("/tasks/acknowledge", form(task, -3, action="acknowledge"), follow=True)
 
     assert b"Acknowledged: \xe2\x88\x923 units" in answer.content
     look("count_variance", NOON.replace(hour=14))
@@ -213,7 +213,7 @@ def test_an_acknowledged_difference_stays_away(inbox: psycopg.Connection) -> Non
 
 def test_a_difference_that_moved_is_not_acknowledged(inbox: psycopg.Connection) -> None:
     task = variance(inbox)
-    answer = person("manager").post("/tasks/acknowledge", form(task, -5))
+    answer = person("manager").post("/tasks/acknowledge", form(task, -5, action="acknowledge"))
     assert answer.status_code == 409
     assert b"the difference was -5" in answer.content
     assert len(open_tasks(inbox)) == 1

@@ -1,14 +1,20 @@
-"""What each role may do (docs/security): one table, asked by every view and every template."""
+"""Rights of each role: one table, asked by every view and every template.
+
+`requires` is the rule of an address: the right that it takes, and whether it concerns every store.
+`webui.accounts.gate` refuses an address whose view has none.
+"""
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, Final
+from typing import Any, Concatenate, Final, NamedTuple
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+
+from webui.access.scope import grants_of, require_company
 
 SEE: Final = "see"
 COUNT: Final = "count"
@@ -26,10 +32,14 @@ DECIDE_REORDERS: Final = "decide_reorders"
 ORDER_ODD_UNITS: Final = "order_odd_units"
 DECIDE_PRICES: Final = "decide_prices"
 STOP_PRICES: Final = "stop_prices"
+CHANGE_POLICY: Final = "change_policy"
 SEE_REJECTED_BYTES: Final = "see_rejected_bytes"
 SETTLE_REJECTED: Final = "settle_rejected"
+MANAGE_PEOPLE: Final = "manage_people"
+MANAGE_STAFF: Final = "manage_staff"
 
-_ROLES: Final = "_names_of_roles"
+# The attribute in which a guarded view keeps its rule.
+RULE: Final = "access_rule"
 
 # An empty set means every person who is logged in.
 GROUPS_OF: Final[dict[str, frozenset[str]]] = {
@@ -50,23 +60,22 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     ORDER_ODD_UNITS: frozenset({"lead"}),
     DECIDE_PRICES: frozenset({"pricing"}),
     STOP_PRICES: frozenset({"pricing", "operator"}),
+    CHANGE_POLICY: frozenset({"buyer", "lead", "pricing"}),
     SEE_REJECTED_BYTES: frozenset({"operator", "analyst"}),
     SETTLE_REJECTED: frozenset({"operator"}),
+    # Managers look after the store associates of their own stores, operators after all people.
+    MANAGE_STAFF: frozenset({"manager", "operator"}),
+    MANAGE_PEOPLE: frozenset({"operator"}),
 }
 
 
 def roles_of(user: User) -> frozenset[str]:
     """Return the names of the person's roles, from one query for as long as a request lasts."""
-    known: frozenset[str] | None = getattr(user, _ROLES, None)
-    if known is None:
-        known = frozenset(user.groups.values_list("name", flat=True))
-        # Each request loads its person again, so a changed role holds from the next one on.
-        setattr(user, _ROLES, known)
-    return known
+    return grants_of(user).roles
 
 
 def abilities(user: User | AnonymousUser) -> frozenset[str]:
-    """Everything this person may do, from one query for as long as a request lasts."""
+    """Return everything this person may do, from one query for as long as a request lasts."""
     if not user.is_authenticated:
         return frozenset()
     if user.is_superuser:
@@ -80,18 +89,33 @@ def abilities(user: User | AnonymousUser) -> frozenset[str]:
 View = Callable[Concatenate[HttpRequest, ...], HttpResponseBase]
 
 
-def requires(ability: str) -> Callable[[View], View]:
-    """Let a view through to people with this ability; others log in or are refused."""
+class Rule(NamedTuple):
+    """What an address takes: a right, and `company` if it concerns every store."""
+
+    ability: str
+    company: bool
+
+
+def requires(ability: str, *, company: bool = False) -> Callable[[View], View]:
+    """Let a view through to people with this ability; others log in or are refused.
+
+    With `company` the person must also work everywhere.
+    """
 
     def guard(view: View) -> View:
         @login_required
         @wraps(view)
         def guarded(request: HttpRequest, /, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 -- what the route gives
             if ability not in abilities(request.user):
-                message = f"this needs the ability {ability.replace('_', ' ')}"
+                message = (
+                    f"This needs the right to {ability.replace('_', ' ')}. Nothing was changed."
+                )
                 raise PermissionDenied(message)
+            if company:
+                require_company()
             return view(request, **kwargs)
 
+        setattr(guarded, RULE, Rule(ability, company))
         return guarded
 
     return guard

@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "webui.config.addresses.RefuseZeros",
     "webui.accounts.sessions.SessionRules",
+    "webui.accounts.gate.Gate",
 ]
 ROOT_URLCONF = "webui.config.urls"
 ASGI_APPLICATION = "webui.config.asgi.application"

@@ -128,6 +128,9 @@ def _meaning(wanted: Wanted) -> Meaning:
 
 
 def _book(form: Form, actor: str) -> str:
+    if form.get("action") != "book":
+        field, rule = "action", "preview or book"
+        raise ServiceError(field, form.get("action", ""), rule)
     wanted = _wanted(form)
     done = request_adjustment(wanted=wanted, actor=actor, command_id=command_of(form))
     units = signed_units_text(on_hand_sign(wanted.reason) * wanted.quantity_units)

@@ -128,7 +128,7 @@ def _approve_count(count_id: int, form: Form, actor: str) -> str:
 
 
 @require_POST
-@requires(SET_LIMITS)
+@requires(SET_LIMITS, company=True)
 def limit(request: HttpRequest) -> HttpResponse:
     """Change the value above which an adjustment needs two people."""
     form = form_of(request)

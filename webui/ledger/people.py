@@ -1,31 +1,77 @@
-"""Who may work here: one Django group per role, and a demo person for each."""
+"""Demo people: one per role, with the stores that the role works for."""
 
 import secrets
 from typing import Final
 
 from django.contrib.auth.models import Group, User
-from django.db import transaction
+from django.db import connection, transaction
 
 ROLES: Final = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
+# Roles of a store; the others work for the whole company.
+STORE_ROLES: Final = frozenset({"associate", "manager"})
 PASSWORD_BYTES: Final = 9
+DEMO_STORE: Final = "BERLIN-1"
+DEMO_REGION: Final = "DE"
+_REGIONS: Final = {"BERLIN-1": DEMO_REGION, "HAMBURG-1": DEMO_REGION}
+_SET_REGION: Final = """
+INSERT INTO app.location_region (location, region) VALUES (%s, %s)
+ON CONFLICT (location) DO UPDATE SET region = excluded.region
+"""
 
 
 def create_roles() -> dict[str, Group]:
-    """The groups of all roles, made where they are missing."""
+    """Return the groups of all roles; create missing ones."""
     return {role: Group.objects.get_or_create(name=role)[0] for role in ROLES}
 
 
-def seed_demo_users(password: str | None = None) -> dict[str, str]:
-    """A person per role, named like the role; returns name to password.
+def write_memberships(
+    person: User,
+    *,
+    everywhere: bool = False,
+    stores: tuple[str, ...] = (),
+    regions: tuple[str, ...] = (),
+    granted_by: str | None = None,
+) -> None:
+    """Replace the memberships of a person."""
+    rows = [("everywhere", "")] if everywhere else []
+    rows += [("store", code) for code in stores] + [("region", code) for code in regions]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("DELETE FROM app.membership WHERE person_id = %s", [person.pk])
+        for kind, code in dict.fromkeys(rows):
+            cursor.execute(
+                "INSERT INTO app.membership (person_id, kind, code, granted_by)"
+                " VALUES (%s, %s, %s, %s)",
+                [person.pk, kind, code, granted_by],
+            )
+
+
+def write_region(location: str, region: str) -> None:
+    """Put a location into a region, and out of the one that it was in."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SET_REGION, [location, region])
+
+
+def seed_demo_users(password: str | None = None, *, everywhere: bool = False) -> dict[str, str]:
+    """Write a person per role, named like the role; return name to password.
 
     Without `password` each gets a new random one, so that no demo has a login that others know.
+    The associate works in Berlin, the manager in the region of Berlin and Hamburg, the others
+    everywhere. `everywhere` gives every store to all of them.
     """
     logins = {role: password or secrets.token_urlsafe(PASSWORD_BYTES) for role in ROLES}
     with transaction.atomic():
         groups = create_roles()
+        for location, region in _REGIONS.items():
+            write_region(location, region)
         for name, secret in logins.items():
             person, _ = User.objects.get_or_create(username=name)
             person.set_password(secret)
             person.save()
             person.groups.set([groups[name]])
+            if everywhere or name not in STORE_ROLES:
+                write_memberships(person, everywhere=True)
+            elif name == "manager":
+                write_memberships(person, regions=(DEMO_REGION,))
+            else:
+                write_memberships(person, stores=(DEMO_STORE,))
     return logins

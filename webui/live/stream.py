@@ -8,15 +8,17 @@ a pooled connection for its life drains the pool with a handful of open pages.
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Final
 
 from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user
 from django.core import signing
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from webui.access.scope import EVERYWHERE, Scope, stores_of, within
 from webui.accounts.sessions import ended_because
 from webui.live.hub import Hub, Subscriber
 from webui.live.patches import Patch, patch_of_record, patch_of_row
@@ -29,7 +31,8 @@ TOKEN_AGE_S: Final = 12 * 3600
 FLUSH_S: Final = 0.1
 AGE_EVERY_S: Final = 1.0
 PING_EVERY_S: Final = 15.0
-CHECK_EVERY_S: Final = 60.0
+# How long a stream outlives its session, its person's account or its person's stores at most.
+CHECK_EVERY_S: Final = 5.0
 
 HUB: Final = Hub(patch_of_record)
 
@@ -60,9 +63,14 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
         interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)
         if interest["u"] != request.user.pk:
             return HttpResponse("keys of another user", status=403, content_type="text/plain")
-        return list(interest["k"])
+        keys = list(interest["k"])
+        # The page may be older than a change of the person's stores.
+        if not _allows_all(stores_of(request.user), keys):
+            return HttpResponse("keys of another store", status=403, content_type="text/plain")
     except signing.BadSignature:
         return HttpResponse("unknown keys: reload the page", status=403, content_type="text/plain")
+    else:
+        return keys
     finally:
         connection.close()
 
@@ -70,17 +78,30 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
 def _current(keys: frozenset[str]) -> dict[str, Patch]:
     """What the read model says of the keys now. Leaves no connection behind."""
     try:
-        return {row.inv_key: patch_of_row(row) for row in stock_rows(sorted(keys))}
+        with within(EVERYWHERE):  # `_open` has checked every key
+            return {row.inv_key: patch_of_row(row) for row in stock_rows(sorted(keys))}
     finally:
         connection.close()
 
 
-def _still_logged_in(request: HttpRequest) -> bool:
-    """Report whether the session is still there and has not ended, read again from the database."""
+def _allows_all(scope: Scope, keys: Iterable[str]) -> bool:
+    return all(scope.allows_key(key) for key in keys)
+
+
+def _still_allowed(request: HttpRequest, keys: frozenset[str]) -> bool:
+    """Return True while session, account and stores allow these keys, read from the database.
+
+    A disabled person and one with another password have no session any more.
+    """
     try:
+        again = HttpRequest()
+        again.session = type(request.session)(request.session.session_key)
         # A session that is gone reads as an empty one.
-        stored = request.session.load()
-        return bool(stored) and ended_because(stored, time.time()) is None
+        stored = again.session.load()
+        if not stored or ended_because(stored, time.time()) is not None:
+            return False
+        person = get_user(again)
+        return person.is_authenticated and _allows_all(stores_of(person), keys)
     finally:
         connection.close()
 
@@ -107,7 +128,7 @@ async def _follow(request: HttpRequest, subscriber: Subscriber) -> AsyncIterator
         now = time.monotonic()
         if now - checked_at >= CHECK_EVERY_S:
             checked_at = now
-            if not await sync_to_async(_still_logged_in)(request):
+            if not await sync_to_async(_still_allowed)(request, subscriber.keys):
                 yield _event("bye", {"reason": "logged out"})
                 return
         if now - pinged_at >= PING_EVERY_S:

@@ -5,14 +5,13 @@ from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
 from webui.automation.prices import objections_to
-from webui.commands import next_cards
+from webui.commands import Form, attempt, form_of, next_cards
 from webui.desk import Command, Refusal, answer, view_of
 from webui.ledger.services import (
     Conflict,
@@ -32,6 +31,7 @@ from webui.readmodel.selectors import locations
 from webui.stock.terms import lines
 
 VIEWS: Final = ("open", "snoozed", "closed")
+SWITCHED: Final = {"1": True, "0": False}
 
 
 @require_GET
@@ -136,11 +136,23 @@ def _moment(done: dict[str, Any]) -> str:
 
 
 @require_POST
-@requires(STOP_PRICES)
+@requires(STOP_PRICES, company=True)
 def stop(request: HttpRequest) -> HttpResponse:
-    """Stop every rule-made price, or allow them again."""
-    is_on = request.POST.get("stop") == "1"
-    set_price_kill_switch(is_on=is_on, actor=request.user.get_username())
-    said = "Rule-made prices are stopped." if is_on else "Rule-made prices may be written again."
-    messages.success(request, said)
-    return HttpResponseRedirect(reverse("prices"))
+    """Stop every rule-made price, or allow them again; a form that says neither changes nothing."""
+    form = form_of(request)
+
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, Refusal("", message, form, status))
+
+    return attempt(
+        request, lambda: _stop(form, request.user.get_username()), show, reverse("prices")
+    )
+
+
+def _stop(form: Form, actor: str) -> str:
+    is_on = SWITCHED.get(form.get("stop", ""))
+    if is_on is None:
+        field, rule = "stop", "1 to stop rule-made prices, or 0 to allow them again"
+        raise ServiceError(field, form.get("stop", ""), rule)
+    set_price_kill_switch(is_on=is_on, actor=actor)
+    return "Rule-made prices are stopped." if is_on else "Rule-made prices may be written again."

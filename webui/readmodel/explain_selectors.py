@@ -5,7 +5,7 @@ is a second, independent way to the number on the screen, so a difference is wor
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.explanation.arrival import arrival
 from inventory.explanation.lines import Source
 from inventory.explanation.stock import Cause, CountFact, Document, StockFacts
+from webui.access.scope import current
 from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, Covered
 from webui.readmodel.rows import select, select_one, select_value
 
@@ -237,7 +238,13 @@ def whereabouts(location: str, sku: str) -> Whereabouts:
     """What is known of the two halves of a key."""
     sql = "SELECT * FROM retail.whereabouts(%(location)s, %(sku)s)"
     asked = {"location": location, "sku": sku}
-    return select_one(sql, asked, Whereabouts) or Whereabouts(False, [], [], [])  # noqa: FBT003 -- an empty answer
+    found = select_one(sql, asked, Whereabouts) or Whereabouts(False, [], [], [])  # noqa: FBT003 -- an empty answer
+    mine = current()
+    return replace(
+        found,
+        sku_locations=[place for place in found.sku_locations if mine.allows(place)],
+        locations=[place for place in found.locations if mine.allows(place)],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from typing import Any, Final, TypeVar
 
 from django.db import connection
 
+from webui.access.narrowing import scoped
+
 T = TypeVar("T")
 _JSONB: Final = 3802  # Django leaves jsonb as text, because its own fields parse it
 
@@ -17,9 +19,12 @@ Parameters = Mapping[str, Any]
 
 
 def select(sql: str, parameters: Parameters, row: type[T]) -> list[T]:
-    """Every row of the answer as `row`, whose fields are named like the columns."""
+    """Every row of the answer as `row`, whose fields are named like the columns.
+
+    A request sees the stores of its person only (`webui.access.narrowing`).
+    """
     with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
+        cursor.execute(*scoped(sql, parameters))
         columns = cursor.description or ()
         readers = [json.loads if column.type_code == _JSONB else _as_is for column in columns]
         return [
@@ -46,6 +51,6 @@ def select_one(sql: str, parameters: Parameters, row: type[T]) -> T | None:
 def select_value(sql: str, parameters: Parameters | None = None) -> Any:  # noqa: ANN401 -- the column's type is the query's
     """First column of the first row, None without a row."""
     with connection.cursor() as cursor:
-        cursor.execute(sql, parameters or {})
+        cursor.execute(*scoped(sql, parameters or {}))
         found = cursor.fetchone()
         return None if found is None else found[0]

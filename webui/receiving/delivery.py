@@ -108,7 +108,11 @@ def typed_receipts(rows: Iterable[Row], form: Form) -> list[LineReceipt]:
 
     A row whose units differ from what was expected needs a reason.
     """
-    takes_rest = form.get("accept") == "rest"
+    accept = form.get("accept", "")
+    if accept not in {"rest", "typed"}:
+        field, rule = "accept", "rest or typed"
+        raise ServiceError(field, accept, rule)
+    takes_rest = accept == "rest"
     found = []
     for row in rows:
         sku = row.line.sku

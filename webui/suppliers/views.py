@@ -97,7 +97,7 @@ def _unknown(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @require_POST
-@requires(MANAGE_ORDERS)
+@requires(MANAGE_ORDERS, company=True)
 def terms(request: HttpRequest) -> HttpResponse:
     """Change the terms of a supplier, and come back to it."""
     form = form_of(request)

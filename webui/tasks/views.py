@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
 from webui.commands import identity, next_cards
 from webui.desk import Command, Refusal, answer
+from webui.ledger.services import ServiceError
 from webui.ledger.services.tasks import VARIANCE, acknowledge_variance
 from webui.page import render_page
 from webui.readmodel.figures import signed_units_text
@@ -210,6 +211,9 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
 
 
 def _say(command: Command) -> str:
+    if command.action != "acknowledge":
+        field, rule = "action", "acknowledge"
+        raise ServiceError(field, command.action, rule)
     done = acknowledge_variance(
         task_id=identity(command.form, "proposal"),
         shown_variance_units=command.shown_revision,

@@ -108,7 +108,11 @@ def _ask(form: Form, actor: str) -> str:
     source, destination = form.get("source", ""), form.get("destination", "")
     units, sku = whole(form, "units", low=1), form.get("sku", "")
     reorder_id = form.get("reorder_id") or None
-    if form.get("action") == "ship":
+    action = form.get("action", "")
+    if action not in {"plan", "ship"}:
+        field, rule = "action", "plan or ship"
+        raise ServiceError(field, action, rule)
+    if action == "ship":
         sent = ship_transfer(
             source=source,
             destination=destination,

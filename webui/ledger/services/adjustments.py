@@ -13,6 +13,7 @@ from uuid import UUID
 from inventory.explanation.words import money_text
 from inventory.folds.effects import ADJUSTMENT_SIGNS
 from inventory.parsing import ADJUSTMENT_REASONS, AMOUNT_MAX
+from webui.access.scope import require_company, require_store
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.reference import check_known
@@ -50,6 +51,7 @@ class Wanted:
         checks.happened("occurred_at", self.occurred_at)
         if len(self.note) > LONGEST_NOTE:
             refuse("note", self.note[:20], f"at most {LONGEST_NOTE} characters of text")
+        require_store(self.location)
         return checks.key(self.location, self.sku)
 
 
@@ -139,6 +141,7 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
     Raises `Conflict` if another limit than `shown_minor` is in force by now.
     """
     checks.whole("limit_minor", limit_minor, 0, AMOUNT_MAX)
+    require_company()
     with ledger_transaction():
         before = fetch_one("SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
         if before is None:
@@ -208,6 +211,7 @@ def _locked_request(request_id: int) -> Row:
     request = fetch_one("SELECT * FROM app.adjustment_request WHERE id = %s FOR UPDATE", request_id)
     if request is None:
         refuse("request_id", request_id, "no such request")
+    require_store(request["location"], field="")
     if request["status"] != "waiting":
         who, at = person(request["decided_by"]), moment_text(request["decided_at"])
         what = f"{request['quantity_units']} {request['reason'].replace('_', ' ')}"

@@ -12,6 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from inventory.inbox import is_variance_due
+from webui.access.scope import require_store
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, ServiceError, refuse
 from webui.ledger.services.reference import check_known
@@ -73,6 +74,7 @@ def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> 
     problem = checks.location_problem(location)
     if problem:
         refuse("location", location, problem)
+    require_store(location)
 
     def work() -> Row:
         sheet_id = fetch_value(
@@ -153,6 +155,7 @@ def _locked_sheet(sheet_id: int, actor: str) -> Row:
     sheet = fetch_one("SELECT * FROM app.count_sheet WHERE id = %s FOR UPDATE", sheet_id)
     if sheet is None:
         refuse("sheet_id", sheet_id, "no such sheet")
+    require_store(sheet["location"], field="")
     if sheet["opened_by"] != actor:
         refuse("actor", actor, f"the sheet is {sheet['opened_by']}'s: open one of your own")
     if sheet["submitted_at"] is not None:

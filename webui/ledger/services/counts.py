@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from inventory.inbox import is_variance_due, tolerance_units
+from webui.access.scope import require_key
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
@@ -89,12 +90,14 @@ def ask_for_recount(*, count_id: int, actor: str) -> None:
 def _locked_draft(count_id: int) -> Row:
     """A waiting count with what is expected at its second, locked until the transaction ends."""
     locked = fetch_one(
-        "SELECT status, units, approved_by, recorded_by, recorded_at FROM retail.stock_count"
+        "SELECT inv_key, status, units, approved_by, recorded_by, recorded_at"
+        " FROM retail.stock_count"
         " WHERE id = %s FOR UPDATE",
         count_id,
     )
     if locked is None:
         refuse("count_id", count_id, "no such count")
+    require_key(locked["inv_key"])
     if locked["status"] == "approved":
         who, at = person(locked["approved_by"]), moment_text(locked["recorded_at"])
         message = f"{who} has approved count {count_id} of {locked['units']:,} units already, {at}"

@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from webui.access.scope import require_store
 from webui.ledger.services import checks
 from webui.ledger.services.bulk import columns_of, insert_documents, insert_many, moved_columns
 from webui.ledger.services.errors import Conflict, refuse
@@ -58,6 +59,7 @@ def range_item(
     actor: str | None = None,
 ) -> str:
     """Range an item with its opening count; its `inv_key`. Ranged already: `Conflict`."""
+    require_store(location)
     item = RangedItem(location, sku, policy or {}, opening_units)
     with ledger_transaction():
         if range_items(items=[item], occurred_at=occurred_at, actor=actor) == 0:
@@ -158,6 +160,7 @@ def _update(keys: list[str], values: Mapping[str, object], actor: str | None) ->
 def locked_item(*, location: str, sku: str) -> Row:
     """The `item_location` row of a key, locked until the transaction ends."""
     inv_key = checks.key(location, sku)
+    require_store(location)
     item = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
     if item is None:
         refuse("inv_key", inv_key, "must be ranged first")

@@ -12,6 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from inventory.explanation.words import money_text
+from webui.access.scope import require_key, require_store
 from webui.ledger.services import checks, orders_status
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.purchasing import due_day_of
@@ -101,8 +102,14 @@ def send_order(
 
 def _locked_drafts(order_ref: str, shown_version: str | None) -> list[Row]:
     """The draft lines of an order, locked with it, if they are as they were shown."""
-    fetch_one("SELECT number FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref)
+    order = fetch_one(
+        "SELECT location FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref
+    )
+    if order is not None:
+        require_store(order["location"], field="")
     lines = _drafts(order_ref)
+    for line in lines:
+        require_key(line["inv_key"])
     _refuse_moved(order_ref, lines, shown_version)
     return lines
 

@@ -14,6 +14,7 @@ from cdc.contracts.times import moment_of, us_of
 from inventory.explanation.words import money_text
 from inventory.model.arithmetic import WINDOW_US, window_start
 from inventory.policies.price_targets import floor_minor
+from webui.access.scope import require_company
 from webui.ledger.services import checks
 from webui.ledger.services.bulk import insert_many
 from webui.ledger.services.errors import Conflict, refuse
@@ -279,7 +280,8 @@ def _predecessor(item: Row, newest: Row | None) -> Row:
 
 
 def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
-    """Stop (or allow again) every rule-made price; proposals go on."""
+    """Stop (or allow again) every rule-made price of every store; proposals go on."""
+    require_company()
     with ledger_transaction():
         execute(
             "UPDATE app.setting SET price_kill_switch = %s, updated_by = %s,"

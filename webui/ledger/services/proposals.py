@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from inventory.explanation.words import money_text
+from webui.access.scope import require_key
 from webui.ledger.services.checks import happened
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
@@ -56,6 +57,7 @@ def locked_proposal(desk: Desk, proposal: str) -> Row:
     )
     if row is None:
         refuse(desk.id_column, proposal, "no such proposal")
+    require_key(row["inv_key"])
     return row
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from webui.access.scope import require_key, require_store
 from webui.ledger.services import checks, orders_status
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.orders_status import STATUSES, Action
@@ -60,6 +61,7 @@ def place_order_line(  # noqa: PLR0913 -- one keyword per column
     Raises `Conflict` for a need that is closed, put aside or answered.
     """
     inv_key = checks.key(location, sku)
+    require_store(location)
     values = {
         "inv_key": inv_key,
         "location": location,
@@ -314,6 +316,7 @@ def locked_line(line_id: int) -> Row:
     line = fetch_one("SELECT * FROM retail.purchase_order_line WHERE id = %s FOR UPDATE", line_id)
     if line is None:
         refuse("purchase_order_line_id", line_id, "no such order line")
+    require_key(line["inv_key"])
     return line
 
 

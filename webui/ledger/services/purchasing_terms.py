@@ -6,6 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from inventory.parsing import AMOUNT_MAX
+from webui.access.scope import require_company
 from webui.ledger.services import checks
 from webui.ledger.services.bulk import moved_columns
 from webui.ledger.services.errors import Conflict, refuse
@@ -89,6 +90,7 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
     }
     changes = {name: value for name, value in wanted.items() if value is not None}
     _check(changes)
+    require_company()
 
     def work() -> Row:
         return _change(code, changes, shown or {}, actor)

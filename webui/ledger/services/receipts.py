@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from webui.access.scope import require_key
 from webui.ledger.services import checks
 from webui.ledger.services.arrivals import Delivered
 from webui.ledger.services.errors import Conflict, refuse
@@ -132,6 +133,7 @@ def _own_fresh_receipt(shipment_id: int, shown_version: str | None, actor: str |
     receipt = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
     if receipt is None:
         refuse("shipment_line_id", shipment_id, "no such receipt from a supplier")
+    require_key(receipt["inv_key"])
     if receipt["status"] != "received":
         message = f"shipment line {shipment_id} is not received yet: receive it instead"
         raise Conflict(message)

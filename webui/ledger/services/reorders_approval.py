@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
+from webui.access.scope import require_key
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, LedgerError, refuse
 from webui.ledger.services.orders import automatic_order, draft_order, refuse_inactive
@@ -148,6 +149,7 @@ def _plan(
         row = known.proposals.get(approval.reorder_id)
         if row is None:
             refuse("reorder_id", approval.reorder_id, "no such proposal")
+        require_key(row["inv_key"])
         if row["decided_action"] == "approve":
             return _first_approval(row, approval, known)
         word = Word(

@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from inventory.parsing import QUANTITY_MAX
+from webui.access.scope import require_key
 from webui.ledger.services import checks, orders_status
 from webui.ledger.services.arrivals import Delivered, write_receipt
 from webui.ledger.services.errors import Conflict, refuse
@@ -208,6 +209,7 @@ def _announced(shipment_id: int) -> Row:
     shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
     if shipment is None:
         refuse("shipment_line_id", shipment_id, "no such supplier_in line")
+    require_key(shipment["inv_key"])
     if shipment["status"] == "received":
         who, at = person(shipment["recorded_by"]), moment_text(shipment["recorded_at"])
         message = (

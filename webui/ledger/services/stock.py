@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from inventory.parsing import ADJUSTMENT_REASONS, COUNT_KINDS
+from webui.access.scope import require_key, require_store
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
@@ -74,6 +75,7 @@ def void_count(
         )
         if count is None:
             refuse("count_id", count_id, "no such count")
+        require_key(count["inv_key"])
         if count["status"] == "void":
             who, at = person(count["recorded_by"]), moment_text(count["recorded_at"])
             message = f"{who} has made count {count_id} void already, {at}"
@@ -136,6 +138,7 @@ def book_adjustment(
 ) -> int:
     """Write the row of an adjustment and its entry in the log, inside a transaction. Its id."""
     inv_key = checks.key(location, sku)
+    require_store(location)
     checks.one_of("reason", reason, ADJUSTMENT_REASONS)
     checks.whole("quantity_units", quantity_units, 1)
     adjustment_id = insert(

@@ -6,6 +6,7 @@ Neither deletes anything. Each is a fact beside the task, which its own conditio
 from typing import Final
 from uuid import UUID
 
+from webui.access.scope import require_key
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.transactions import (
@@ -57,7 +58,7 @@ def acknowledge_variance(
 
 def _locked_variance(task_id: int, actor: str) -> Row:
     task = fetch_one(
-        "SELECT kind, subject, cleared_at, cleared_why, acknowledged_by,"
+        "SELECT kind, subject, inv_key, cleared_at, cleared_why, acknowledged_by,"
         " (detail ->> 'variance_units')::bigint AS variance_units,"
         " (detail ->> 'count')::bigint AS count_id, detail ->> 'status' AS status,"
         " detail ->> 'counted_by' AS counted_by FROM app.task WHERE id = %s FOR UPDATE",
@@ -65,6 +66,7 @@ def _locked_variance(task_id: int, actor: str) -> Row:
     )
     if task is None or task["kind"] != VARIANCE:
         refuse("task", task_id, "the difference of a count, which a person may acknowledge")
+    require_key(task["inv_key"] or "")
     if task["cleared_at"] is not None:
         who = task["acknowledged_by"]
         message = f"{who} has acknowledged it already" if who else str(task["cleared_why"])
@@ -102,9 +104,12 @@ def _mark(record_id: str, action: str, reason: str, actor: str) -> Row:
     given = checks.text("reason", reason)
     if len(given) > LONGEST_REASON:
         refuse("reason", f"{len(given)} characters", f"at most {LONGEST_REASON} characters")
-    record = fetch_one("SELECT * FROM read_model.rejected WHERE id = %s", record_id)
+    record = fetch_one(
+        "SELECT *, app.key_text(key) AS inv_key FROM read_model.rejected WHERE id = %s", record_id
+    )
     if record is None:
         refuse("record", record_id, "the id of a rejected record")
+    require_key(record["inv_key"] or "")
     fresh = execute(
         "INSERT INTO app.rejected_mark (record_id, action, reason, actor) VALUES (%s, %s, %s, %s)"
         " ON CONFLICT (record_id) DO NOTHING",

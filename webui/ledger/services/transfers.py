@@ -6,6 +6,7 @@ The row that leaves ends as shipped, the row that arrives as received (`transfer
 from datetime import date, datetime
 from uuid import UUID
 
+from webui.access.scope import require_either, require_key, require_store
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
 from webui.ledger.services.proposals import Answer, answer_need
@@ -44,6 +45,7 @@ def plan_transfer(
     once only and as it was shown.
     """
     keys = route.keys()
+    require_either(route.source, route.destination)
 
     def work() -> Row:
         moved: Row = {"status": "planned", "planned_units": route.units, "recorded_by": actor}
@@ -81,6 +83,7 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
     """
     route = Route(source, destination, sku, units, due_on)
     keys = route.keys()
+    require_store(source, field="source")
 
     def work() -> Row:
         moved = _leaving(units, happened_or_now("shipped_at", shipped_at), actor)
@@ -127,6 +130,7 @@ def ship_planned_transfer(
 
     def work() -> Row:
         leaving, arriving = locked_pair(shipment_line_id)
+        require_key(leaving["inv_key"])
         _must_be_planned(leaving, arriving)
         if not beyond_stock_allowed:
             refuse_beyond_stock(

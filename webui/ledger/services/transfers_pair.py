@@ -7,6 +7,7 @@ and never for ever.
 from dataclasses import asdict, dataclass
 from uuid import uuid4
 
+from webui.access.scope import require_either
 from webui.ledger.services.errors import Conflict
 from webui.ledger.services.transactions import Row, fetch_all, fetch_value, insert
 from webui.ledger.services.transfers_route import Route
@@ -65,4 +66,5 @@ def locked_pair(shipment_line_id: int) -> tuple[Row, Row]:
     if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives
         message = f"transfer {reference} has {len(rows)} rows of this item, not the two of a pair"
         raise Conflict(message)
+    require_either(legs["transfer_out"]["location"], legs["transfer_in"]["location"])
     return legs["transfer_out"], legs["transfer_in"]

@@ -6,6 +6,7 @@ reason.
 
 from uuid import UUID
 
+from webui.access.scope import require_key
 from webui.ledger.services import checks
 from webui.ledger.services.arrivals import Delivered, log_receipt, write_receipt
 from webui.ledger.services.errors import Conflict, refuse
@@ -96,4 +97,5 @@ def _locked_inbound(shipment_line_id: int) -> Row:
     )
     if not found or found[0]["leg"] != "transfer_in":
         refuse("shipment_line_id", shipment_line_id, "no such transfer_in line")
+    require_key(found[0]["inv_key"])
     return found[0]

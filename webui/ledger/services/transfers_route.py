@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from webui.access.scope import current
 from webui.ledger.services import checks
 from webui.ledger.services.errors import refuse
 from webui.ledger.services.transactions import fetch_all, fetch_one
@@ -87,6 +88,8 @@ def refuse_beyond_stock(
     if units <= free:
         return
     location, _, sku = inv_key.partition("|")
+    if not current().allows(location):
+        refuse("units", units, f"fewer: {location} can't send so many; ask the people there")
     rule = (
         f"at most {free}: {location} has {stock['on_hand_units']} of {sku} on hand and has"
         f" promised {stock['promised_units']}"

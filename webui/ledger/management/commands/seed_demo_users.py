@@ -17,8 +17,11 @@ class Command(BaseCommand):
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--password", help="the same password for all; random ones if absent")
+        parser.add_argument("--everywhere", action="store_true", help="every store for all of them")
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        for name, password in seed_demo_users(options["password"]).items():
+        for name, password in seed_demo_users(
+            options["password"], everywhere=options["everywhere"]
+        ).items():
             self.stdout.write(f"{name} {password}")

@@ -1,0 +1,164 @@
+"""Every address of the application, as a person would ask for it about one store.
+
+`FORMS` has the addresses that change something, with the form of a page of ours; `PAGES` the
+others. A test walks Django's own table of addresses: one that is missing here fails it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+from tests.ledger.planted import SUPPLIER, Store
+
+Form = dict[str, Any]
+
+
+def _about(path: str, **query: object) -> str:
+    return f"{path}?{urlencode(query)}"
+
+
+# Logins and probes, which have tests of their own.
+OPEN = frozenset({"login", "login-code", "logout", "second-factor", "livez", "readyz"})
+# The stream has tests of its own: it outlives its request.
+STREAMS = frozenset({"live-stream"})
+
+# Pages about people are matters of people, not of stores, and have tests of their own.
+PEOPLE: frozenset[str] = frozenset()
+
+# Lists: with the store in the address, and without, where they show the person's own stores.
+LISTS: dict[str, str] = {
+    "stock": "/",
+    "stock-export": "/stock.csv",
+    "tasks": "/tasks/?for=all",
+    "counts": "/counts/",
+    "counts-waiting": "/counts/waiting/",
+    "counts-history": "/counts/history/",
+    "counts-adjust": "/counts/adjust/",
+    "receiving": "/receiving/",
+    "transfers": "/transfers/",
+    "reorders": "/reorders/",
+    "orders": "/orders/",
+    "suppliers": "/suppliers/",
+    "supplier": f"/suppliers/{SUPPLIER}/",
+    "ranging": "/range/",
+    "prices": "/prices/",
+    "demand": "/system/demand/",
+}
+# What names no store.
+COMPANY: dict[str, str] = {
+    "system": "/system/",
+    "workers": "/system/workers/",
+    "tasks-version": "/tasks/version",
+    "reorders-version": "/reorders/version",
+    "prices-version": "/prices/version",
+}
+# One record of a store.
+PAGES: dict[str, Callable[[Store], str]] = {
+    "item": lambda s: f"/items/{s.location}/ASKED",
+    "prices-item": lambda s: f"/prices/items/{s.location}/ASKED",
+    "counts-sheet": lambda s: f"/counts/sheets/{s.sheet_id}/",
+    "receiving-order": lambda s: _about("/receiving/order", ref=s.order_ref),
+    "order": lambda s: _about("/orders/order", ref=s.order_ref),
+    "order-document": lambda s: _about("/orders/document", ref=s.order_ref),
+    "order-csv": lambda s: _about("/orders/document.csv", ref=s.order_ref),
+    "rejected": lambda s: f"/system/rejected/{quote(s.record_id)}",
+}
+FORMS: dict[str, Callable[[Store], tuple[str, Form]]] = {
+    "counts-begin": lambda s: ("/counts/sheets/", {"location": s.location}),
+    "counts-entries": lambda s: (
+        f"/counts/sheets/{s.sheet_id}/entries",
+        {"sku": "ASKED", "units": 1},
+    ),
+    "counts-undo": lambda s: (f"/counts/sheets/{s.sheet_id}/undo", {"entry_id": s.entry_id}),
+    "counts-submit": lambda s: (f"/counts/sheets/{s.sheet_id}/submit", {}),
+    "counts-decide": lambda s: (
+        "/counts/waiting/decide",
+        {"subject": f"count-{s.draft_id}", "action": "refuse", "reason": "spoilt"},
+    ),
+    "counts-void": lambda s: (
+        "/counts/history/void",
+        {"count_id": s.count_id, "reason": "spoilt"},
+    ),
+    "counts-adjust": lambda s: (
+        "/counts/adjust/",
+        {
+            "location": s.location,
+            "sku": "ASKED",
+            "reason": "theft",
+            "quantity_units": 1,
+            "action": "book",
+        },
+    ),
+    "item-policy": lambda s: (
+        _about("/items/policy", location=s.location, sku="ASKED"),
+        {"shown_recorded_at": "x", "auto_max": "5.00"},
+    ),
+    "prices-item-change": lambda s: (
+        f"/prices/items/{s.location}/ASKED/change",
+        {"action": "manual", "price": "9.00", "proposal": "x", "shown_revision": 1},
+    ),
+    "prices-decide": lambda s: (
+        "/prices/decide",
+        {"proposal": s.proposal_id, "shown_revision": 1, "action": "reject", "reason": "no"},
+    ),
+    "ranging-item": lambda s: (
+        "/range/item",
+        {"location": s.location, "sku": "NEW", "opening": "zero"},
+    ),
+    "receiving-receive": lambda s: (
+        _about("/receiving/receive", ref=s.order_ref),
+        {
+            "accept": "rest",
+            f"shown-{s.order_id}-0": 5,
+            f"expected-{s.order_id}-0": 5,
+            f"received-{s.order_id}-0": 5,
+        },
+    ),
+    "receiving-correct": lambda s: (
+        _about("/receiving/correct", ref=s.order_ref),
+        {"receipt": s.receipt_id, "received": 4, "damaged": 0, "reason": "short"},
+    ),
+    "reorders-decide": lambda s: (
+        "/reorders/decide",
+        {"proposal": s.reorder_id, "shown_revision": 1, "action": "reject", "reason": "no"},
+    ),
+    "reorders-approve": lambda s: ("/reorders/approve", {"pick": f"1@{s.reorder_id}"}),
+    "orders-act": lambda s: (
+        _about("/orders/act", ref=s.order_ref),
+        {"action": "ship", "line": s.order_id, "units": 1},
+    ),
+    "rejected-settle": lambda s: (
+        f"/system/rejected/{quote(s.record_id)}/settle",
+        {"proposal": s.record_id, "shown_revision": 0, "action": "dismiss", "reason": "seen"},
+    ),
+    "tasks-acknowledge": lambda s: (
+        "/tasks/acknowledge",
+        {"proposal": s.task_id, "shown_revision": -3, "action": "acknowledge"},
+    ),
+    "transfers-ask": lambda s: (
+        "/transfers/ask",
+        {
+            "source": s.location,
+            "destination": s.partner,
+            "sku": "ASKED",
+            "units": 1,
+            "action": "plan",
+        },
+    ),
+    "transfers-step": lambda s: (
+        "/transfers/step",
+        {"transfer": s.transfer_id, "action": "cancel"},
+    ),
+}
+# Changes of what holds in every store: only for people who work everywhere.
+COMPANY_FORMS: dict[str, tuple[str, Form]] = {
+    "counts-limit": ("/counts/limit", {"limit": "50.00", "shown_minor": 10_000}),
+    "prices-stop": ("/prices/stop", {"stop": "1"}),
+    "supplier-terms": ("/suppliers/terms", {"supplier": SUPPLIER}),
+}
+
+
+def sent(form: Form) -> Form:
+    """The form with the id that each page of ours draws."""
+    return {"command_id": str(uuid4())} | {name: str(value) for name, value in form.items()}

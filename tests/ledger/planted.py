@@ -1,0 +1,213 @@
+"""A store with at least one row in everything that pages read, each with a mark of its own."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+
+from inventory.model.ids import InvKey
+from tests.ledger.inbox import level, put, rejected, state
+from tests.ledger.rows import price_proposal, reorder_proposal, write
+from webui.ledger.services.transactions import fetch_value
+
+PERSON = "visitor"
+SUPPLIER = "ACME"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A planted store: its code, its second item, and the ids of its rows."""
+
+    tag: str
+    on_hand_units: int
+    order_id: int
+    receipt_id: int
+    transfer_id: int
+    sheet_id: int
+    entry_id: UUID
+    draft_id: int
+    count_id: int
+    request_id: int
+    task_id: int
+
+    @property
+    def location(self) -> str:
+        return f"{self.tag}-1"
+
+    @property
+    def partner(self) -> str:
+        """The other end of its transfers."""
+        return f"{self.tag}-2"
+
+    @property
+    def secret(self) -> str:
+        """An item that no request names."""
+        return f"{self.tag}SECRET"
+
+    @property
+    def order_ref(self) -> str:
+        return f"{self.tag.lower()}-order"
+
+    @property
+    def reorder_id(self) -> str:
+        return f"R:{self.location}|ASKED:1-2"
+
+    @property
+    def proposal_id(self) -> str:
+        return f"P:{self.location}|ASKED:1-2"
+
+    @property
+    def record_id(self) -> str:
+        return f"1-{len(self.tag)}-7"
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Texts that only this store's rows hold, without its code."""
+        units = (str(self.on_hand_units), f"{self.on_hand_units:,}")
+        return (self.secret, f"{self.tag.lower()}-person", f"{self.tag} note", *units)
+
+
+def plant(connection: psycopg.Connection, tag: str, on_hand_units: int) -> Store:
+    """Write the store's rows; `connection` runs no triggers."""
+    location, actor = f"{tag}-1", f"{tag.lower()}-person"
+    now: datetime = fetch_value("SELECT clock_timestamp()")
+    common: dict[str, Any] = {"location": location, "recorded_at": now, "recorded_by": actor}
+    put(connection, "retail.location", code=location, name=f"{tag} note")
+    for sku in ("ASKED", f"{tag}SECRET"):
+        write(connection, "item_location", sku=sku, supplier=SUPPLIER, regular_minor=999, **common)
+        _plant_item(connection, sku, on_hand_units, now, common)
+    ids = _plant_documents(connection, tag, now, common)
+    return Store(tag, on_hand_units, **ids)
+
+
+def _plant_item(
+    connection: psycopg.Connection, sku: str, units: int, now: datetime, common: dict[str, Any]
+) -> None:
+    location, actor = common["location"], common["recorded_by"]
+    key = f"{location}|{sku}"
+    found = state(inv_key=InvKey(key), stock={"on_hand_units": units})
+    level(connection, found)
+    earlier = now - timedelta(hours=1)
+    sale = {"source": actor, "source_ref": sku, "occurred_at": earlier}
+    write(connection, "sale_line", sku=sku, **sale, **common)
+    write(connection, "stock_adjustment", sku=sku, occurred_at=earlier, **common)
+    write(connection, "price_change", sku=sku, effective_from=earlier, **common)
+    put(
+        connection,
+        "read_model.sales_window",
+        inv_key=key,
+        start_us=int(earlier.timestamp() * 1_000_000) // 600_000_000 * 600_000_000,
+        **dict.fromkeys(("sold_units", "sale_lines", "revenue_minor"), units),
+        **dict.fromkeys(("returned_units", "return_lines", "late_lines", "window_revision"), 0),
+        partition=0,
+        offset=1,
+    )
+    same = {"inv_key": key, "location": location, "sku": sku, "reason": f"{location[:-2]} note"}
+    reorder_proposal(connection, reorder_id=f"R:{key}:1-2", **same, decided_by=actor)
+    price_proposal(connection, proposal_id=f"P:{key}:1-2", **same, decided_by=actor)
+
+
+def _plant_documents(
+    connection: psycopg.Connection, tag: str, now: datetime, common: dict[str, Any]
+) -> dict[str, Any]:
+    location, actor, secret = common["location"], common["recorded_by"], f"{tag}SECRET"
+    mine = common | {"recorded_by": PERSON, "sku": secret}
+    order: dict[str, Any] = {"order_ref": f"{tag.lower()}-order", "cost_minor": 100}
+    order_id = write(connection, "purchase_order_line", sku=secret, **order, **common)
+    receipt = {"purchase_order_line_id": order_id, "received_at": now}
+    receipt_id = write(connection, "shipment_line", **receipt, **mine)
+    transfer: dict[str, Any] = {
+        "status": "planned",
+        "transfer_ref": f"T-{tag}",
+        "planned_units": 3,
+        **dict.fromkeys(("received_units", "order_units"), 0),
+        "received_at": None,
+    }
+    write(connection, "shipment_line", leg="transfer_out", **transfer, **mine)
+    arriving = mine | {"location": f"{tag}-2", "leg": "transfer_in"}
+    transfer_id = write(connection, "shipment_line", **transfer, **arriving)
+    counted: dict[str, Any] = {"occurred_at": now, "counted_by": actor, "sku": secret}
+    draft_id = write(connection, "stock_count", status="draft", **counted, **common)
+    count_id = write(connection, "stock_count", status="approved", **counted, **common)
+    sheet_id = _put(connection, "app.count_sheet", location=location, opened_by=PERSON)
+    entry_id = uuid4()
+    put(
+        connection,
+        "app.count_entry",
+        entry_id=entry_id,
+        sheet_id=sheet_id,
+        sku=secret,
+        units=1,
+        counted_at=now,
+    )
+    rejected(connection, id=f"1-{len(tag)}-7", key=f"{location}|{secret}".encode(), detail=actor)
+    return {
+        "order_id": order_id,
+        "receipt_id": receipt_id,
+        "transfer_id": transfer_id,
+        "draft_id": draft_id,
+        "count_id": count_id,
+        "sheet_id": sheet_id,
+        "entry_id": entry_id,
+        **_plant_work(connection, tag, now, common),
+    }
+
+
+def _plant_work(
+    connection: psycopg.Connection, tag: str, now: datetime, common: dict[str, Any]
+) -> dict[str, Any]:
+    location, actor, secret = common["location"], common["recorded_by"], f"{tag}SECRET"
+    request_id = _put(
+        connection,
+        "app.adjustment_request",
+        location=location,
+        sku=secret,
+        reason="theft",
+        quantity_units=1,
+        occurred_at=now,
+        note=f"{tag} note",
+        requested_by=actor,
+    )
+    task_id = _put(
+        connection,
+        "app.task",
+        kind="count_variance",
+        subject=f"{location}|{secret}",
+        inv_key=f"{location}|{secret}",
+        location=location,
+        sku=secret,
+        role="manager",
+        detail=f'{{"variance_units": -3, "count": 1, "status": "approved", "counted_by": "{actor}",'
+        f' "counted_units": 7, "expected_units": 10, "value_minor": 300}}',
+        noticed_at=now,
+        opened_at=now,
+    )
+    put(
+        connection,
+        "app.scorecard",
+        supplier=SUPPLIER,
+        location=location,
+        on_day=now.astimezone(UTC).date(),
+        receipts=1,
+        settled_lines=1,
+        due_receipts=1,
+    )
+    put(
+        connection,
+        "app.action_log",
+        actor=actor,
+        action="order",
+        subject=f"{location}|{secret}",
+        detail=f'{{"order": "{tag.lower()}-order"}}',
+    )
+    return {"request_id": request_id, "task_id": task_id}
+
+
+def _put(connection: psycopg.Connection, table: str, **columns: object) -> int:
+    """Insert a row; its id."""
+    put(connection, table, **columns)
+    found = connection.execute(f"SELECT max(id) FROM {table}").fetchone()  # noqa: S608 -- a name of this file
+    assert found is not None
+    return int(found[0])

@@ -1,0 +1,184 @@
+"""The rights matrix: every address, as every role, about one's own store and about another one.
+
+Real requests on a real Postgres. Two stores are planted with a row in everything that pages read,
+and no answer to a person of the first may hold a mark of the second.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger import addresses
+from tests.ledger.addresses import COMPANY, COMPANY_FORMS, FORMS, LISTS, PAGES, sent
+from tests.ledger.fingerprint import fingerprint
+from tests.ledger.inbox import emptied
+from tests.ledger.pages import logged_in
+from tests.ledger.planted import PERSON, Store, plant
+from tests.ledger.routes import rule_of, url_names
+
+ROLES = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
+REFUSED = {403, 404}
+
+
+@pytest.fixture(scope="module")
+def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
+    """One's own store and another one; requests of this file are refused or change only these."""
+    server, database = request.getfixturevalue("server"), request.getfixturevalue("database")
+    with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
+        from tests.ledger.conftest import empty  # noqa: PLC0415 -- beside the fixtures
+
+        empty(connection)
+        emptied(connection)
+        connection.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
+        yield plant(connection, "MINE", 48_151), plant(connection, "THEIRS", 62_342)
+        empty(connection)
+        emptied(connection)
+
+
+def visitor(role: str, *stores: str) -> Client:
+    """A client of the one person of this file, who works in these stores or everywhere."""
+    people = import_module("webui.ledger.people")  # late: it needs Django set up
+    user, _ = people.User.objects.get_or_create(username=PERSON)
+    user.groups.set([people.create_roles()[role]])
+    people.write_memberships(user, everywhere=not stores, stores=stores)
+    return logged_in(user)
+
+
+def may(role: str, name: str) -> bool:
+    """Whether the table of roles gives the role the right that the address takes."""
+    groups = import_module("webui.accounts.roles").GROUPS_OF[rule_of(name).ability]
+    return not groups or role in groups
+
+
+def body(answer: Any) -> str:
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return str(content.decode())
+
+
+def assert_holds_nothing_of(store: Store, text: str, *, named: bool, address: str) -> None:
+    marks = store.marks if named else (*store.marks, store.location)
+    leaked = [mark for mark in marks if mark in text]
+    assert not leaked, f"{address} holds {leaked}"
+
+
+def asked(path: str, location: str) -> str:
+    return f"{path}{'&' if '?' in path else '?'}location={location}"
+
+
+def test_every_address_is_in_the_table_and_has_a_rule(database: str) -> None:
+    listed = {*LISTS, *COMPANY, *PAGES, *FORMS, *COMPANY_FORMS}
+    every = url_names() - addresses.OPEN - addresses.STREAMS - addresses.PEOPLE
+
+    assert every == listed
+    assert [name for name in every if rule_of(name) is None] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_pages_show_own_stores_only(stores: tuple[Store, Store], role: str) -> None:
+    own, other = stores
+    client = visitor(role, own.location)
+
+    for name, path in {**LISTS, **COMPANY}.items():
+        answer = client.get(path)
+        assert answer.status_code == (200 if may(role, name) else 403), name
+        assert_holds_nothing_of(other, body(answer), named=False, address=name)
+    for name, path in LISTS.items():
+        answer = client.get(asked(path, own.location))
+        assert answer.status_code == (200 if may(role, name) else 403), name
+        refused = client.get(asked(path, other.location))
+        assert refused.status_code == 403, name
+        assert_holds_nothing_of(other, body(refused), named=True, address=name)
+    for name, page in PAGES.items():
+        answer = client.get(page(own))
+        assert answer.status_code == (200 if may(role, name) else 403), name
+        assert_holds_nothing_of(other, body(answer), named=False, address=name)
+        refused = client.get(page(other))
+        assert refused.status_code in REFUSED, name
+        assert_holds_nothing_of(other, body(refused), named=True, address=name)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_actions_about_another_store_change_nothing(stores: tuple[Store, Store], role: str) -> None:
+    own, other = stores
+    client = visitor(role, own.location)
+    before = fingerprint()
+
+    for name, form in FORMS.items():
+        path, fields = form(other)
+        answer = client.post(path, sent(fields))
+        assert answer.status_code in REFUSED, (name, answer.status_code)
+        assert_holds_nothing_of(other, body(answer), named=True, address=name)
+    for name, (path, fields) in COMPANY_FORMS.items():
+        assert client.post(path, sent(fields)).status_code == 403, name
+
+    assert fingerprint() == before
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_actions_about_ones_own_store_take_the_right_alone(
+    stores: tuple[Store, Store], role: str
+) -> None:
+    own, other = stores
+    client = visitor(role, own.location)
+
+    for name, form in FORMS.items():
+        path, fields = form(own)
+        answer = client.post(path, sent(fields))
+        is_refused = answer.status_code == 403
+        assert is_refused is not may(role, name), (name, answer.status_code)
+        assert_holds_nothing_of(other, body(answer), named=False, address=name)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_who_works_everywhere_needs_the_right_alone(stores: tuple[Store, Store], role: str) -> None:
+    _own, other = stores
+    client = visitor(role)
+
+    for name, page in PAGES.items():
+        answer = client.get(page(other))
+        assert answer.status_code == (200 if may(role, name) else 403), name
+    shown = body(client.get("/"))
+
+    assert other.secret in shown
+    assert other.location in shown
+
+
+def test_nobody_gets_in_without_a_login(stores: tuple[Store, Store]) -> None:
+    own, _ = stores
+    client = Client(SERVER_NAME="localhost")
+    before = fingerprint()
+
+    for name, path in {**LISTS, **COMPANY, **{n: p(own) for n, p in PAGES.items()}}.items():
+        answer = client.get(path)
+        assert (answer.status_code, answer["Location"].partition("?")[0]) == (302, "/login/"), name
+    for name, form in FORMS.items():
+        path, fields = form(own)
+        assert client.post(path, sent(fields))["Location"].startswith("/login/"), name
+
+    assert fingerprint() == before
+
+
+def test_who_has_no_store_sees_none(stores: tuple[Store, Store]) -> None:
+    own, _ = stores
+    client = visitor("associate", "NOWHERE-1")
+
+    assert own.secret not in body(client.get("/"))
+    assert client.get(f"/items/{own.location}/ASKED").status_code == 403
+
+
+def test_a_region_is_all_of_its_stores(stores: tuple[Store, Store]) -> None:
+    own, other = stores
+    people = import_module("webui.ledger.people")
+    client = visitor("associate", "NOWHERE-1")
+    user = people.User.objects.get(username=PERSON)
+    people.write_memberships(user, regions=("NORTH",))
+    people.write_region(own.location, "NORTH")
+
+    shown = body(client.get("/stock.csv"))
+
+    assert own.secret in shown
+    assert other.secret not in shown

@@ -1,0 +1,116 @@
+"""A malformed command changes nothing: every address that changes something, with forms that no
+page of ours sends, by a person who may do everything.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.test import Client
+
+from tests.ledger import addresses
+from tests.ledger.addresses import COMPANY_FORMS, FORMS, Form, sent
+from tests.ledger.conftest import empty
+from tests.ledger.fingerprint import fingerprint
+from tests.ledger.inbox import emptied
+from tests.ledger.pages import logged_in
+from tests.ledger.planted import Store, plant
+from tests.ledger.routes import patterns
+
+STRANGE = ("☃", "-1", "9" * 400, "2")
+
+
+@pytest.fixture(scope="module")
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    server, database = request.getfixturevalue("server"), request.getfixturevalue("database")
+    with psycopg.connect(server.url("postgres", database), autocommit=True) as rows:
+        empty(rows)
+        emptied(rows)
+        rows.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
+        yield plant(rows, "MINE", 48_151)
+        empty(rows)
+        emptied(rows)
+
+
+@pytest.fixture(scope="module")
+def almighty(store: Store) -> Client:
+    people = import_module("webui.ledger.people")  # late: it needs Django set up
+    user, _ = people.User.objects.get_or_create(username="almighty")
+    user.is_superuser = True
+    user.save()
+    return logged_in(user)
+
+
+def forms(store: Store) -> dict[str, tuple[str, Form]]:
+    return {**{name: form(store) for name, form in FORMS.items()}, **COMPANY_FORMS}
+
+
+def only_strange(fields: Form, value: str) -> Form:
+    """The form with one strange value in every field."""
+    return dict.fromkeys([*fields, "command_id"], value)
+
+
+def strange_choices(fields: Form) -> list[Form]:
+    """The form of a page of ours, but with what it asks for replaced or left out."""
+    chosen = [name for name in ("action", "stop", "opening", "subject", "accept") if name in fields]
+    changed = [sent(fields) | {name: value} for name in chosen for value in ("", *STRANGE)]
+    left_out = [{n: v for n, v in sent(fields).items() if n != name} for name in chosen]
+    return [*changed, *left_out]
+
+
+CRAFTED: dict[str, Callable[[Form], list[Form]]] = {
+    "empty": lambda _fields: [{}],
+    "strange values": lambda fields: [only_strange(fields, value) for value in STRANGE],
+    "strange choices": strange_choices,
+}
+# These state all that they ask for in the address, and ask for nothing else.
+STATED_BY_ADDRESS = {("counts-submit", "empty"), ("counts-submit", "strange values")}
+
+
+def test_every_address_that_takes_a_post_is_in_the_table(database: str) -> None:
+    """What refuses GET takes a POST only; `counts-adjust` takes both."""
+    client = Client(SERVER_NAME="localhost")
+    client.raise_request_exception = False
+    posted = {*FORMS, *COMPANY_FORMS}
+
+    assert posted <= {pattern.name for pattern in patterns()}
+    for path, _fields in COMPANY_FORMS.values():
+        assert client.get(path).status_code == 405
+    reads = {*addresses.LISTS, *addresses.COMPANY, *addresses.PAGES} - posted
+    for path in (*addresses.LISTS.values(), *addresses.COMPANY.values()):
+        assert path not in [p for p, _ in COMPANY_FORMS.values()]
+    assert not reads & posted
+
+
+@pytest.mark.parametrize("kind", CRAFTED)
+def test_a_malformed_command_is_refused_and_changes_nothing(
+    store: Store, almighty: Client, kind: str
+) -> None:
+    for name, (path, fields) in forms(store).items():
+        if (name, kind) in STATED_BY_ADDRESS:
+            continue
+        for crafted in CRAFTED[kind](fields):
+            before = fingerprint()
+            answer: Any = almighty.post(path, crafted)
+
+            assert 400 <= answer.status_code < 500, (name, crafted, answer.status_code)
+            assert fingerprint() == before, (name, crafted)
+
+
+@pytest.mark.parametrize("given", [{}, {"stop": ""}, {"stop": "on"}, {"stop": "2"}, {"other": "1"}])
+def test_a_malformed_switch_leaves_rule_prices_stopped(
+    store: Store, almighty: Client, given: dict[str, str]
+) -> None:
+    almighty.post("/prices/stop", {"stop": "1"})
+
+    answer = almighty.post("/prices/stop", given)
+
+    assert answer.status_code == 422
+    assert "1 to stop rule-made prices, or 0 to allow them again" in answer.content.decode()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT price_kill_switch FROM app.setting")
+        assert cursor.fetchone() == (True,)
+    almighty.post("/prices/stop", {"stop": "0"})

@@ -1,0 +1,164 @@
+"""Stores of a person: `stores_of` finds them, `require_store` enforces them.
+
+A request runs within the scope of its person (`webui.accounts.gate`). Jobs, commands and tests have
+no person and no limit. Decision 0025 has the rules.
+
+* `narrowing` holds every SELECT of a page to the scope.
+* Services call `require_store` on the row that they lock.
+* A person without a membership has no store at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from django.core.exceptions import PermissionDenied
+from django.db import connection
+
+if TYPE_CHECKING:  # services are imported before Django is set up, models can't be
+    from django.contrib.auth.models import AnonymousUser, User
+
+T = TypeVar("T")
+_KNOWN: Final = "_known_grants"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Locations that a person works for; `everywhere` needs no list."""
+
+    everywhere: bool
+    stores: frozenset[str] = frozenset()
+
+    def allows(self, location: str) -> bool:
+        """Return True if the location is one of these."""
+        return self.everywhere or location in self.stores
+
+    def allows_key(self, inv_key: str) -> bool:
+        """Return True if the location of `LOCATION|SKU` is one of these."""
+        return self.allows(inv_key.partition("|")[0])
+
+
+EVERYWHERE: Final = Scope(everywhere=True)
+NOWHERE: Final = Scope(everywhere=False)
+_CURRENT: Final[ContextVar[Scope]] = ContextVar("scope", default=EVERYWHERE)
+
+
+class OutOfScope(PermissionDenied):
+    """Refusal of another store's data; the page of it is 403, and nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """Roles and stores of a person, read in one query."""
+
+    roles: frozenset[str]
+    scope: Scope
+
+
+NO_GRANTS: Final = Grants(frozenset(), NOWHERE)
+_GRANTS: Final = """
+SELECT ARRAY(SELECT g.name FROM app.auth_user_groups m JOIN app.auth_group g ON g.id = m.group_id
+             WHERE m.user_id = %(person)s) AS roles,
+       EXISTS (SELECT FROM app.membership WHERE person_id = %(person)s AND kind = 'everywhere')
+           AS everywhere,
+       ARRAY(SELECT code FROM app.membership WHERE person_id = %(person)s AND kind = 'store'
+             UNION
+             SELECT l.location FROM app.membership m
+             JOIN app.location_region l ON l.region = m.code
+             WHERE m.person_id = %(person)s AND m.kind = 'region') AS stores
+"""
+
+
+def grants_of(person: User | AnonymousUser) -> Grants:
+    """Return roles and stores of a person, from one query for as long as a request lasts."""
+    if not person.is_authenticated or not person.is_active:
+        return NO_GRANTS
+    known: Grants | None = getattr(person, _KNOWN, None)
+    if known is None:
+        with connection.cursor() as cursor:
+            cursor.execute(_GRANTS, {"person": person.pk})
+            roles, everywhere, stores = cursor.fetchone()
+        everywhere = everywhere or person.is_superuser
+        scope = EVERYWHERE if everywhere else Scope(everywhere=False, stores=frozenset(stores))
+        known = Grants(frozenset(roles), scope)
+        # Each request loads its person again, so a change holds from the next request on.
+        setattr(person, _KNOWN, known)
+    return known
+
+
+def stores_of(person: User | AnonymousUser) -> Scope:
+    """Return the stores of a person."""
+    return grants_of(person).scope
+
+
+def current() -> Scope:
+    """Return the scope of the running request; everywhere outside of one."""
+    return _CURRENT.get()
+
+
+def enter(scope: Scope) -> None:
+    """Hold everything that follows in this context to `scope`."""
+    _CURRENT.set(scope)
+
+
+@contextmanager
+def within(scope: Scope) -> Iterator[None]:
+    """Hold the block to `scope`."""
+    token = _CURRENT.set(scope)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def bound(parts: Iterator[T], scope: Scope) -> Iterator[T]:
+    """Yield `parts`, each made within `scope`: a streamed body runs after its request has ended."""
+    while True:
+        with within(scope):
+            try:
+                part = next(parts)
+            except StopIteration:
+                return
+        yield part
+
+
+def require_store(location: str, *, field: str = "location") -> None:
+    """Raise `OutOfScope` for a location that is not in the current scope.
+
+    The message names the location only where the request itself has named it (`field`).
+    """
+    if not current().allows(location):
+        raise OutOfScope(_refusal(location, field))
+
+
+def require_key(inv_key: str, *, field: str = "") -> None:
+    """Raise `OutOfScope` unless the location of `LOCATION|SKU` is in the current scope."""
+    require_store(inv_key.partition("|")[0], field=field)
+
+
+def require_either(first: str, second: str) -> None:
+    """Raise `OutOfScope` unless one of two locations is in the current scope."""
+    if not current().allows(first):
+        require_store(second, field="")
+
+
+def require_company() -> None:
+    """Raise `OutOfScope` unless the current scope is everywhere: for what holds in every store."""
+    if not current().everywhere:
+        message = (
+            "This holds for every store, and you work for some of them. Nothing was changed."
+            " Ask a person who works for the whole company."
+        )
+        raise OutOfScope(message)
+
+
+def _refusal(location: str, field: str) -> str:
+    named = f"{field} {location}" if field else "This record"
+    return (
+        f"{named} belongs to a store that is not one of yours. Nothing was changed."
+        " Choose one of your own stores, or ask an operator for a membership."
+    )

@@ -1,0 +1,70 @@
+"""The gate in front of every view: no address without a rule, no request without a scope.
+
+A view declares its rule with `webui.accounts.roles.requires`; `OPEN` lists the addresses of logins
+and probes, which see no store. Everything else is refused, so that a forgotten rule denies.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
+
+from webui.access.scope import (
+    EVERYWHERE,
+    NOWHERE,
+    bound,
+    current,
+    enter,
+    require_store,
+    stores_of,
+)
+from webui.accounts.roles import RULE
+
+OPEN: Final = frozenset({"login", "login-code", "logout", "second-factor", "livez", "readyz"})
+# The stream checks session and stores itself, because it outlives its request.
+STREAMS: Final = frozenset({"live-stream"})
+
+
+class Gate(MiddlewareMixin):
+    """Refuses addresses without a rule, and holds each request to the stores of its person."""
+
+    def process_request(self, _request: HttpRequest) -> None:
+        """Begin with no store at all."""
+        enter(NOWHERE)
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view: Callable[..., HttpResponseBase],
+        _args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> HttpResponse | None:
+        """Enter the person's scope, and refuse a location of the address that is outside of it."""
+        name = request.resolver_match.url_name if request.resolver_match else None
+        if name in OPEN | STREAMS:
+            return None
+        if not hasattr(view, RULE):
+            message = f"The address {request.path} has no rule. Nothing was changed."
+            raise PermissionDenied(message)
+        enter(stores_of(request.user))
+        if request.user.is_authenticated:
+            for location in (kwargs.get("location"), *_asked_locations(request)):
+                if location:
+                    require_store(str(location).strip())
+        return None
+
+    def process_response(
+        self, _request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Keep the scope for a body that is still to be made; leave it otherwise."""
+        if isinstance(response, StreamingHttpResponse) and not response.is_async:
+            response.streaming_content = bound(iter(response), current())
+        enter(EVERYWHERE)
+        return response
+
+
+def _asked_locations(request: HttpRequest) -> list[str]:
+    return [*request.GET.getlist("location"), *request.POST.getlist("location")]
