@@ -19,7 +19,12 @@ def _about(path: str, **query: object) -> str:
 
 
 # Logins and probes, which have tests of their own.
-OPEN = frozenset({"login", "login-code", "logout", "second-factor", "livez", "readyz"})
+OPEN = frozenset(
+    {
+        *("login", "login-code", "logout", "livez", "readyz"),
+        *("second-factor", "password", "password-changed"),
+    }
+)
 # The stream has tests of its own: it outlives its request.
 STREAMS = frozenset({"live-stream"})
 

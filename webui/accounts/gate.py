@@ -23,7 +23,13 @@ from webui.access.scope import (
 )
 from webui.accounts.roles import RULE
 
-OPEN: Final = frozenset({"login", "login-code", "logout", "second-factor", "livez", "readyz"})
+OPEN: Final = frozenset(
+    {
+        *("login", "login-code", "logout", "livez", "readyz"),
+        # One's own account; the views ask for a login.
+        *("second-factor", "password", "password-changed"),
+    }
+)
 # The stream checks session and stores itself, because it outlives its request.
 STREAMS: Final = frozenset({"live-stream"})
 
