@@ -35,3 +35,23 @@ def test_the_settings_of_a_deployment_raise_no_warning() -> None:
 
 def test_a_deployment_without_tls_would_be_found() -> None:
     assert "SESSION_COOKIE_SECURE" in checked({"INVENTORY_HTTPS": "false"}).stderr
+
+
+def test_cookies_behind_tls_are_bound_to_their_host() -> None:
+    program = (
+        "from django.conf import settings as s;"
+        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, s.SESSION_COOKIE_SECURE,"
+        " s.SESSION_COOKIE_HTTPONLY, s.SESSION_COOKIE_SAMESITE, s.SESSION_COOKIE_DOMAIN)"
+    )
+    shown = subprocess.run(  # noqa: S603 -- our own settings
+        [sys.executable, "-c", program],
+        cwd=PROJECT,
+        env=os.environ | PRODUCTION,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert shown.stdout.split() == [
+        *("__Host-sessionid", "__Host-csrftoken", "True", "True", "Lax", "None")
+    ]

@@ -333,3 +333,70 @@ def test_the_present_password_can_not_be_guessed_in_an_open_session(staff) -> No
 def change(browser: Client, old: str, new: str) -> Any:
     fields = {"old_password": old, "new_password1": new, "new_password2": new}
     return browser.post("/account/password/", fields)
+
+
+def test_password_fields_are_masked_and_open_to_password_managers(staff) -> None:
+    browser = client()
+    login = browser.get("/login/").content.decode()
+    log_in(browser)
+    fields = re.findall(r"<input[^>]*password[^>]*>", login)
+    fields += re.findall(
+        r"<input[^>]*password\d?\"[^>]*>", browser.get("/account/password/").content.decode()
+    )
+
+    assert len(fields) == 4
+    for field in fields:
+        assert 'type="password"' in field
+        assert re.search(r'autocomplete="(current|new)-password"', field)
+        assert "onpaste" not in field
+
+
+def test_each_login_has_a_token_of_its_own(staff) -> None:
+    browser = client()
+    browser.get("/login/")
+    tokens = set()
+    for _ in range(3):
+        log_in(browser)
+        tokens.add(browser.cookies["sessionid"].value)
+        browser.post("/logout/")
+
+    assert len(tokens) == 3
+    assert all(len(token) >= 32 for token in tokens)
+
+
+def test_a_token_is_worth_nothing_after_logout(staff) -> None:
+    browser, thief = client(), client()
+    log_in(browser)
+    thief.cookies["sessionid"] = browser.cookies["sessionid"].value
+    assert is_in(thief)
+
+    browser.post("/logout/")
+
+    assert not is_in(thief)
+
+
+def test_recovery_codes_are_kept_as_hashes(staff) -> None:
+    _, codes = enrolled(client())
+
+    kept = staff.execute("SELECT recovery::text FROM app.second_factor").fetchone()
+    assert len(set(codes)) == 10
+    assert not any(code in kept[0] or code.replace("-", "") in kept[0] for code in codes)
+
+
+@pytest.mark.parametrize("seconds", [-120, 120])
+def test_a_code_of_another_time_is_refused(staff, seconds: int) -> None:
+    totp, _ = enrolled(client())
+    browser = client()
+    log_in(browser, "olga")
+
+    code = totp.at(int(time.time()) + seconds)
+
+    assert browser.post("/login/code/", {"code": code}).status_code == 422
+
+
+def test_passwords_are_kept_with_argon2(ledger: psycopg.Connection) -> None:
+    people = import_module("webui.ledger.people")
+    user = people.User(username="kept")
+    user.set_password(PASSWORD)
+
+    assert user.password.startswith("argon2$argon2id$")

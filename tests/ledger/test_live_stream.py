@@ -1,0 +1,27 @@
+"""The live stream gives out keys that the server signed for this person, and nothing else."""
+
+from importlib import import_module
+
+import psycopg
+import pytest
+
+from tests.ledger.pages import person
+
+
+@pytest.mark.parametrize("signed", ["of another person", "with a changed signature", "not at all"])
+def test_keys_that_were_not_signed_for_this_person_are_refused(
+    ledger: psycopg.Connection, signed: str
+) -> None:
+    stream = import_module("webui.live.stream")
+    people = import_module("webui.ledger.people")
+    ann = person("associate", "ann")
+    mine, foreign = (
+        people.User.objects.get_or_create(username=name)[0].pk for name in ("ann", "bob")
+    )
+    keys = {
+        "of another person": stream.sign_keys(foreign, ["L|S"]),
+        "with a changed signature": stream.sign_keys(mine, ["L|S"])[:-4] + "AAAA",
+        "not at all": "L|S",
+    }[signed]
+
+    assert ann.get("/live/stream", {"keys": keys}).status_code == 403

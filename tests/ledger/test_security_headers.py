@@ -1,0 +1,65 @@
+"""Headers, methods and addresses that every deployment answers in the same safe way."""
+
+from importlib import import_module
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.pages import person
+
+NONE = {"Access-Control-Allow-Origin", "Server", "X-Powered-By"}
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/login/", "/tasks/", "/no-such-page/", "/account/password/"]
+)
+def test_every_answer_carries_the_headers(ledger: psycopg.Connection, address: str) -> None:
+    answer = person("associate").get(address)
+
+    assert answer["Content-Type"] == "text/html; charset=utf-8"
+    policy = answer["Content-Security-Policy"]
+    for rule in ("default-src 'self'", "object-src 'none'", "base-uri 'none'"):
+        assert rule in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["X-Frame-Options"] == "DENY"
+    assert answer["Referrer-Policy"] == "same-origin"
+    assert NONE.isdisjoint(answer.headers)
+    if answer.status_code == 200:
+        assert "no-store" in answer["Cache-Control"]
+
+
+def test_a_post_without_a_token_is_refused(ledger: psycopg.Connection) -> None:
+    people = import_module("webui.ledger.people")
+    user, _ = people.User.objects.get_or_create(username="ann")
+    browser = Client(SERVER_NAME="localhost", enforce_csrf_checks=True)
+    browser.force_login(user)
+
+    for address in ("/login/", "/logout/", "/account/password/", "/account/second-factor/"):
+        assert browser.post(address, {}).status_code == 403
+
+
+def test_logging_out_takes_a_post(ledger: psycopg.Connection) -> None:
+    browser = person("associate")
+
+    assert browser.get("/logout/").status_code == 405
+    assert browser.get("/tasks/").status_code == 200
+    assert browser.post("/logout/")["Clear-Site-Data"] == '"cache"'
+    assert browser.get("/tasks/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/.git/config", "/static/", "/static/../manage.py", "/static/%2e%2e/manage.py", "/.env"],
+)
+def test_files_of_the_project_are_not_served(ledger: psycopg.Connection, address: str) -> None:
+    assert person("operator").get(address).status_code == 404
+
+
+def test_trace_is_not_answered(ledger: psycopg.Connection) -> None:
+    answer = person("associate").trace("/tasks/")
+
+    assert answer.status_code in (403, 405)
+    assert b"TRACE" not in answer.content
