@@ -10,9 +10,7 @@ from typing import Final
 
 REBUILD: Final = "inventory workers rebuild --yes"
 NEW_GENERATION: Final = "inventory down && inventory generation --yes && inventory up --detach"
-_NEWER_CODE: Final = (
-    f"inventory down  # then start the newer code that wrote it; if this one is to stay: {REBUILD}"
-)
+_NEWER_CODE: Final = f"{REBUILD}  # or start the newer code that wrote it"
 _TAKE_ALL: Final = (
     "inventory down && INVENTORY_UNDECODABLE_PERMILLE=1000 inventory up --detach  "
     "# if they are no facts"
@@ -46,12 +44,13 @@ MEANINGS: Final = {
 }
 
 
-# The command that helps, where an error names no other; nothing where a restart or the log does.
+# The command that helps, where an error names no other; nothing where a restart does.
 # `inventory verify` is none of them: it waits for the worker that halts, and compares nothing.
 WAYS_OUT: Final = {
     Ending.UNREADABLE: _NEWER_CODE,
     Ending.LOG_MISMATCH: REBUILD,
-    Ending.BROKER: "inventory logs kafka",
+    Ending.BROKER: "inventory restart kafka",
+    Ending.BROKEN_INVARIANT: REBUILD,
     Ending.SCHEMA_BREAK: _TAKE_ALL,
 }
 

@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -19,12 +21,16 @@ from deploy.stack.home import Home, default_home
 from deploy.stack.ports import LAST_PORT
 from deploy.stack.runtime import UP, Runtime, read_runtime
 
+if TYPE_CHECKING:
+    from deploy.doctor.row import Row
+
+_FAILURE: Final = 2  # the doctor's exit code
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
-    for verb in (up, down, status, logs, doctor, reset, fetch, demo):
+    for verb in (up, down, restart, hold, status, logs, doctor, move, reset, fetch, demo):
         app.command()(verb)
 
 
@@ -148,20 +154,71 @@ def down() -> None:
         output.console.print(f"nothing was running in {home.path}")
 
 
+def restart(name: Annotated[str, typer.Argument(help="One service, like kafka.")]) -> None:
+    """Restart one service and return when it does its work again."""
+    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+
+    seconds = fleet.restart_service(_home(), name)
+    output.console.print(f"{name} does its work again after {seconds:.1f} s")
+
+
+def hold(
+    name: Annotated[str, typer.Argument(help="One service, like worker-2.")],
+    *,
+    release: Annotated[bool, typer.Option("--release", help="Repair it again.")] = False,
+) -> None:
+    """Leave a suspended or silent service as it is, for a debugger; crashes are restarted."""
+    from deploy.stack import fleet  # noqa: PLC0415 -- loads what every part needs to run
+
+    fleet.hold(_home(), name, release=release)
+    how = "repaired again" if release else "left as it is, also while it doesn't answer"
+    output.console.print(f"{name} is {how}")
+
+
+def move(
+    directory: Annotated[Path, typer.Argument(help="A new directory, on another disk.")],
+) -> None:
+    """Move the stopped stack's home with all its data; its old name becomes a link."""
+    from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
+
+    home = _home()
+    move_home(home, directory)
+    output.console.print(f"{home.path} is now a link to {directory.absolute()}")
+
+
 def status(
     *,
     json: Json = False,
     location: Annotated[str | None, typer.Option(help="Counts of one location only.")] = None,
 ) -> None:
-    """Each service, the connector, lag per group, freshness, rejected and late records."""
-    from deploy.stack import status as report  # noqa: PLC0415 -- asks every part
+    """Each service, the connector, lag, freshness and what is not well. Exit 0 if all is well."""
+    from deploy.doctor import checks  # noqa: PLC0415 -- asks every part
+    from deploy.stack import observe  # noqa: PLC0415 -- as above
+    from deploy.stack import status as report  # noqa: PLC0415 -- as above
 
-    found = report.collect(_home(), location)
+    home = _home()
+    seen = observe.look(home)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        asked = pool.submit(checks.of_stack, home, seen)
+        found = report.collect(home, seen, location)
+        rows = [row for row in asked.result() if row.verdict != "ok"]
+    found["problems"] = [asdict(row) for row in rows]
     if json:
         output.as_json(found)
     else:
         report.show(found)
-    raise typer.Exit(0 if found["phase"] == "ready" else 1)
+        _show_repairs(rows)
+    is_well = not found["not_well"] and checks.exit_code(rows) < _FAILURE
+    raise typer.Exit(0 if is_well else 1)
+
+
+def _show_repairs(rows: list["Row"]) -> None:
+    """Print below the table, which would fold what is to be copied."""
+    for row in rows:
+        output.console.print(f"{row.mark} {row.name}: {row.found}", soft_wrap=True, markup=False)
+    for row in rows:
+        if row.repair:
+            output.console.print(f"repair {row.name}: {row.repair}", soft_wrap=True, markup=False)
 
 
 def logs(

@@ -6,35 +6,68 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Final
 
 from deploy.doctor import machine, running
+from deploy.doctor.disk import disk
+from deploy.doctor.halted import halted
+from deploy.doctor.repairs import RESTART_ALL, joined, of_service
 from deploy.doctor.row import Row
+from deploy.stack import observe
 from deploy.stack.home import Home
-from deploy.stack.runtime import UP, read_runtime
+from deploy.stack.observe import Seen
+from deploy.stack.runtime import UP
 
 _LIMIT_S: Final = 20.0
+# The service that didn't answer, by the package whose error a check raised.
+_ASKED: Final = {"psycopg": "postgres", "httpx": "connect", "cimpl": "kafka"}
+
+Check = Callable[[Home], Row]
 
 
 def run(home: Home) -> list[Row]:
     """All rows: the machine first, then the stack when one runs."""
-    runtime = read_runtime(home)
-    chosen: list[Callable[[Home], Row]] = list(machine.CHECKS)
-    rows: list[Row] = []
+    seen = observe.look(home)
+    runtime = seen.runtime
     if runtime.running:
-        chosen += running.CHECKS
-    else:
-        told = runtime.error.splitlines()[0] if runtime.error else "not running"
-        rows.append(Row("stack", "warning", told, runtime.repair or UP))
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        pending = [(check, pool.submit(check, home)) for check in chosen]
+        services = running.services(home, seen)
+        return [
+            *_ask(home, seen, machine.CHECKS),
+            services,
+            *_ask(home, seen, running.CHECKS),
+        ]
+    told = runtime.error.splitlines()[0] if runtime.error else "not running"
+    stack = Row("stack", "warning", told, runtime.repair or UP)
+    return [stack, *_ask(home, seen, machine.CHECKS)]
+
+
+def of_stack(home: Home, seen: Seen) -> list[Row]:
+    """Return the rows of the running stack and of its disk, without those that are figures."""
+    if not seen.runtime.running:
+        return []
+    checks = [check for check in running.CHECKS if check not in (running.lag, running.freshness)]
+    return [running.services(home, seen), *_ask(home, seen, [disk, *checks])]
+
+
+def _ask(home: Home, seen: Seen, checks: Sequence[Check]) -> list[Row]:
+    rows: list[Row] = []
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        pending = [(check, pool.submit(check, home)) for check in checks]
         for check, answer in pending:
             try:
                 rows.append(answer.result(timeout=_LIMIT_S))
             except FutureTimeout:
                 text = f"no answer in {_LIMIT_S:.0f} s"
-                rows.append(Row(check.__name__, "failure", text, "inventory status"))
+                rows.append(Row(check.__name__, "failure", text, _repair(home, seen, "")))
             except Exception as error:  # noqa: BLE001 -- the row says what happened
                 text = f"{type(error).__name__}: {error}".strip()[:300]
-                rows.append(Row(check.__name__, "failure", text, "inventory status"))
+                part = _ASKED.get(type(error).__module__.partition(".")[0], "")
+                rows.append(Row(check.__name__, "failure", text, _repair(home, seen, part)))
     return rows
+
+
+def _repair(home: Home, seen: Seen, part: str) -> str:
+    """Return what brings back the part that gave no answer, and all that is down with it."""
+    ways = {worker.worker: worker.repair for worker in halted(home)}
+    down = dict.fromkeys([*seen.unwell, *([part] if part in seen.states else [])])
+    return joined(of_service(home, seen, name, ways) for name in down) or RESTART_ALL
 
 
 def exit_code(rows: Sequence[Row]) -> int:

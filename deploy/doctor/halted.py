@@ -17,7 +17,9 @@ from deploy.stack.runtime import ServiceRuntime, read_runtime
 from deploy.stack.workforce import PREFIX
 from streams.endings import meaning_of, way_out_of
 
-_UNSETTLED_S: Final = 120.0  # it has ended again and again, and has not run for longer since
+# A worker that has ended again and again is well once it has run longer than its last life.
+_UNSETTLED_S: Final = 120.0
+_LEAST_S: Final = 20.0
 _OFTEN: Final = 2
 _ASKED: Final = ("paused", "stopping", "starting")  # as a person wants it: no crash led there
 _TAIL_BYTES: Final = 256 << 10
@@ -54,8 +56,9 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
     if entry.state != "running":
         return True
     ran_s = time.time() - (entry.started_at or 0.0)
+    settled_s = min(max(_LEAST_S, 2 * entry.lived_s), _UNSETTLED_S)
     # A signal came from outside; what it ended is well again once it runs.
-    return (entry.last_exit or 0) > 0 and entry.ends_in_a_row >= _OFTEN and ran_s < _UNSETTLED_S
+    return (entry.last_exit or 0) > 0 and entry.ends_in_a_row >= _OFTEN and ran_s < settled_s
 
 
 def _told(worker: str, code: int, log: Path) -> Halted:
@@ -64,7 +67,7 @@ def _told(worker: str, code: int, log: Path) -> Halted:
     return Halted(
         worker,
         reason=f"{meaning_of(code)}: {problem}" if problem else meaning_of(code),
-        repair=str(line.get("repair") or way_out_of(code) or f"inventory logs {worker}"),
+        repair=str(line.get("repair") or way_out_of(code) or f"inventory restart {worker}"),
     )
 
 

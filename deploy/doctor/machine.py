@@ -1,7 +1,6 @@
 """Checks of the machine: they need no running stack."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from deploy.artifacts.prerequisites import (
     java_major,
     java_version,
 )
+from deploy.doctor.disk import disk
 from deploy.doctor.row import Row, judge
 from deploy.errors import StackError
 from deploy.stack.home import Home
@@ -27,7 +27,6 @@ from deploy.stack.services import postgres_programs
 
 _PYTHON: Final = ((3, 11), (3, 13))
 _MEMORY_GB: Final = 3.0
-_DISK_GB: Final = 5.0
 _GB: Final = 1024**3
 
 
@@ -100,19 +99,6 @@ def memory(_home: Home) -> Row:
         well=available >= _MEMORY_GB,
         found=f"{available:.1f} GB available, the stack takes up to {_MEMORY_GB:.0f}",
         repair="inventory up --workers 1",
-        mild=True,
-    )
-
-
-def disk(home: Home) -> Row:
-    """The log is kept for ever, so the disk is what ends it."""
-    where = next(path for path in (home.path, *home.path.parents) if path.exists())
-    free = shutil.disk_usage(where).free / _GB
-    return judge(
-        "disk",
-        well=free >= _DISK_GB,
-        found=f"{free:.1f} GB free in {where}",
-        repair="INVENTORY_HOME=/larger/disk inventory up",
         mild=True,
     )
 

@@ -6,21 +6,27 @@ import psycopg
 
 from cdc.capture.admin import Drift, topic_drift
 from cdc.capture.client import PUBLICATION, SLOT, client_of, connector_config
-from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES, STOCK_EVENTS
+from cdc.contracts.topics import APP_ID, CAPTURED, REFERENCE_TABLES, STOCK_EVENTS
 from deploy.doctor.halted import halted
+from deploy.doctor.repairs import ON_ITS_WAY, RESTART_ALL, joined, of_service
 from deploy.doctor.row import Row, judge
-from deploy.stack import fleet, status
+from deploy.stack import observe, status
 from deploy.stack.context import HOST
 from deploy.stack.home import Home
+from deploy.stack.observe import Seen
 from deploy.stack.runtime import environment_of, read_runtime
+from deploy.stack.workforce import PREFIX
 from inventory.revision import LOGIC_REVISION
+from streams.endings import meaning_of
 from streams.engine.mismatch import repair_of
 from streams.engine.restore import CHANGELOGS
 
 _RETAINED_BYTES: Final = 256 * 1024 * 1024
 _LAG_RECORDS: Final = 10_000
 _FRESH_S: Final = 30.0
-_RESTART: Final = "inventory down && inventory up --detach"
+_LAST_BEAT: Final = """
+SELECT extract(epoch FROM clock_timestamp() - max(occurred_at)) FROM retail.pipeline_heartbeat
+"""
 _IDENTITY: Final = """
 SELECT c.relname, c.relreplident FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'retail' AND c.relname = ANY(%s)
@@ -31,27 +37,42 @@ FROM pg_replication_slots WHERE slot_name = %s
 """
 
 
-def services(home: Home) -> Row:
-    """Every service runs."""
-    runtime = read_runtime(home)
-    down = [name for name, entry in runtime.services.items() if entry.state != "running"]
-    counted = f"{len(runtime.services) - len(down)} of {len(runtime.services)} running"
-    found = counted + (f"; not: {', '.join(down)}" if down else "")
-    paused = [name for name in down if runtime.services[name].state == fleet.PAUSED]
-    ways = [fleet.way_back(home, name) for name in paused]
-    ways += [f"inventory logs {name}" for name in down if name not in paused]
-    return judge("services", well=not down, found=found, repair=" ; ".join(dict.fromkeys(ways)))
+def services(home: Home, seen: Seen) -> Row:
+    """Every wanted service does its work, by its process and its probe of now."""
+    away = [name for name, state in seen.states.items() if state == observe.PAUSED]
+    down = [name for name in seen.states if name in (*seen.unwell, *away)]
+    serving = sum(map(seen.serves, seen.states))
+    found = f"{serving} of {len(seen.states)} running"
+    told = [f"{name} ({seen.states[name]})" for name in down]
+    if seen.supervisor != observe.RUNNING:
+        told.insert(0, f"supervisor ({seen.supervisor})")
+    found += f"; not: {', '.join(told)}" if told else ""
+    ways = {worker.worker: worker.repair for worker in halted(home)}
+    repair = joined(of_service(home, seen, name, ways) for name in down) or RESTART_ALL
+    on_its_way = bool(down) and all(seen.states[name] in ON_ITS_WAY for name in down)
+    return judge("services", well=not told, found=found, repair=repair, mild=on_its_way)
 
 
 def workers(home: Home) -> Row:
     """No worker ends again and again for a reason that a restart does not cure."""
     found = halted(home)
+    told = "; ".join(each.told for each in found)
     return judge(
         "workers",
         well=not found,
-        found="; ".join(each.told for each in found) or "none has halted",
-        repair=" ; ".join(dict.fromkeys(each.repair for each in found)),
+        found=told or "; ".join(("none halts", *_history(home))),
+        repair=joined(each.repair for each in found),
     )
+
+
+def _history(home: Home) -> list[str]:
+    """Return how workers ended that run again."""
+    entries = sorted(read_runtime(home).services.items())
+    return [
+        f"earlier: {name} ended with {meaning_of(entry.last_exit)}"
+        for name, entry in entries
+        if name.startswith(PREFIX) and entry.last_exit is not None
+    ]
 
 
 def _query(home: Home, statement: str, *values: object) -> list[tuple[object, ...]]:
@@ -63,14 +84,14 @@ def _query(home: Home, statement: str, *values: object) -> list[tuple[object, ..
 def wal_level(home: Home) -> Row:
     """Without logical WAL there is no change capture."""
     level = str(_query(home, "SELECT current_setting('wal_level')")[0][0])
-    return judge("wal_level", well=level == "logical", found=level, repair=_RESTART)
+    return judge("wal_level", well=level == "logical", found=level, repair=RESTART_ALL)
 
 
 def slot(home: Home) -> Row:
     """The slot streams and keeps little WAL."""
     rows = _query(home, _SLOT, SLOT)
     if not rows:
-        return Row("slot", "failure", f"{SLOT} does not exist", _RESTART)
+        return Row("slot", "failure", f"{SLOT} does not exist", RESTART_ALL)
     active, wal_status, behind = rows[0]
     well = bool(active) and wal_status in ("reserved", "extended")
     well = well and int(str(behind)) < _RETAINED_BYTES
@@ -84,7 +105,7 @@ def publication(home: Home) -> Row:
     rows = {str(row[0]) for row in _query(home, statement, PUBLICATION)}
     missing = sorted({*CAPTURED, *REFERENCE_TABLES} - rows)
     found = f"{len(rows)} tables" + (f"; missing {', '.join(missing)}" if missing else "")
-    return judge("publication", well=not missing, found=found, repair=_RESTART)
+    return judge("publication", well=not missing, found=found, repair=RESTART_ALL)
 
 
 def identity(home: Home) -> Row:
@@ -106,7 +127,7 @@ def connector(home: Home) -> Row:
         client.close()
     same = held == connector_config(HOST, read_runtime(home).ports["postgres"])
     found = f"{state.connector}, task {state.task}, definition {'equal' if same else 'differs'}"
-    return judge("connector", well=state.running and same, found=found, repair=_RESTART)
+    return judge("connector", well=state.running and same, found=found, repair=RESTART_ALL)
 
 
 def topics(home: Home) -> Row:
@@ -125,7 +146,9 @@ def topics(home: Home) -> Row:
 def _way_back(drift: Drift) -> str:
     """A start makes missing topics and settles settings; it takes no partition away."""
     is_shared_out = drift.topic in (STOCK_EVENTS, *CHANGELOGS)
-    return repair_of(drift.topic) if drift.setting == "partitions" and is_shared_out else _RESTART
+    return (
+        repair_of(drift.topic) if drift.setting == "partitions" and is_shared_out else RESTART_ALL
+    )
 
 
 def rules(home: Home) -> Row:
@@ -136,33 +159,54 @@ def rules(home: Home) -> Row:
         "rules",
         well=decides == LOGIC_REVISION,
         found=f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}",
-        repair="inventory revision list",
+        repair=f"inventory revision promote {LOGIC_REVISION} --without-comparison"
+        f"  # or deploy the code of revision {decides}",
         mild=True,
     )
 
 
 def lag(home: Home) -> Row:
     """No reader is far behind."""
-    found = status.collect(home)["lag"] or {}
+    variables = environment_of(home)
+    found = status.lags(
+        variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
+    )
     text = ", ".join(f"{name} {entry['records']}" for name, entry in found.items())
-    well = bool(found) and all(entry["records"] < _LAG_RECORDS for entry in found.values())
-    return judge("lag", well=well, found=text or "unknown", repair="inventory status", mild=True)
+    behind = [name for name, entry in found.items() if entry["records"] >= _LAG_RECORDS]
+    repair = joined(_restart_reader(name) for name in behind)
+    return judge("lag", well=not behind, found=text or "unknown", repair=repair, mild=True)
+
+
+def _restart_reader(name: str) -> str:
+    """Return what cures a reader that is stuck, and holds up one that only has much to do."""
+    is_workers = name == APP_ID
+    return "inventory workers restart --rolling" if is_workers else f"inventory restart {name}"
 
 
 def freshness(home: Home) -> Row:
     """The oldest partition's heartbeat came through lately."""
-    age = status.collect(home)["freshness_seconds"]
-    return judge(
-        "freshness",
-        well=age is not None and age < _FRESH_S,
-        found="no heartbeat yet" if age is None else f"{age} s",
-        repair="inventory logs heartbeat",
-        mild=True,
+    variables = environment_of(home)
+    database = variables["INVENTORY_READ_DATABASE_URL"]
+    age = status.freshness(database)
+    well = age is not None and age < _FRESH_S
+    repair = "" if well else _stale_link(home, variables)
+    found = "no heartbeat yet" if age is None else f"{age} s"
+    return judge("freshness", well=well, found=found, repair=repair, mild=True)
+
+
+def _stale_link(home: Home, variables: dict[str, str]) -> str:
+    """Return the restart of the first link, from the till to the screen, that doesn't move."""
+    beat = _query(home, _LAST_BEAT)[0][0]
+    if beat is None or float(str(beat)) > _FRESH_S:
+        return "inventory restart heartbeat"
+    waiting = status.lags(
+        variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
     )
+    behind = [name for name, entry in waiting.items() if entry["seconds"] > _FRESH_S]
+    return joined(_restart_reader(name) for name in behind) or "inventory restart connect"
 
 
 CHECKS: Final = (
-    services,
     workers,
     wal_level,
     slot,

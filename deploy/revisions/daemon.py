@@ -14,11 +14,12 @@ from deploy.revisions.shadow import home_of, tree_first
 from deploy.stack.context import HOST, WORKER_MODULE
 from deploy.stack.home import Home
 from deploy.stack.ports import choose_ports
+from deploy.stack.probes import http_ok
 from deploy.stack.processes import end, identify
 from deploy.stack.runtime import Runtime, environment_of, read_runtime
 from deploy.stack.service import Service
-from deploy.stack.services.application import answers
 from deploy.stack.supervisor import Supervisor
+from deploy.stack.watcher import Watcher
 
 _PROBE_S: Final = 0.2
 
@@ -47,6 +48,7 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
         environment = environment_of(home) | {"INVENTORY_WORKER_URLS": urls}
         supervisor.want(*(_worker(environment, name, ports[name], tree, python) for name in names))
         threading.Thread(target=_probe, args=(supervisor,), name="probe", daemon=True).start()
+        Watcher(beside, supervisor).start()
         supervisor.run()
     return 0
 
@@ -60,7 +62,8 @@ def _worker(environment: dict[str, str], name: str, port: int, tree: Path, pytho
         command=(python, "-m", WORKER_MODULE),
         environment=inherited | {"PYTHONUNBUFFERED": "1"} | environment | mine,
         directory=tree,  # `-m` puts it first on the path, so this tree's code is what runs
-        ready=lambda _pid: answers(f"{url}/readyz"),
+        ready=lambda _pid: http_ok(f"{url}/readyz"),
+        alive=lambda _pid: http_ok(f"{url}/livez"),
         stop_rank=0,
         port=port,
         url=url,

@@ -1,6 +1,7 @@
 """The supervisor's process: `python -m deploy.stack.daemon`, or called by `inventory up`."""
 
 import argparse
+import contextlib
 import fcntl
 import os
 import signal
@@ -18,6 +19,7 @@ from deploy.stack.generation import generation_of, refuse_half_captured
 from deploy.stack.home import Home
 from deploy.stack.ports import choose_ports
 from deploy.stack.processes import end, identify
+from deploy.stack.report import Reporter
 from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
 from deploy.stack.supervisor import Supervisor
 from deploy.stack.wanted import Wanted, write_wanted
@@ -82,6 +84,8 @@ def _supervise_locked(home: Home, options: Options) -> int:
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with contextlib.suppress(OSError):  # the name is taken: commands read the file instead
+        Reporter(home, supervisor.report).start()
     Director(context, supervisor).start()
     supervisor.run()
     return 1 if runtime.error else 0

@@ -27,6 +27,7 @@ from deploy.stack.context import (
 from deploy.stack.service import Service
 from deploy.stack.services import application, connect, kafka, postgres
 from deploy.stack.supervisor import Supervisor
+from deploy.stack.watcher import Watcher
 from deploy.stack.workforce import Workforce
 
 _POLL_S: Final = 0.1
@@ -192,6 +193,7 @@ class Director(threading.Thread):
         """Probe what was restarted, and restart a failed connector task."""
         watch = ConnectorWatch(self.context, self.supervisor)
         workforce = self._workforce()
+        Watcher(self.context.home, self.supervisor).start()
         while not self.supervisor.stopping.wait(_WATCH_S):
             for service in self.supervisor.not_ready():
                 pid = self.supervisor.pid_of(service.name)

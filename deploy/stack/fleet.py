@@ -164,6 +164,51 @@ def restart(home: Home, name: str) -> float:
     return time.monotonic() - began
 
 
+def restart_service(home: Home, name: str) -> float:
+    """Restart any service and wait until its probe answers; gives seconds.
+
+    Raises:
+        StackError: no stack is ready, no such service, it is paused, or it took too long.
+    """
+    if name.startswith(PREFIX) and name in _states(home):
+        return restart(home, name)
+    began = time.monotonic()
+    before = _service(home, name).asked_restarts
+    wanted = _wanted(home)
+    if name in wanted.paused:
+        message = f"{name} is paused; nothing was restarted"
+        raise StackError(message, repair=way_back(home, name))
+    write_wanted(home, wanted.restarted(name, before))
+
+    def is_back() -> bool:
+        service = read_runtime(home).services[name]
+        return service.asked_restarts > before and service.state == "running"
+
+    _wait(is_back, lambda: f"{name} did not come back, see `inventory logs {name}`")
+    return time.monotonic() - began
+
+
+def hold(home: Home, name: str, *, release: bool = False) -> None:
+    """Have the supervisor leave a suspended or silent service as it is, until the release.
+
+    Raises:
+        StackError: no stack is ready, or no such service.
+    """
+    _service(home, name)
+    wanted = _wanted(home)
+    held = set(wanted.held) - {name} if release else {*wanted.held, name}
+    write_wanted(home, replace(wanted, held=sorted(held)))
+
+
+def _service(home: Home, name: str) -> ServiceRuntime:
+    """Return the service of this name, of a stack that is ready."""
+    services = _running(home).services
+    if name not in services:
+        message = f"no service {name!r}: expected one of {', '.join(services)}; nothing was done"
+        raise StackError(message)
+    return services[name]
+
+
 def stop(home: Home, name: str) -> float:
     """Have one worker end and stay away until `start`; gives seconds until others serve its share.
 

@@ -117,6 +117,10 @@ class Home:
 def write_json(path: Path, value: object) -> None:
     """Replace `path` in one step, readable by the owner only."""
     staged = path.with_name(f".{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(value, file, indent=1)
-    staged.replace(path)
+    try:
+        with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(value, file, indent=1)
+        staged.replace(path)
+    except OSError:
+        staged.unlink(missing_ok=True)  # a full disk has no room for half a file
+        raise

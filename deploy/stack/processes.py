@@ -32,13 +32,27 @@ class ProcessId:
 
 def start_ticks(pid: int) -> int | None:
     """Start time of a living process; None for none and for a zombie."""
+    fields = _stat(pid)
+    return None if fields is None or fields[0] in "ZX" else int(fields[19])
+
+
+def suspended(process: ProcessId) -> bool:
+    """Return true if exactly this process was stopped by a signal and runs no instruction.
+
+    A debugger's stop has another state letter, `t`, and is no fault.
+    """
+    fields = _stat(process.pid)
+    return fields is not None and fields[0] == "T" and int(fields[19]) == process.started
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return the fields of `/proc/<pid>/stat` from the state letter on."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     # The command in parentheses may contain blanks and parentheses.
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])
+    return text.rpartition(")")[2].split()
 
 
 def alive(process: ProcessId) -> bool:
@@ -80,7 +94,7 @@ def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float
     """Ask with `first`, and after `grace_s` kill by group whatever did not listen."""
     waiting = [process for process in processes if alive(process)]
     for process in waiting:
-        _send(process.pid, first)
+        ask(process, first)
     if not wait_until(lambda: not any(map(alive, waiting)), timeout_s=grace_s):
         for process in filter(alive, waiting):
             _kill_group(process.pid)
@@ -88,9 +102,14 @@ def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float
 
 
 def ask(process: ProcessId, number: signal.Signals) -> None:
-    """Send `number` to exactly this process, if it still lives; returns at once."""
+    """Send `number` to exactly this process, if it still lives; returns at once.
+
+    A suspended process handles a signal only after SIGCONT, so it gets that one too.
+    """
     if alive(process):
         _send(process.pid, number)
+        if suspended(process):
+            _send(process.pid, signal.SIGCONT)
 
 
 def kill(process: ProcessId) -> None:

@@ -1,4 +1,7 @@
-"""What runs now, as one JSON file that every command reads: `runtime.json` of a home."""
+"""The stack as its supervisor sees it: asked over its socket, else read from `runtime.json`.
+
+The file alone is not trusted for what runs now: on a full disk it stays as it was.
+"""
 
 import json
 import os
@@ -8,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from deploy.errors import StackError
+from deploy.stack import report
 from deploy.stack.home import Home, default_home, write_json
 from deploy.stack.processes import ProcessId, alive
 
@@ -20,7 +24,10 @@ _SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$|PASSWORD$")
 class ServiceRuntime:
     """One service as the supervisor sees it; `restarts` counts crashes, not what people asked.
 
-    `ends_in_a_row` are those of them without a minute of service between, or a kill from outside.
+    `ends_in_a_row` are those of them without a minute of service between, or a kill from outside;
+    `lived_s` is how long the process that ended last had run.
+    `repairs` counts what the supervisor did for a suspended or silent process; `last_repair` says
+    what, and why.
     """
 
     state: str = "stopped"
@@ -32,13 +39,20 @@ class ServiceRuntime:
     ends_in_a_row: int = 0
     asked_restarts: int = 0
     started_at: float | None = None
+    lived_s: float = 120.0
     last_exit: int | None = None
     log: str = ""
+    repairs: int = 0
+    last_repair: str = ""
 
 
 @dataclass(slots=True)
 class Runtime:
-    """The stack as the supervisor sees it; `phase` is starting, ready, stopping, failed or down."""
+    """The stack as the supervisor sees it; `phase` is starting, ready, stopping, failed or down.
+
+    `written_at` is the time of the last write to the file, in seconds since 1970 UTC, and
+    `write_error` says why a later one failed.
+    """
 
     phase: str = "down"
     supervisor_pid: int = 0
@@ -51,6 +65,7 @@ class Runtime:
     env: dict[str, str] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
     written_at: float = 0.0
+    write_error: str = ""
 
     @property
     def supervisor(self) -> ProcessId:
@@ -72,16 +87,22 @@ class Runtime:
 
 
 def read_runtime(home: Home) -> Runtime:
-    """The last state that a supervisor wrote; an empty one when there never was one.
+    """Return what the supervisor answers, else what it wrote last; an empty one without either.
 
     Raises:
         StackError: the file is damaged, or another release has written it.
     """
+    filed = _read_file(home)
+    if not filed.running:
+        return filed
+    said = report.ask(home, filed.supervisor)
+    return filed if said is None else _parsed(said)
+
+
+def _read_file(home: Home) -> Runtime:
     file = home.runtime_file
     try:
-        raw = json.loads(file.read_text(encoding="utf-8"))
-        services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
-        return Runtime(**raw, services=services)
+        return _parsed(json.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return Runtime()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -89,10 +110,20 @@ def read_runtime(home: Home) -> Runtime:
         raise StackError(message, repair=f"rm {file}  # once nothing of it runs") from error
 
 
+def _parsed(raw: dict[str, Any]) -> Runtime:
+    services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
+    return Runtime(**raw, services=services)
+
+
 def write_runtime(home: Home, runtime: Runtime) -> None:
-    """Replace the file in one step."""
-    runtime.written_at = time.time()
-    write_json(home.runtime_file, asdict(runtime))
+    """Replace the file in one step.
+
+    Raises:
+        OSError: the disk takes no file; `written_at` stays that of the last one.
+    """
+    now = time.time()
+    write_json(home.runtime_file, asdict(runtime) | {"written_at": now, "write_error": ""})
+    runtime.written_at, runtime.write_error = now, ""
 
 
 def write_environment(home: Home, runtime: Runtime, variables: dict[str, str]) -> None:

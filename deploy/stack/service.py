@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Probe = Callable[[int], bool]
+Answer = bool | None  # None: the part through which to ask is away
+Ask = Callable[[int], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +15,9 @@ class Service:
     """A process of the stack; `stop_rank` 0 is stopped first.
 
     `ready` gets the pid and asks by the service's own protocol. `on_its_way` says whether it will
-    get ready by itself: while it does, the wait for it does not end. `at_start` gives variables
-    that may differ between two starts.
+    get ready by itself: while it does, the wait for it does not end. `alive` is asked while the
+    service runs; after too many answers of False it is restarted. `at_start` gives variables that
+    may differ between two starts.
     """
 
     name: str
@@ -28,5 +31,6 @@ class Service:
     stop_signal: signal.Signals = signal.SIGTERM
     ready_within_s: float = 120.0
     on_its_way: Probe = lambda _pid: False
+    alive: Ask = lambda _pid: None
     privileges: Sequence[str] = field(default_factory=tuple)
     at_start: Callable[[], Mapping[str, str]] = dict

@@ -1,23 +1,27 @@
-"""`inventory status`: every part asked now, with what did not answer said and not hidden."""
+"""`inventory status`: every part asked now; what did not answer is named."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import psycopg
 
 from cdc.capture.client import client_of
 from cdc.contracts.topics import APP_ID
 from deploy import output
+from deploy.stack import observe
+from deploy.stack.context import INFRASTRUCTURE
 from deploy.stack.home import Home
 from deploy.stack.lag import group_positions, lag_of, sink_positions
-from deploy.stack.runtime import UP, Runtime, environment_of, read_runtime
+from deploy.stack.observe import Seen
+from deploy.stack.runtime import UP, Runtime, environment_of
 from inventory.revision import LOGIC_REVISION
 
 _US: Final = 1_000_000
 _TIMEOUT_S: Final = 20.0
+_DOWN: Final = (observe.GONE, observe.SUSPENDED, observe.SILENT, "restarting", "stopped")
 _OLDEST_BEAT: Final = "SELECT min(commit_us), count(*) FROM read_model.heartbeat"
 _COUNTS: Final = """
 SELECT (SELECT count(*) FROM read_model.rejected
@@ -27,47 +31,95 @@ SELECT (SELECT count(*) FROM read_model.rejected
 """
 
 
-def collect(home: Home, location: str | None = None) -> dict[str, Any]:
-    """Everything `status --json` prints."""
-    runtime = read_runtime(home)
+def collect(home: Home, seen: Seen, location: str | None = None) -> dict[str, Any]:
+    """Return everything `status --json` prints; `seen` is of now, and other parts are asked."""
+    runtime = seen.runtime
     found: dict[str, Any] = {
         "phase": runtime.phase if runtime.running else "down",
         "home": str(home.path),
         "logic_revision": LOGIC_REVISION,
-        "services": {name: asdict(entry) for name, entry in runtime.services.items()},
+        "supervisor": seen.supervisor,
+        "runtime_file": {"age_seconds": seen.file_age_s, "write_error": runtime.write_error},
+        "services": {
+            name: asdict(entry) | {"state": seen.states[name], "recorded": entry.state}
+            for name, entry in runtime.services.items()
+        },
         "ports": runtime.ports,
         "urls": {name: entry.url for name, entry in runtime.services.items() if entry.url},
         "error": runtime.error,
         "repair": "" if runtime.running else runtime.repair or UP,
         "unanswered": {},
     }
-    if not runtime.running:
-        return found
-    environment = environment_of(home)
-    database, kafka = (
-        environment["INVENTORY_READ_DATABASE_URL"],
-        environment["INVENTORY_KAFKA_BOOTSTRAP"],
-    )
-    questions: dict[str, Callable[[], Any]] = {
-        "connector": lambda: _connector(environment, runtime),
-        "lag": lambda: _lags(kafka, database),
-        "freshness_seconds": lambda: _freshness(database),
-        "counts": lambda: _counts(database, location),
-    }
-    _ask(questions, found)
-    found |= found.pop("counts") or {"rejected": None, "late": None}
+    if runtime.running:
+        _ask(_questions(home, seen, location), found)
+        found |= found.pop("counts", None) or {"rejected": None, "late": None}
+    found["not_well"] = _not_well(found, seen)
     return found
 
 
+def _questions(home: Home, seen: Seen, location: str | None) -> dict[str, Callable[[], Any]]:
+    """Return what to ask; the parts that don't answer their probe are not asked again."""
+    environment = environment_of(home)
+    kafka, database = (
+        environment["INVENTORY_KAFKA_BOOTSTRAP"],
+        environment["INVENTORY_READ_DATABASE_URL"],
+    )
+    asked: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
+        "connector": (
+            ("connect",),
+            lambda: _connector(environment, seen.runtime),
+        ),
+        "lag": (("kafka", "postgres"), lambda: lags(kafka, database)),
+        "freshness_seconds": (("postgres", "projector"), lambda: freshness(database)),
+        "counts": (("postgres", "projector"), lambda: _counts(database, location)),
+    }
+
+    def question(parts: tuple[str, ...], work: Callable[[], Any]) -> Callable[[], Any]:
+        down = next((p for p in parts if p in INFRASTRUCTURE and seen.states[p] in _DOWN), "")
+        return (lambda: _refuse(down, seen.states[down])) if down else work
+
+    return {
+        name: question(parts, work)
+        for name, (parts, work) in asked.items()
+        if seen.states.keys() >= set(parts)
+    }
+
+
+def _refuse(part: str, state: str) -> NoReturn:
+    message = f"{part} is in state {state!r}"
+    raise NotAsked(message)
+
+
+class NotAsked(Exception):
+    """The part that would answer is known to be away."""
+
+
+def _not_well(found: dict[str, Any], seen: Seen) -> list[str]:
+    """Return what is wanted and isn't as it should be, one sentence each."""
+    said = [] if found["phase"] == "ready" else [f"phase is {found['phase']}"]
+    if found["phase"] == "down":
+        return said
+    if seen.supervisor != observe.RUNNING:
+        said.append(f"supervisor is {seen.supervisor}")
+    if seen.file_age_s > observe.OLD_FILE_S:
+        said.append(f"runtime.json is {seen.file_age_s:.0f} s old")
+    said += [f"{name}: {seen.states[name]}" for name in seen.unwell]
+    state = found.get("connector")
+    if state and {state["connector"], state["task"]} != {"RUNNING"}:
+        said.append(f"connector {state['connector']}, task {state['task']}")
+    return said + [f"no answer about {name}" for name in found["unanswered"]]
+
+
 def _ask(questions: dict[str, Callable[[], Any]], found: dict[str, Any]) -> None:
-    with ThreadPoolExecutor(max_workers=len(questions)) as pool:
+    with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
         answers = {name: pool.submit(question) for name, question in questions.items()}
         for name, answer in answers.items():
             try:
                 found[name] = answer.result(timeout=_TIMEOUT_S)
             except Exception as error:  # noqa: BLE001 -- a part that is down is an answer here
                 found[name] = None
-                found["unanswered"][name] = f"{type(error).__name__}: {error}".strip()[:300]
+                name_of = "" if isinstance(error, NotAsked) else f"{type(error).__name__}: "
+                found["unanswered"][name] = f"{name_of}{error}".strip()[:300]
 
 
 def _connector(environment: Mapping[str, str], runtime: Runtime) -> dict[str, Any]:
@@ -83,12 +135,14 @@ def _connector(environment: Mapping[str, str], runtime: Runtime) -> dict[str, An
     }
 
 
-def _lags(kafka: str, database: str) -> dict[str, dict[str, float]]:
+def lags(kafka: str, database: str) -> dict[str, dict[str, float]]:
+    """Return by reader how many records it is behind, and for how many seconds."""
     readers = {APP_ID: group_positions(kafka)} | sink_positions(database)
     return {name: asdict(lag_of(kafka, positions)) for name, positions in readers.items()}
 
 
-def _freshness(database: str) -> float | None:
+def freshness(database: str) -> float | None:
+    """Return the age in seconds of the oldest partition's newest heartbeat in the read model."""
     with psycopg.connect(database, connect_timeout=3, autocommit=True) as connection:
         row = connection.execute(_OLDEST_BEAT).fetchone()
     if row is None or row[0] is None:
@@ -112,20 +166,33 @@ def show(found: dict[str, Any]) -> None:
     ]
     title = f"{found['phase']} · {found['home']} · logic revision {found['logic_revision']}"
     output.table(title, ("service", "state", "pid", "restarts", "address"), rows)
-    if found.get("connector"):
-        state = found["connector"]
-        output.console.print(
-            f"connector {state['connector']} · task {state['task']} · {state['restarts']} restarts"
-        )
+    lines = [line for name, s in found["services"].items() for line in _history(name, s)]
+    lines += _figures(found) if found["phase"] != "down" else []
+    lines += [f"no answer about {name}: {why}" for name, why in found["unanswered"].items()]
+    lines += [f"not well: {sentence}" for sentence in found["not_well"]]
+    lines += [f"{name}: {found[name]}" for name in ("error", "repair") if found[name]]
+    for line in lines:
+        output.console.print(line, markup=False)
+
+
+def _figures(found: dict[str, Any]) -> Iterator[str]:
+    if state := found.get("connector"):
+        restarts = state["restarts"]
+        yield f"connector {state['connector']} · task {state['task']} · {restarts} restarts"
     for reader, lag in (found.get("lag") or {}).items():
-        output.console.print(f"lag {reader}: {lag['records']} records, {lag['seconds']} s")
-    if found["phase"] != "down":
-        fresh = found["freshness_seconds"]
-        output.console.print(f"freshness {'unknown' if fresh is None else f'{fresh} s'}")
-        output.console.print(f"rejected {found['rejected']} · late {found['late']}")
-    for name, reason in found["unanswered"].items():
-        output.console.print(f"no answer about {name}: {reason}")
-    if found["error"]:
-        output.console.print(f"error: {found['error']}")
-    if found["repair"]:
-        output.console.print(f"repair: {found['repair']}")
+        yield f"lag {reader}: {lag['records']} records, {lag['seconds']} s"
+    file = found["runtime_file"]
+    refused = f"; no write since: {file['write_error']}" if file["write_error"] else ""
+    yield f"runtime.json written {file['age_seconds']} s ago{refused}"
+    fresh = found.get("freshness_seconds")
+    yield f"freshness {'unknown' if fresh is None else f'{fresh} s'}"
+    yield f"rejected {found['rejected']} · late {found['late']}"
+
+
+def _history(name: str, service: dict[str, Any]) -> Iterator[str]:
+    """Yield what happened to a service before its present state, as such."""
+    if service["last_exit"] is not None:
+        yield f"earlier: {name} ended with exit code {service['last_exit']}"
+    if service["last_repair"]:
+        times, last = service["repairs"], service["last_repair"]
+        yield f"earlier: {name} repaired {times} times, last by {last}"

@@ -5,22 +5,26 @@ that forked it. The director (another thread) says what is wanted; this loop sta
 what crashed with a growing delay, counts, and writes `runtime.json`.
 """
 
+import math
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from deploy.stack.home import Home
 from deploy.stack.processes import GRACE_S, ProcessId, ask, end, identify, kill, spawn
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
 from deploy.stack.service import Service
+from deploy.stack.watch import Repair
 
 _TICK_S: Final = 0.1
 _SETTLED_S: Final = 60.0
+_WRITTEN_EVERY_S: Final = 5.0  # an old file says that the disk takes none
+_WRITE_AGAIN_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
 # What served until somebody ended it has no fault of its own that a delay would be for. The kernel
 # kills what takes all memory with the same signal: that is throttled by having to serve again.
@@ -31,6 +35,7 @@ class Ending(Enum):
     """Why a child was asked to stop, and what follows."""
 
     RESTART = "it is started again, which is no crash"
+    REPAIR = "it is started again, because it didn't answer"
     RELEASE = "it is wanted no more"
     PAUSE = "it is started again when somebody says so"
 
@@ -69,6 +74,7 @@ class Supervisor:
         self._lock = threading.RLock()
         self._children: dict[str, Child] = {}
         self._dirty = True
+        self._write_at = 0.0
 
     def want(self, *services: Service) -> None:
         """Have these services run from now on."""
@@ -125,6 +131,37 @@ class Supervisor:
             child = self._children.get(name)
             return child.identity.pid if child and child.process else None
 
+    def running(self) -> list[tuple[Service, ProcessId]]:
+        """Return the services that have served and are wanted, with their processes."""
+        with self._lock:
+            return [
+                (child.service, child.identity)
+                for name, child in self._children.items()
+                if child.process is not None
+                and child.ending is None
+                and self.runtime.services[name].state == "running"
+            ]
+
+    def repair(self, name: str, process: ProcessId, due: Repair, reason: str) -> None:
+        """Let a suspended process go on, or end a silent one, which is started again."""
+        with self._lock:
+            child = self._children.get(name)
+            if child is None or child.identity != process or child.ending is not None:
+                return  # it ended by itself meanwhile
+            entry = self.runtime.services[name]
+            entry.repairs += 1
+            entry.last_repair = f"{due.value}: {reason}"
+            self._dirty = True
+            if due is Repair.CONTINUE:
+                ask(process, signal.SIGCONT)
+                return
+            self._end_one(name, Ending.REPAIR)
+
+    def report(self) -> dict[str, Any]:
+        """Return the runtime as the file has it, but of this moment."""
+        with self._lock:
+            return asdict(self.runtime)
+
     def note(self, **changes: object) -> None:
         """Change fields of the runtime from another thread."""
         with self._lock:
@@ -175,18 +212,32 @@ class Supervisor:
                     self._go_on_ending(child, now)
                 elif child.process is None and now >= child.due:
                     self._start(child, now)
-            if self._dirty:
-                self._dirty = not self._written()
+            if self._dirty or time.time() - self.runtime.written_at > _WRITTEN_EVERY_S:
+                self._dirty = not self._written(now)
 
-    def _written(self) -> bool:
+    def _written(self, now: float) -> bool:
         """Say how things are, if the disk takes it: a full one must not end what runs."""
+        if now < self._write_at:
+            return False
         try:
             write_runtime(self.home, self.runtime)
-        except OSError:
+        except OSError as error:
+            self.runtime.write_error = str(error)
+            self._write_at = now + _WRITE_AGAIN_S
             return False
         return True
 
     def _start(self, child: Child, now: float) -> None:
+        try:
+            self._spawn(child, now)
+        except OSError as error:  # a full disk, or no memory for a process: both may pass
+            entry = self.runtime.services[child.service.name]
+            entry.ends_in_a_row += 1
+            entry.state, entry.last_repair = "restarting", f"start failed: {error}"
+            child.due = now + max(1.0, delay_after(entry.ends_in_a_row))
+            self._dirty = True
+
+    def _spawn(self, child: Child, now: float) -> None:
         service = child.service
         child.process = spawn(
             service.command,
@@ -219,9 +270,12 @@ class Supervisor:
             del self._children[child.service.name]
             del self.runtime.services[child.service.name]
             return
+        if child.ending is Ending.REPAIR:
+            entry.restarts += 1
+        else:
+            entry.asked_restarts += 1
         child.ending, entry.ends_in_a_row = None, 0
         entry.state = "starting"
-        entry.asked_restarts += 1
         self._start(child, now)
 
     def _record_end(self, child: Child, now: float) -> None:
@@ -240,14 +294,14 @@ class Supervisor:
         child.due = now + delay_after(entry.ends_in_a_row)
         entry.state = "restarting"
         entry.restarts += 1
-        entry.last_exit = code
+        entry.last_exit, entry.lived_s = code, round(now - child.started, 1)
         entry.pid = None
         child.process = None
         self._dirty = True
 
     def _end_all(self) -> None:
         self.runtime.phase = "failed" if self.runtime.error else "stopping"
-        self._written()
+        self._written(math.inf)
         for rank in sorted({child.service.stop_rank for child in self._children.values()}):
             end_together(
                 child for child in self._children.values() if child.service.stop_rank == rank
@@ -255,7 +309,7 @@ class Supervisor:
         for entry in self.runtime.services.values():
             entry.state, entry.pid = "stopped", None
         self.runtime.phase = "failed" if self.runtime.error else "down"
-        self._written()
+        self._written(math.inf)
 
 
 def end_together(children: Iterable[Child]) -> None:

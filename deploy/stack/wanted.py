@@ -22,12 +22,14 @@ class Wanted:
 
     `paused` names services whose processes are to stay away until they are named no more;
     `stopped` those of them that are to stay away even when a rebuild has paused and resumed all.
+    `held` names services that are not repaired: a person has suspended them, or debugs them.
     """
 
     workers: int
     restarts: dict[str, int] = field(default_factory=dict)
     paused: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
 
     def scaled(self, workers: int) -> "Wanted":
         """The wish with another number of workers.

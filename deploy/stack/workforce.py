@@ -54,7 +54,8 @@ class Workforce:
             self._going.add(name)
             self._supervisor.release(name)
         self._pause(set(wanted.paused) & set(self._supervisor.names()) - self._going)
-        self._restart(wanted, (names & running) - self._paused)
+        others = {name for name in self._supervisor.names() if not name.startswith(PREFIX)}
+        self._restart(wanted, (names & running | others) - self._paused)
 
     def _start(self, name: str) -> None:
         home = self._context.home

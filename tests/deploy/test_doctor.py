@@ -11,8 +11,10 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS, STOCK_LATE
 from deploy.cli.main import app
 from deploy.doctor import running
 from deploy.doctor.checks import exit_code
+from deploy.doctor.repairs import joined
 from deploy.doctor.row import Row, judge
 from deploy.stack.home import Home
+from deploy.stack.observe import Seen
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
 from deploy.stack.wanted import REPAIR, Wanted, write_wanted
 
@@ -77,8 +79,8 @@ def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> No
     assert halted.verdict == "failure"
     assert halted.found == "worker-1: a topic was deleted, made anew, cut off or grown"
     assert halted.repair == "inventory workers rebuild --yes"
-    assert "newer code that wrote it; if this one is to stay: inventory workers" in unknown.repair
-    assert other.repair == contradicted.repair == "inventory logs worker-1"
+    assert unknown.repair == f"{REPAIR}  # or start the newer code that wrote it"
+    assert (other.repair, contradicted.repair) == ("inventory restart worker-1", REPAIR)
     assert running.workers(home).verdict == "ok"
 
 
@@ -93,13 +95,15 @@ def test_a_worker_that_a_person_ended_has_not_failed(tmp_path, state: str) -> No
 @pytest.mark.parametrize(
     ("paused", "states", "repair"),
     [
-        ([], {"worker_2": "restarting"}, "inventory logs worker-2"),
+        ([], {"worker_2": "restarting"}, "inventory restart worker-2"),
+        ([], {"web": "suspended"}, "inventory restart web"),
+        ([], {"web": "no answer"}, "inventory restart web"),
         (["worker-2"], {"worker_2": "paused"}, "inventory workers start worker-2"),
         (["worker-1", "worker-2"], {"worker_1": "paused", "worker_2": "paused"}, REPAIR),
         (
             ["projector", "worker-2"],
             {"projector": "paused", "worker_2": "paused", "web": "restarting"},
-            f"{REPAIR} ; inventory logs web",
+            f"{REPAIR} ; inventory restart web",
         ),
     ],
 )
@@ -109,11 +113,48 @@ def test_a_service_that_is_kept_away_is_told_with_what_brings_it_back(
     home = Home(tmp_path)
     write_wanted(home, Wanted(2, paused=paused))
     names = ("worker_1", "worker_2", "projector", "web")
-    ended(home, **{n: ServiceRuntime(state=states.get(n, "running")) for n in names})
+    ended(home, **{n: ServiceRuntime() for n in names})
+    seen = {name.replace("_", "-"): states.get(name, "running") for name in names}
 
-    row = running.services(home)
+    row = running.services(home, Seen(Runtime(), "running", seen))
 
     assert (row.verdict, row.repair) == ("failure", repair)
+
+
+def test_a_service_that_starts_is_waited_for(tmp_path) -> None:
+    seen = {"worker-1": "starting", "worker-2": "not ready", "web": "running"}
+
+    row = running.services(Home(tmp_path), Seen(Runtime(), "running", seen))
+
+    assert (row.verdict, row.repair) == ("warning", "inventory up --detach")
+    assert row.found == "1 of 3 running; not: worker-1 (starting), worker-2 (not ready)"
+
+
+def test_a_suspended_supervisor_is_a_failure_although_all_services_serve(tmp_path) -> None:
+    row = running.services(Home(tmp_path), Seen(Runtime(), "suspended", {"web": "running"}))
+
+    assert (row.verdict, row.repair) == ("failure", "inventory down && inventory up --detach")
+    assert row.found == "1 of 1 running; not: supervisor (suspended)"
+
+
+def test_an_end_of_the_past_is_history_once_the_worker_has_outlived_it(tmp_path) -> None:
+    home = Home(tmp_path)
+    now = time.time()
+    life = {"state": "running", "last_exit": 69, "ends_in_a_row": 5, "lived_s": 3.0}
+    ended(home, worker_1=ServiceRuntime(**life, started_at=now - 10.0))
+    early = running.workers(home)
+    ended(home, worker_1=ServiceRuntime(**life, started_at=now - 25.0))
+    later = running.workers(home)
+
+    assert early.verdict == "failure"
+    assert (later.verdict, later.repair) == ("ok", "")
+    assert later.found.startswith("none halts; earlier: worker-1 ended with the broker could not")
+
+
+def test_commands_that_are_printed_together_stay_commands() -> None:
+    several = ("inventory restart web", "inventory x  # why", "inventory restart web", "# note")
+
+    assert joined(several) == "inventory restart web ; inventory x  # why note"
 
 
 def test_the_last_words_of_a_worker_say_more_than_its_exit_code(tmp_path) -> None:

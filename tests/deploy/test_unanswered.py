@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from deploy.cli.main import app
 from deploy.doctor import running
-from deploy.stack import status
+from deploy.stack import observe, status
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
@@ -25,10 +25,14 @@ def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
     runtime.ports = {"postgres": 1}
+    process = {"pid": me.pid, "started_ticks": me.started}
     runtime.services = {
         "postgres": ServiceRuntime(state="restarting", restarts=7, url=f"postgresql://{NOBODY}"),
         "worker-1": ServiceRuntime(state="restarting", last_exit=76),
-        "web": ServiceRuntime(state="running", pid=me.pid, url=f"http://{NOBODY}"),
+        "kafka": ServiceRuntime(state="running", pid=me.pid + 1, url=NOBODY),
+        "connect": ServiceRuntime(state="running", **process, url=f"http://{NOBODY}"),
+        "projector": ServiceRuntime(state="running", **process),
+        "web": ServiceRuntime(state="running", **process, url=f"http://{NOBODY}"),
     }
     variables = {
         "INVENTORY_READ_DATABASE_URL": f"postgresql://app_ro@{NOBODY}/retail",
@@ -41,33 +45,56 @@ def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return found
 
 
-@pytest.mark.engines
 def test_status_says_which_part_did_not_answer(home, capsys) -> None:
-    found = status.collect(home)
+    found = status.collect(home, observe.look(home))
     status.show(found)
     shown = capsys.readouterr().out
 
-    assert found["connector"] == {"connector": "UNREACHABLE", "task": "UNREACHABLE", "restarts": 0}
+    states = {name: service["state"] for name, service in found["services"].items()}
+    assert states == {
+        "postgres": "restarting",
+        "worker-1": "restarting",
+        "kafka": "gone",
+        "connect": "no answer",
+        "projector": "unknown",
+        "web": "no answer",
+    }
+    assert found["not_well"][:2] == ["postgres: restarting", "worker-1: restarting"]
     assert (found["freshness_seconds"], found["rejected"], found["late"]) == (None, None, None)
-    assert found["unanswered"].keys() == {"lag", "freshness_seconds", "counts"}
-    assert "connector UNREACHABLE" in shown
+    assert found["unanswered"] == {
+        "connector": "connect is in state 'no answer'",
+        "lag": "kafka is in state 'gone'",
+        "freshness_seconds": "postgres is in state 'restarting'",
+        "counts": "postgres is in state 'restarting'",
+    }
     assert "freshness unknown" in shown
     assert "no answer about lag" in shown
 
 
 def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
     # Those that ask no broker: a client of Kafka waits for one much longer than a test.
-    asked = (running.services, running.workers, running.wal_level, running.slot, running.identity)
+    asked = (running.workers, running.wal_level, running.slot, running.identity)
     monkeypatch.setattr(running, "CHECKS", asked)
 
     result = CliRunner().invoke(app, ["doctor", "--json"])
 
     rows = {row["name"]: row for row in json.loads(result.stdout)}
     assert result.exit_code == 2
-    assert rows["services"]["found"] == "1 of 3 running; not: postgres, worker-1"
-    assert rows["services"]["repair"] == "inventory logs postgres ; inventory logs worker-1"
+    found = rows["services"]["found"]
+    assert found.startswith("0 of 6 running; not: postgres (restarting), worker-1 (restarting)")
+    assert "kafka (gone), connect (no answer), web (no answer)" in found
+    repair = rows["services"]["repair"]
+    assert repair.startswith("inventory restart postgres ; ")
+    assert repair.endswith("  # if they are no facts")
     assert "INVENTORY_UNDECODABLE_PERMILLE" in rows["workers"]["repair"]
     for name in ("wal_level", "slot", "identity"):
         assert rows[name]["verdict"] == "failure", rows[name]
         assert "127.0.0.1" in rows[name]["found"]
-        assert rows[name]["repair"] == "inventory status"
+        assert rows[name]["repair"] == repair
+
+
+def test_status_ends_with_1_while_a_recorded_process_is_gone(home) -> None:
+    result = CliRunner().invoke(app, ["status", "--json"])
+
+    assert result.exit_code == 1
+    assert "kafka: gone" in json.loads(result.stdout)["not_well"]

@@ -14,9 +14,12 @@ TARGETS = ("help", "demo", "test", "check", "faults", "bench", "docs", "lock", "
 VERBS = (
     "up",
     "down",
+    "restart",
+    "hold",
     "status",
     "logs",
     "doctor",
+    "move",
     "reset",
     "simulate",
     "import-sales",

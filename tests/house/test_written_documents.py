@@ -88,6 +88,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "deploy/stack/home.py Home.secrets": HOME,
     "deploy/stack/home.py write_json": PART,
     "deploy/stack/ports.py choose_ports": HOME,
+    "deploy/stack/report.py Reporter.run": HOME,
     "deploy/stack/runtime.py write_runtime": HOME,
     "deploy/stack/runtime.py write_environment": HOME,
     "deploy/stack/seed.py main": HOME,

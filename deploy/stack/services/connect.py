@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Final
 
-from cdc.capture.client import ACCOUNT, ConnectClient
+from cdc.capture.client import ACCOUNT
 from deploy.parts import CONNECT, CONNECT_HEAP, CONNECT_JVM, LOCAL_CONNECT, jaas
 from deploy.stack.context import Context
+from deploy.stack.probes import connect_ready, http_alive
 from deploy.stack.service import Service
 from deploy.stack.services import jvm
 
@@ -47,17 +48,9 @@ def service(context: Context) -> Service:
         command=jvm.command(context, "connect", (CONNECT_HEAP, *flags), (_MAIN, str(config))),
         environment=jvm.environment(CDC_PASSWORD=context.secrets["cdc"]),
         directory=context.home.path,
-        ready=lambda _pid: healthy(context.connect_url, context.secrets["connect"]),
+        ready=lambda _pid: connect_ready(context.connect_url, context.secrets["connect"]),
+        alive=lambda _pid: http_alive(context.connect_url),
         stop_rank=2,
         port=context.ports["connect"],
         url=context.connect_url,
     )
-
-
-def healthy(url: str, password: str) -> bool:
-    """Return whether Connect answers `GET /health` with 200."""
-    client = ConnectClient(url, password, timeout_s=2.0)
-    try:
-        return client.healthy()
-    finally:
-        client.close()

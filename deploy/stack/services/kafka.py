@@ -66,6 +66,7 @@ def service(context: Context) -> Service:
         environment=jvm.environment(),
         directory=context.home.path,
         ready=lambda _pid: broker_answers(context.kafka_bootstrap),
+        alive=lambda _pid: broker_answers(context.kafka_bootstrap),
         stop_rank=3,
         port=context.ports["kafka"],
         url=context.kafka_bootstrap,

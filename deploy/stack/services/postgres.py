@@ -7,12 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-import psycopg
-
 from deploy.artifacts.prerequisites import SETPRIV, require
 from deploy.errors import StackError
 from deploy.parts import LOCAL_POSTGRES, POSTGRES
 from deploy.stack.context import HOST, Context
+from deploy.stack.probes import postgres_alive, postgres_ready
 from deploy.stack.service import Service
 from deploy.stack.services import postgres_programs as programs
 
@@ -94,7 +93,8 @@ def service(context: Context) -> Service:
         command=(str(programs.ensure() / "postgres"), "-D", _HERE, *arguments),
         environment=context.environment(LC_ALL="C"),
         directory=context.home.postgres,
-        ready=lambda _pid: answers(url),
+        ready=lambda _pid: postgres_ready(url),
+        alive=lambda _pid: postgres_alive(url),
         stop_rank=4,
         port=port,
         url=f"postgresql://{HOST}:{port}",
@@ -102,13 +102,3 @@ def service(context: Context) -> Service:
         stop_signal=signal.SIGINT,
         privileges=programs.as_account(),
     )
-
-
-def answers(url: str) -> bool:
-    """Whether Postgres answers a query."""
-    try:
-        with psycopg.connect(url, connect_timeout=2, autocommit=True) as connection:
-            connection.execute("SELECT 1")
-    except psycopg.OperationalError:
-        return False
-    return True

@@ -1,0 +1,101 @@
+"""The disk of the home: how much room it has, and where the home would have more.
+
+The log is kept for ever, so the disk is what ends it. A stack that is started in another, empty
+home has none of the data; `inventory move` takes the home along.
+"""
+
+import os
+import shlex
+import shutil
+from pathlib import Path
+from typing import Final
+
+from deploy.doctor.row import Row
+from deploy.stack import observe
+from deploy.stack.home import Home
+from deploy.stack.runtime import read_runtime
+
+_LOW_GB: Final = 5.0
+_FULL_GB: Final = 0.2
+_GB: Final = 1024**3
+_MOUNTS: Final = Path("/proc/self/mounts")
+# Kinds that keep what is written; memory and pseudo file systems don't.
+_KEEP: Final = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "xfs", "zfs", "nfs4"})
+_USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- a place to look at
+
+
+def disk(home: Home) -> Row:
+    """The home's disk takes what the stack writes, and has room for more."""
+    where = existing(home.path)
+    free = shutil.disk_usage(where).free
+    found = f"{free / _GB:.1f} GB free in {where}"
+    refused = _refused(home)
+    if not refused and free >= _LOW_GB * _GB:
+        return Row("disk", "ok", found)
+    target = roomier(home)
+    if target is None:
+        found += "; no other disk here has more room"
+    is_full = bool(refused) or free < _FULL_GB * _GB
+    found += f"; {refused}" if refused else ""
+    return Row("disk", "failure" if is_full else "warning", found, repair(target))
+
+
+def _refused(home: Home) -> str:
+    """Return why the supervisor can't write its file, empty if it can."""
+    runtime = read_runtime(home)
+    if not runtime.running:
+        return ""
+    seen = observe.Seen(runtime, observe.RUNNING, {})
+    if runtime.write_error or seen.file_age_s <= observe.OLD_FILE_S:
+        return runtime.write_error
+    return f"runtime.json is {seen.file_age_s:.0f} s old"
+
+
+def repair(target: Path | None) -> str:
+    """Return the command that moves the home, with all its data."""
+    to = shlex.quote(str(target)) if target else "DIRECTORY  # on a disk with more room"
+    up = "" if target is None else " && inventory up --detach"
+    return f"inventory down && inventory move {to}{up}"
+
+
+def roomier(home: Home) -> Path | None:
+    """Return a new directory on the disk with the most room, None if none has enough."""
+    here = existing(home.path)
+    device, least = here.stat().st_dev, used(home) + int(_LOW_GB * _GB)
+    rooms = {
+        shutil.disk_usage(place).free: place
+        for place in _places()
+        if place.stat().st_dev != device and os.access(place, os.W_OK | os.X_OK)
+    }
+    most = max(rooms, default=0)
+    return rooms[most] / "retail-inventory" / home.path.name.lstrip(".") if most >= least else None
+
+
+def _places() -> list[Path]:
+    mounts = [line.split() for line in _MOUNTS.read_text(encoding="utf-8").splitlines()]
+    points = [
+        Path(fields[1].encode().decode("unicode_escape")) for fields in mounts if fields[2] in _KEEP
+    ]
+    # The last of several places on one disk wins: a usual one rather than its root.
+    found = [point for point in points if point.is_dir() and point != Path("/")]
+    return found + [
+        place for place in (Path.home(), *map(Path, reversed(_USUAL))) if place.is_dir()
+    ]
+
+
+def used(home: Home) -> int:
+    """Return the bytes that the home takes."""
+    files = (Path(root, name) for root, _, names in os.walk(home.path) for name in names)
+    return sum(_bytes(file) for file in files)
+
+
+def _bytes(file: Path) -> int:
+    try:
+        return file.lstat().st_blocks * 512
+    except OSError:  # a running stack deletes files
+        return 0
+
+
+def existing(path: Path) -> Path:
+    """Return the path itself, or its nearest directory that exists."""
+    return next(place for place in (path, *path.parents) if place.exists())

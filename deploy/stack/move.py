@@ -1,0 +1,74 @@
+"""`inventory move`: takes a home with everything in it to another directory, and leaves a link.
+
+`cp` copies, because it keeps owners and links: Postgres refuses a data directory of another
+account. The old name stays valid as a symbolic link, so no command and no setting changes.
+"""
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+from deploy.artifacts.prerequisites import Program, require
+from deploy.errors import StackError
+from deploy.stack.home import Home
+from deploy.stack.runtime import read_runtime
+
+_COPY = Program("cp", "copies the home with its owners", "sudo apt-get install -y coreutils")
+
+
+def move(home: Home, target: Path) -> None:
+    """Move the stopped stack's home to `target`, which doesn't exist yet.
+
+    Raises:
+        StackError: the stack runs, the target can't be taken, or the copy failed. Then the home is
+            as it was.
+    """
+    target = target.absolute()
+    _refuse(home, target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{target.parent} can't be made: {error}; the home stays in {home.path}"
+        raise StackError(message, repair="inventory move OTHER_DIRECTORY") from error
+    partial = target.with_name(f"{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)  # of a move that was cut off
+    command = [require(_COPY), "-a", str(home.path), str(partial)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own paths
+    if done.returncode:
+        shutil.rmtree(partial, ignore_errors=True)
+        said = done.stderr.strip()[-400:]
+        message = f"copying {home.path} to {target} failed, the home stays where it was: {said}"
+        raise StackError(message, repair="inventory move OTHER_DIRECTORY")
+    partial.rename(target)
+    _replace_by_link(home.path, target)
+
+
+def _refuse(home: Home, target: Path) -> None:
+    if not (home.path / "supervisor.lock").exists():
+        message = f"{home.path} was not made by `inventory up`; it is left alone"
+        raise StackError(message)
+    if read_runtime(home).running:
+        message = f"a stack runs in {home.path}; nothing was moved"
+        again = f"inventory down && inventory move {shlex.quote(str(target))}"
+        raise StackError(message, repair=again)
+    if target.exists() or target.is_relative_to(home.path):
+        message = f"{target} is taken: expected a new directory; the home stays in {home.path}"
+        raise StackError(message, repair="inventory move OTHER_DIRECTORY")
+    if home.path.is_mount():
+        message = f"{home.path} is a mount point and can't become a link; nothing was moved"
+        copy = f"cp -a {shlex.quote(str(home.path))} {shlex.quote(str(target))}"
+        home_now = f"export INVENTORY_HOME={shlex.quote(str(target))}"
+        raise StackError(message, repair=f"{copy} && {home_now} && inventory up --detach")
+
+
+def _replace_by_link(old: Path, target: Path) -> None:
+    away = old.with_name(f"{old.name}.moved")
+    old.rename(away)
+    try:
+        old.symlink_to(target)
+        shutil.rmtree(away)
+    except OSError:  # a full disk has no room for a long link before the old files are gone
+        shutil.rmtree(away, ignore_errors=True)
+        if not old.is_symlink():
+            old.symlink_to(target)

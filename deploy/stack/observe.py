@@ -1,0 +1,99 @@
+"""The state of each service as it is now: its process asked of the kernel, its probe asked by name.
+
+What the supervisor recorded is a claim: its file grows old on a full disk, and a process that was
+stopped by a signal still has its pid.
+"""
+
+import json
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from deploy.stack.home import Home
+from deploy.stack.processes import ProcessId, alive, suspended
+from deploy.stack.runtime import Runtime, ServiceRuntime, read_runtime
+
+RUNNING: Final = "running"
+PAUSED: Final = "paused"  # a person wants it away
+STARTING: Final = "starting"
+GONE: Final = "gone"  # recorded as running, and there is no such process
+SUSPENDED: Final = "suspended"
+SILENT: Final = "no answer"
+NOT_READY: Final = "not ready"  # its process answers, and it doesn't do its work yet
+UNKNOWN: Final = "unknown"  # it is asked through Postgres, which is away
+_AT_ONCE: Final = 16
+OLD_FILE_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The stack at one moment; `states` are by service, in their starting order."""
+
+    runtime: Runtime
+    supervisor: str
+    states: Mapping[str, str]
+
+    @property
+    def file_age_s(self) -> float:
+        """Seconds since the supervisor wrote its file."""
+        return round(max(0.0, time.time() - self.runtime.written_at), 1)
+
+    @property
+    def unwell(self) -> tuple[str, ...]:
+        """Services that are wanted and don't do their work."""
+        well = (RUNNING, PAUSED, UNKNOWN)
+        return tuple(name for name, state in self.states.items() if state not in well)
+
+    def serves(self, name: str) -> bool:
+        """Return whether the service belongs to the stack and does its work."""
+        return self.states.get(name) == RUNNING
+
+
+def look(home: Home) -> Seen:
+    """Return what there is now; it takes about three seconds at most."""
+    runtime = read_runtime(home)
+    access = _access(home)
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        rows = [(name, entry, access) for name, entry in runtime.services.items()]
+        states = dict(zip(runtime.services, pool.map(lambda row: _state(*row), rows), strict=True))
+    return Seen(runtime, _supervisor(runtime), states)
+
+
+def _supervisor(runtime: Runtime) -> str:
+    if not runtime.running:
+        return GONE
+    return SUSPENDED if suspended(runtime.supervisor) else RUNNING
+
+
+def _state(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
+    from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
+
+    if entry.state not in (RUNNING, STARTING):
+        return entry.state
+    process = ProcessId(entry.pid or 0, entry.started_ticks)
+    if not alive(process):
+        return GONE
+    if suspended(process):
+        return SUSPENDED
+    if entry.state == STARTING:
+        return STARTING
+    probes = probes_of(name, entry.url, *access)
+    ready = probes.ready(process.pid)
+    if ready is None:
+        return UNKNOWN
+    if ready:
+        return RUNNING
+    return NOT_READY if probes.alive(process.pid) else SILENT
+
+
+def _access(home: Home) -> tuple[str, str]:
+    """Return a reader's address of Postgres and Connect's password, empty where there is none."""
+    try:
+        found = json.loads((home.path / "environment.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "", ""
+    names = ("INVENTORY_READ_DATABASE_URL", "INVENTORY_CONNECT_PASSWORD")
+    database, password = (str(found.get(name, "")) for name in names)
+    return database, password

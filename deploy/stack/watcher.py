@@ -1,0 +1,77 @@
+"""Repairs the services of the local stack that are suspended or leave their probe unanswered.
+
+The director's loop asks services that have just started. This thread asks those that served, in
+turn, so that one slow answer delays none of the starts.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import structlog
+from typing_extensions import override
+
+from deploy.errors import StackError
+from deploy.stack.home import Home
+from deploy.stack.processes import ProcessId, suspended
+from deploy.stack.service import Service
+from deploy.stack.supervisor import Supervisor
+from deploy.stack.wanted import read_wanted
+from deploy.stack.watch import Repair, Watch, silent_limit_s
+
+_EVERY_S: Final = 5.0  # each round opens a connection for each service
+_AT_ONCE: Final = 4
+
+log = structlog.get_logger(__name__)
+
+
+class Watcher(threading.Thread):
+    """Looks at every running service each few seconds."""
+
+    def __init__(self, home: Home, supervisor: Supervisor, every_s: float = _EVERY_S) -> None:
+        super().__init__(name="watcher", daemon=True)
+        self._home = home
+        self._supervisor = supervisor
+        self._every_s = every_s
+        self._watches: dict[ProcessId, Watch] = {}
+
+    @override
+    def run(self) -> None:
+        """Look until the supervisor stops."""
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="probe") as pool:
+            while not self._supervisor.stopping.wait(self._every_s):
+                self.look(lambda work, *rows: list(pool.map(work, *rows)))
+
+    def look(
+        self, spread: Callable[..., list[None]] = lambda work, *rows: list(map(work, *rows))
+    ) -> None:
+        """Ask each service that runs once, and do what is due."""
+        running = self._supervisor.running()
+        kept = _held(self._home)
+        self._watches = {
+            process: self._watches.get(process) or Watch(silent_limit_s(service.name))
+            for service, process in running
+            if service.name not in kept
+        }
+        spread(self._look_at, [row for row in running if row[1] in self._watches])
+
+    def _look_at(self, row: tuple[Service, ProcessId]) -> None:
+        service, process = row
+        is_suspended = suspended(process)
+        answer = None if is_suspended else service.alive(process.pid)
+        watch = self._watches[process]
+        due = watch.look(time.monotonic(), suspended=is_suspended, answer=answer)
+        if due is not Repair.NONE:
+            log.warning("service repaired", name=service.name, by=due.value, reason=watch.reason)
+            self._supervisor.repair(service.name, process, due, watch.reason)
+
+
+def _held(home: Home) -> frozenset[str]:
+    """Return the services that a person has asked to leave alone."""
+    try:
+        wanted = read_wanted(home)
+    except StackError:
+        return frozenset()
+    return frozenset(wanted.held if wanted else ())

@@ -1,0 +1,108 @@
+"""A home goes to another disk with everything in it, and keeps its name."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.doctor import disk
+from deploy.errors import StackError
+from deploy.stack.home import Home, default_home
+from deploy.stack.move import move
+from deploy.stack.processes import identify
+from deploy.stack.runtime import Runtime, write_runtime
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    found = Home(tmp_path / "here" / ".inventory")
+    found.create()
+    (found.path / "supervisor.lock").touch()
+    (found.postgres).mkdir(mode=0o700)
+    (found.postgres / "PG_VERSION").write_text("18")
+    monkeypatch.setenv("INVENTORY_HOME", str(found.path))
+    return found
+
+
+def test_the_old_name_leads_to_the_moved_home(home: Home, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(home.postgres, 65534, 65534)
+    before = home.postgres.stat()
+    target = tmp_path / "larger" / "inventory"
+
+    move(home, target)
+
+    assert home.path.readlink() == target
+    assert default_home() == target
+    after = Home(default_home()).postgres.stat()
+    assert (after.st_uid, after.st_gid, after.st_mode) == (
+        before.st_uid,
+        before.st_gid,
+        before.st_mode,
+    )
+    assert (target / "postgres" / "PG_VERSION").read_text() == "18"
+    assert [path.name for path in home.path.parent.iterdir()] == [".inventory"]
+
+
+def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="is taken") as taken:
+        move(home, tmp_path)
+    me = identify(os.getpid())
+    write_runtime(home, Runtime(supervisor_pid=me.pid, supervisor_ticks=me.started))
+    with pytest.raises(StackError, match="nothing was moved") as runs:
+        move(home, tmp_path / "new")
+
+    assert taken.value.repair == "inventory move OTHER_DIRECTORY"
+    assert runs.value.repair == f"inventory down && inventory move {tmp_path / 'new'}"
+    assert (home.postgres / "PG_VERSION").exists()
+
+
+def test_a_directory_of_another_purpose_is_not_moved(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="was not made by"):
+        move(Home(tmp_path), tmp_path.with_name("other"))
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of its own."""
+    where = tmp_path / "small"
+    where.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(where)]
+    if os.geteuid() != 0 or subprocess.run(command, check=False, capture_output=True).returncode:  # noqa: S603 -- fixed command
+        pytest.skip("mounting a small disk takes root and its capability")
+    yield where
+    subprocess.run(["umount", str(where)], check=True)  # noqa: S603, S607 -- as above
+
+
+def test_a_full_disk_is_a_failure_whose_repair_moves_the_data(full: Path, tmp_path: Path) -> None:
+    home = Home(full / "home")
+    home.create()
+    (home.path / "supervisor.lock").touch()
+    (home.path / "sales").write_bytes(bytes(1_000_000))
+    with pytest.raises(OSError, match="No space left"):
+        (full / "ballast").write_bytes(bytes(8_000_000))
+
+    row = disk.disk(home)
+    move(home, tmp_path / "larger")
+
+    assert row.verdict == "failure"
+    assert row.repair.startswith("inventory down && inventory move ")
+    assert (home.path / "sales").stat().st_size == 1_000_000
+    assert home.path.is_symlink()
+
+
+def test_a_supervisor_that_could_not_write_makes_the_disk_a_failure(home: Home) -> None:
+    me = identify(os.getpid())
+    runtime = Runtime(supervisor_pid=me.pid, supervisor_ticks=me.started)
+    write_runtime(home, runtime)
+    fresh = disk.disk(home)
+    text = home.runtime_file.read_text().replace(str(runtime.written_at), "1.0")
+    home.runtime_file.write_text(text)
+
+    old = disk.disk(home)
+
+    assert fresh.verdict in {"ok", "warning"}
+    assert old.verdict == "failure"
+    assert "runtime.json is" in old.found
