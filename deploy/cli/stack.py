@@ -8,7 +8,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -20,9 +20,6 @@ from deploy.stack.context import DEFAULT_WORKERS, STEPS, Options
 from deploy.stack.home import Home, default_home
 from deploy.stack.ports import LAST_PORT
 from deploy.stack.runtime import UP, Runtime, read_runtime
-
-if TYPE_CHECKING:
-    from deploy.doctor.row import Row
 
 _FAILURE: Final = 2  # the doctor's exit code
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -207,18 +204,19 @@ def status(
         output.as_json(found)
     else:
         report.show(found)
-        _show_repairs(rows)
+        for row in rows:
+            line = f"{row.mark} {row.name}: {row.found}"
+            output.console.print(line, soft_wrap=True, markup=False)
+        _show_repairs(checks.by_repair(rows))
     is_well = not found["not_well"] and checks.exit_code(rows) < _FAILURE
     raise typer.Exit(0 if is_well else 1)
 
 
-def _show_repairs(rows: list["Row"]) -> None:
+def _show_repairs(repairs: dict[str, list[str]]) -> None:
     """Print below the table, which would fold what is to be copied."""
-    for row in rows:
-        output.console.print(f"{row.mark} {row.name}: {row.found}", soft_wrap=True, markup=False)
-    for row in rows:
-        if row.repair:
-            output.console.print(f"repair {row.name}: {row.repair}", soft_wrap=True, markup=False)
+    for repair, names in repairs.items():
+        text = f"repair {', '.join(names)}: {repair}"
+        output.console.print(text, soft_wrap=True, markup=False)
 
 
 def logs(
@@ -261,11 +259,7 @@ def doctor(*, json: Json = False) -> None:
             ("", "check", "found"),
             [(row.mark, row.name, row.found) for row in rows],
         )
-        for row in rows:
-            if row.repair:  # below the table, which would fold what is to be copied
-                output.console.print(
-                    f"repair {row.name}: {row.repair}", soft_wrap=True, markup=False
-                )
+        _show_repairs(checks.by_repair(rows))
     raise typer.Exit(checks.exit_code(rows))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import replace
 from typing import Final
 
 from deploy.doctor import machine, running
@@ -28,11 +29,8 @@ def run(home: Home) -> list[Row]:
     runtime = seen.runtime
     if runtime.running:
         services = running.services(home, seen)
-        return [
-            *_ask(home, seen, machine.CHECKS),
-            services,
-            *_ask(home, seen, running.CHECKS),
-        ]
+        machines = _ask(home, seen, machine.CHECKS)
+        return _by_cause([*machines, services, *_ask(home, seen, running.CHECKS)])
     told = runtime.error.splitlines()[0] if runtime.error else "not running"
     stack = Row("stack", "warning", told, runtime.repair or UP)
     return [stack, *_ask(home, seen, machine.CHECKS)]
@@ -43,13 +41,21 @@ def of_stack(home: Home, seen: Seen) -> list[Row]:
     if not seen.runtime.running:
         return []
     checks = [check for check in running.CHECKS if check not in (running.lag, running.freshness)]
-    return [running.services(home, seen), *_ask(home, seen, [disk, *checks])]
+    return _by_cause([running.services(home, seen), *_ask(home, seen, [disk, *checks])])
+
+
+def _by_cause(rows: list[Row]) -> list[Row]:
+    """Give every failing row the repair of a full disk: before that, no other one works."""
+    full = next((row for row in rows if row.name == "disk" and row.verdict == "failure"), None)
+    if full is None:
+        return rows
+    return [replace(row, repair=full.repair) if row.verdict == "failure" else row for row in rows]
 
 
 def _ask(home: Home, seen: Seen, checks: Sequence[Check]) -> list[Row]:
     rows: list[Row] = []
     with ThreadPoolExecutor(max_workers=8) as pool:
-        pending = [(check, pool.submit(check, home)) for check in checks]
+        pending = [(check, pool.submit(_asked, home, seen, check)) for check in checks]
         for check, answer in pending:
             try:
                 rows.append(answer.result(timeout=_LIMIT_S))
@@ -63,11 +69,28 @@ def _ask(home: Home, seen: Seen, checks: Sequence[Check]) -> list[Row]:
     return rows
 
 
+def _asked(home: Home, seen: Seen, check: Check) -> Row:
+    part = running.ASKED.get(check.__name__, "")
+    if part not in seen.unwell:
+        return check(home)
+    text = f"not asked: {part} is in state {seen.states[part]!r}"
+    return Row(check.__name__, "failure", text, _repair(home, seen, part))
+
+
 def _repair(home: Home, seen: Seen, part: str) -> str:
-    """Return what brings back the part that gave no answer, and all that is down with it."""
+    """Return what brings back the part that gave no answer, or else all that is down."""
     ways = {worker.worker: worker.repair for worker in halted(home)}
-    down = dict.fromkeys([*seen.unwell, *([part] if part in seen.states else [])])
+    down = [part] if part in seen.states else seen.unwell
     return joined(of_service(home, seen, name, ways) for name in down) or RESTART_ALL
+
+
+def by_repair(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Return each command once, with the names of the rows that it repairs."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.repair:
+            found.setdefault(row.repair, []).append(row.name)
+    return found
 
 
 def exit_code(rows: Sequence[Row]) -> int:

@@ -60,27 +60,29 @@ def repair(target: Path | None) -> str:
 
 def roomier(home: Home) -> Path | None:
     """Return a new directory on the disk with the most room, None if none has enough."""
-    here = existing(home.path)
-    device, least = here.stat().st_dev, used(home) + int(_LOW_GB * _GB)
-    rooms = {
-        shutil.disk_usage(place).free: place
-        for place in _places()
-        if place.stat().st_dev != device and os.access(place, os.W_OK | os.X_OK)
-    }
+    here = existing(home.path).stat().st_dev
+    disks: dict[int, Path] = {}
+    for place in _places():
+        if os.access(place, os.W_OK | os.X_OK):
+            disks.setdefault(place.stat().st_dev, place)
+    rooms = {shutil.disk_usage(place).free: place for at, place in disks.items() if at != here}
     most = max(rooms, default=0)
-    return rooms[most] / "retail-inventory" / home.path.name.lstrip(".") if most >= least else None
+    if most < used(home) + int(_LOW_GB * _GB):
+        return None
+    return _unused(rooms[most] / f"retail-inventory-{home.path.name.lstrip('.')}")
+
+
+def _unused(path: Path) -> Path:
+    names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
+    return next(name for name in names if not name.exists())
 
 
 def _places() -> list[Path]:
+    """Return directories to look at, the usual ones before mount points."""
     mounts = [line.split() for line in _MOUNTS.read_text(encoding="utf-8").splitlines()]
-    points = [
-        Path(fields[1].encode().decode("unicode_escape")) for fields in mounts if fields[2] in _KEEP
-    ]
-    # The last of several places on one disk wins: a usual one rather than its root.
-    found = [point for point in points if point.is_dir() and point != Path("/")]
-    return found + [
-        place for place in (Path.home(), *map(Path, reversed(_USUAL))) if place.is_dir()
-    ]
+    points = [line[1].encode().decode("unicode_escape") for line in mounts if line[2] in _KEEP]
+    found = [Path(name) for name in (*_USUAL, str(Path.home()), *points)]
+    return [place for place in found if place.is_dir()]
 
 
 def used(home: Home) -> int:

@@ -96,7 +96,7 @@ def slot(home: Home) -> Row:
     well = bool(active) and wal_status in ("reserved", "extended")
     well = well and int(str(behind)) < _RETAINED_BYTES
     found = f"active {active}, {wal_status}, {behind} bytes behind"
-    return judge("slot", well=well, found=found, repair="inventory logs connect")
+    return judge("slot", well=well, found=found, repair="inventory restart connect")
 
 
 def publication(home: Home) -> Row:
@@ -206,6 +206,18 @@ def _stale_link(home: Home, variables: dict[str, str]) -> str:
     return joined(_restart_reader(name) for name in behind) or "inventory restart connect"
 
 
+# The service that answers a check; while it is down, the check is not made.
+ASKED: Final = {
+    "wal_level": "postgres",
+    "slot": "postgres",
+    "publication": "postgres",
+    "identity": "postgres",
+    "connector": "connect",
+    "topics": "kafka",
+    "rules": "postgres",
+    "lag": "kafka",
+    "freshness": "postgres",
+}
 CHECKS: Final = (
     workers,
     wal_level,

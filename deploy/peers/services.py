@@ -85,7 +85,7 @@ def _started(service: Service, home: Home) -> Iterator[int]:
         if not ready or process.poll() is not None:
             text = home.log_of(service.name).read_text("utf-8", errors="replace")
             message = f"{service.name} did not start: {text[-800:]}"
-            raise StackError(message, repair="inventory doctor")
+            raise StackError(message, repair="make clean install")
         yield process.pid
     finally:
         end([identify(process.pid)], service.stop_signal)

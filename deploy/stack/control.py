@@ -87,7 +87,7 @@ def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
         # The capture of a generation takes as long as it takes; the supervisor knows its limit.
         if time.monotonic() > deadline and generation_of(home).captured:
             message = f"the stack is still starting after {_START_S:.0f} s"
-            raise StackError(message, repair="inventory doctor")
+            raise StackError(message, repair="inventory down && inventory up --detach")
         time.sleep(_POLL_S)
 
 

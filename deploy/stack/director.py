@@ -24,6 +24,7 @@ from deploy.stack.context import (
     Context,
     worker_names,
 )
+from deploy.stack.runtime import UP
 from deploy.stack.service import Service
 from deploy.stack.services import application, connect, kafka, postgres
 from deploy.stack.supervisor import Supervisor
@@ -55,7 +56,7 @@ class Director(threading.Thread):
             self._watch()
         except Exception as error:  # noqa: BLE001 -- the edge of the process: told, then stopped
             if not self.supervisor.stopping.is_set():
-                repair = error.repair if isinstance(error, StackError) else "inventory doctor"
+                repair = error.repair if isinstance(error, StackError) else UP
                 text = str(error) if isinstance(error, StackError) else f"{error!r}"
                 self.supervisor.note(error=text, repair=repair)
                 self.supervisor.stop()
@@ -169,7 +170,7 @@ class Director(threading.Thread):
             f"{service.name} did not become ready (crashed {self._crashes(service.name)} times, "
             f"limit {service.ready_within_s:.0f} s), see {log}; its last lines:\n{tail}"
         )
-        raise StackError(message, repair="inventory doctor")
+        raise StackError(message, repair=UP)
 
     def _crashes(self, name: str) -> int:
         return self.supervisor.runtime.services[name].restarts

@@ -75,7 +75,7 @@ def prove(home: Home) -> Proof:
             if proof is not None:
                 return proof
     message = f"no sale reached {url} in {_TIMEOUT_S:.0f} s"
-    raise StackError(message, repair="inventory doctor")
+    raise StackError(message, repair="inventory down && inventory demo")
 
 
 def _log_in(browser: httpx.Client, password: str) -> None:

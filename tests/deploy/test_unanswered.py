@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from deploy.cli.main import app
-from deploy.doctor import running
+from deploy.doctor import checks, running
+from deploy.doctor.row import Row
 from deploy.stack import observe, status
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
@@ -88,9 +89,41 @@ def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
     assert repair.endswith("  # if they are no facts")
     assert "INVENTORY_UNDECODABLE_PERMILLE" in rows["workers"]["repair"]
     for name in ("wal_level", "slot", "identity"):
-        assert rows[name]["verdict"] == "failure", rows[name]
-        assert "127.0.0.1" in rows[name]["found"]
-        assert rows[name]["repair"] == repair
+        assert rows[name] == {
+            "name": name,
+            "verdict": "failure",
+            "found": "not asked: postgres is in state 'restarting'",
+            "repair": "inventory restart postgres",
+        }
+
+
+def test_a_part_that_looks_well_and_does_not_answer_is_named_by_its_error(
+    home, monkeypatch
+) -> None:
+    monkeypatch.setattr(running, "CHECKS", (running.wal_level,))
+    monkeypatch.setattr(running, "ASKED", {})
+
+    rows = {
+        row["name"]: row for row in json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
+    }
+
+    assert rows["wal_level"]["found"].startswith("OperationalError: connection failed")
+    assert rows["wal_level"]["repair"] == "inventory restart postgres"
+
+
+def test_nothing_else_is_repaired_before_a_full_disk() -> None:
+    rows = [
+        Row("disk", "failure", "0.0 GB free", "inventory move"),
+        Row("services", "failure", "not: kafka", "inventory restart kafka"),
+        Row("lag", "warning", "9", "inventory restart projector"),
+    ]
+
+    repairs = checks.by_repair(checks._by_cause(rows))
+
+    assert repairs == {
+        "inventory move": ["disk", "services"],
+        "inventory restart projector": ["lag"],
+    }
 
 
 def test_status_ends_with_1_while_a_recorded_process_is_gone(home) -> None:

@@ -16,6 +16,8 @@ from deploy.stack.runtime import Runtime, write_environment, write_runtime
 from inventory.revision import LOGIC_REVISION
 from tests.ledger.postgres import Server
 
+PROMOTE = f"inventory revision promote {LOGIC_REVISION} --without-comparison"
+
 
 @pytest.fixture
 def home(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Path) -> Home:
@@ -47,7 +49,7 @@ def test_a_slot_that_is_missing_or_idle_is_a_failure(home, ledger) -> None:
     assert (missing.verdict, missing.found) == ("failure", f"{SLOT} does not exist")
     assert idle.verdict == "failure"
     assert idle.found.startswith("active False, reserved, ")
-    assert idle.repair == "inventory logs connect"
+    assert idle.repair == "inventory restart connect"
     assert running.wal_level(home).verdict == "ok"
 
 
@@ -86,5 +88,8 @@ def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> No
     other = running.rules(home)
 
     assert alone.verdict == "ok"
-    assert (other.verdict, other.repair) == ("warning", "inventory revision list")
+    assert (other.verdict, other.repair) == (
+        "warning",
+        f"{PROMOTE}  # or deploy the code of revision {LOGIC_REVISION + 1}",
+    )
     assert other.found.startswith(f"logic revision {LOGIC_REVISION + 1} decides")
