@@ -3,21 +3,15 @@
 import ast
 from collections.abc import Iterator
 
-from deploy.stack.home import PROJECT
-from tests.house.sources import PACKAGES
+from tests.house.sources import PACKAGES, name, parsed, python_files
 
 LOOKING = ("inventory doctor", "inventory status", "inventory logs")
 # Errors of a command, not states of the stack: the log says what the command met.
 MAY_LOOK = {
     "deploy/stack/control.py",
     "deploy/stack/bootstrap.py",
-    "deploy/stack/director.py",
-    "deploy/stack/cds.py",
     "deploy/stack/fleet.py",
     "deploy/stack/proof.py",
-    "deploy/stack/services/kafka.py",
-    "deploy/stack/services/postgres.py",
-    "deploy/peers/services.py",
     "deploy/cli/main.py",
     "deploy/cli/records.py",
 }
@@ -26,8 +20,8 @@ MAY_LOOK = {
 def texts() -> Iterator[tuple[str, str]]:
     """Every string in the sources that is no docstring, with its file."""
     for package in PACKAGES:
-        for path in sorted((PROJECT / package).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+        for path in python_files(package):
+            tree = parsed(path)
             documented = {
                 id(node.body[0].value)
                 for node in ast.walk(tree)
@@ -38,7 +32,7 @@ def texts() -> Iterator[tuple[str, str]]:
             for node in ast.walk(tree):
                 is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
                 if is_text and id(node) not in documented:
-                    yield str(path.relative_to(PROJECT)), str(node.value)
+                    yield name(path), str(node.value)
 
 
 def test_no_message_sends_its_reader_to_the_doctor() -> None:
