@@ -1,8 +1,9 @@
-"""`inventory verify`: is every number what the facts in Postgres say?
+"""`inventory verify`: compare every number with what the facts in Postgres say.
 
-Workers' state (their changelogs) and read model are held against SQL sums over the facts. With
-trade going on, a number may be on its way while it is compared: keys that differ are looked at
-again behind a new barrier, and only what still differs, unchanged on its way, is reported.
+Workers' state (their changelogs) and read model are held against SQL sums over the facts, all at
+one cut, with trade going on (docs/decisions/0023). Keys that differ are looked at again at a later
+cut. A difference counts if it is there in every look, or if a row of the read model contradicts the
+very changelog record that it was written from.
 """
 
 import time
@@ -11,29 +12,27 @@ from typing import Any, Final
 
 import psycopg
 
-from analytics.live_state import LiveState
-from analytics.verification import late, sums
 from analytics.verification.barrier import Barrier, NotCaughtUp
-from analytics.verification.compare import (
-    Difference,
-    Found,
-    compare_levels,
-    compare_windows,
-    wanted_keys,
-)
-from analytics.verification.rejections import Rejections, read_rejections
-from analytics.verification.reorders import Reorders, check_reorders
+from analytics.verification.changelogs import Changelogs
+from analytics.verification.compare import Difference
+from analytics.verification.look import Look, Looker
+from analytics.verification.rejections import Rejections
+from analytics.verification.reorders import Reorders
 from cdc.settings import Connections
 
 __all__ = ["BehindReport", "VerifyReport", "verify"]
 
-LOOKS: Final = 5  # how often keys that differ are looked at, at most
+LOOKS: Final = 3  # how often keys that differ are looked at, at most
 _SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What was compared, what differs, and the totals of the part that was asked for."""
+    """Everything that was compared and that differs, and the totals of the part asked for.
+
+    Totals are those of one cut at `as_of_us`. `settled` keys differed in the first look and were
+    equal in a later one.
+    """
 
     location: str | None
     as_of_us: int
@@ -43,6 +42,8 @@ class VerifyReport:
     reorders: Reorders
     rejections: Rejections
     seconds: float
+    looks: int = 1
+    settled: int = 0
 
     @property
     def ok(self) -> bool:
@@ -65,6 +66,8 @@ class VerifyReport:
             **self.totals,
             "keys_differing": len(self.keys),
             "windows_differing": len(self.windows),
+            "looks": self.looks,
+            "keys_equal_in_a_later_look": self.settled,
             "records_rejected": self.rejections.records,
             "rejected_by_reason": self.rejections.by_reason,
             "rows_left_out": [f"{table} {row_id}" for table, row_id in self.rejections.excluded],
@@ -106,26 +109,6 @@ class BehindReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """One comparison: what SQL, workers and read model said at one moment."""
-
-    found: Found
-    totals: dict[str, int]
-    rejections: Rejections
-    reorders: Reorders
-
-    @property
-    def suspects(self) -> list[str]:
-        """Keys that have to be looked at again."""
-        return sorted({*self.found.touched, *(entry["key"] for entry in self.reorders.missing)})
-
-    @property
-    def differences(self) -> tuple[object, ...]:
-        """Everything that differs, with both values, for comparing two looks."""
-        return (self.found.keys, self.found.windows, self.reorders.missing)
-
-
 def verify(
     location: str | None = None, timeout: float = 120.0, *, settings: Connections | None = None
 ) -> VerifyReport | BehindReport:
@@ -143,70 +126,36 @@ def _verified(
     connection: psycopg.Connection, barrier: Barrier, location: str | None
 ) -> VerifyReport:
     started = time.monotonic()
-    live = LiveState(barrier.settings)
-    as_of_us = barrier.pass_now()
-    first = last = _look(connection, live, location, only=None)
-    for _ in range(LOOKS - 1):
-        if not last.suspects:
-            break
-        before = last
-        as_of_us = barrier.pass_now()
-        last = _look(connection, live, location, only=before.suspects)
-        if last.differences == before.differences:
-            break
+    looker = Looker(connection, barrier, location, Changelogs(barrier.settings))
+    looks = [looker.look()]
+    while looks[-1].suspects and len(looks) < LOOKS:
+        looks.append(looker.look(looks[-1].suspects))
+    first, last = looks[0], looks[-1]
+    keys, windows = _certain(looks)
+    keys |= last.found.keys
+    windows |= last.found.windows
     return VerifyReport(
         location=location,
-        as_of_us=as_of_us,
+        as_of_us=first.as_of_us,
         totals=first.totals,
-        keys=tuple(last.found.keys[key] for key in sorted(last.found.keys)),
-        windows=tuple(last.found.windows[place] for place in sorted(last.found.windows)),
+        keys=tuple(keys[key] for key in sorted(keys)),
+        windows=tuple(windows[place] for place in sorted(windows)),
         reorders=Reorders(first.reorders.open, last.reorders.duplicates, last.reorders.missing),
         rejections=first.rejections,
+        looks=len(looks),
+        settled=len(set(first.suspects) - {*last.suspects, *keys, *(key for key, _ in windows)}),
         seconds=time.monotonic() - started,
     )
 
 
-def _look(
-    connection: psycopg.Connection, live: LiveState, location: str | None, *, only: list[str] | None
-) -> _Look:
-    """Compare all keys of the location, or only those given, in one snapshot of the database."""
-    live.refresh()
-    asked: dict[str, Any] = {"location": location, "only": only}
-    with connection.transaction():
-        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        rejections = read_rejections(connection, location)
-        uncounted = late.late_contributions(connection, live.settings, location)
-        asked |= rejections.parameters() | late.parameters(uncounted)
-        found = Found()
-        compare_levels(connection, live, asked, found)
-        compare_windows(connection, live, asked, found)
-        states = [live.levels[key] for key in wanted_keys(live, asked)]
-        reorders = check_reorders(connection, states, location)
-        totals = _totals(connection, asked, found) if only is None else {}
-    if only is None:
-        totals["units_on_hand_total"] = sum(state.on_hand_units for state in states)
-        _add_late(totals, uncounted)
-    return _Look(found, totals, rejections, reorders)
-
-
-def _totals(connection: psycopg.Connection, asked: dict[str, Any], found: Found) -> dict[str, int]:
-    shown = connection.execute(sums.WINDOW_TOTALS, asked).fetchone()
-    committed = connection.execute(sums.COMMITTED, asked).fetchone()
-    if shown is None or committed is None:
-        problem = "a query for totals gave no row"
-        raise RuntimeError(problem)
-    return {
-        "keys_compared": found.keys_compared,
-        "windows_compared": shown[0],
-        "sale_lines_committed": committed[0],
-        "sale_lines_counted": shown[2],
-        "net_units_sold": shown[3],
-        "revenue_minor": shown[4],
-    }
-
-
-def _add_late(totals: dict[str, int], uncounted: list[late.Contribution]) -> None:
-    """Units and money of late lines were sold too; no window counts them."""
-    totals["sale_lines_late"] = sum(one.sale_lines + one.return_lines for one in uncounted)
-    totals["net_units_sold"] += sum(one.sold - one.returned for one in uncounted)
-    totals["revenue_minor"] += sum(one.revenue for one in uncounted)
+def _certain(
+    looks: list[Look],
+) -> tuple[dict[str, Difference], dict[tuple[str, int], Difference]]:
+    """Differences that no moment explains, in whichever look they were seen."""
+    keys: dict[str, Difference] = {}
+    windows: dict[tuple[str, int], Difference] = {}
+    for look in looks:
+        found = look.found
+        keys |= {key: entry for key, entry in found.keys.items() if key in found.certain}
+        windows |= {at: entry for at, entry in found.windows.items() if at in found.certain}
+    return keys, windows

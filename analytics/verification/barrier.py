@@ -1,4 +1,4 @@
-"""Waiting until the pipeline has caught up with a moment, and saying what is behind if it doesn't.
+"""Wait until the pipeline has caught up with a moment, and name what is behind if it doesn't.
 
 One connector task emits in commit order. So a heartbeat row that was committed after the moment,
 once it is applied on a partition, proves that everything committed before it on that partition was
@@ -63,6 +63,15 @@ class Barrier:
             NotCaughtUp: the deadline came first.
         """
         asked_us = self._one(_NOW)
+        self.pass_moment(asked_us)
+        return asked_us
+
+    def pass_moment(self, asked_us: int) -> None:
+        """Wait until everything committed before this moment is applied and shown.
+
+        Raises:
+            NotCaughtUp: the deadline came first.
+        """
         self._wait(lambda: self._partitions_behind(asked_us))
         ends = {
             (sink, topic, number): end
@@ -73,7 +82,6 @@ class Barrier:
             ).items()
         }
         self._wait(lambda: self._sinks_behind(ends))
-        return asked_us
 
     def _wait(self, behind: Any) -> None:  # noqa: ANN401 -- a closure that describes what is missing
         missing = behind()

@@ -1,11 +1,11 @@
-"""Which windows the late records would have changed (docs/domain.md 3.2).
+"""Windows that the late records would have changed (docs/domain.md 3.2).
 
 `stock.late` says units and amount; the window is in the source record, so that is read again from
 `stock.events` at the record's own position. One record can carry two images (an update) of which
 only the expired one is late: the choice that gives the recorded units and amount is the one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
@@ -14,7 +14,9 @@ import psycopg
 from confluent_kafka import TopicPartition
 
 from analytics import kafka
+from analytics.verification.cut import Cut
 from cdc.contracts.decode import decode
+from cdc.contracts.rejects import Late
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 from inventory.model.arithmetic import SECOND_US, window_start
@@ -46,12 +48,27 @@ class LateUnexplained(RuntimeError):
 
 
 def late_contributions(
-    connection: psycopg.Connection, settings: Connections, location: str | None
+    connection: psycopg.Connection,
+    settings: Connections,
+    location: str | None,
+    cut: Cut,
+    more: Iterable[Late] = (),
 ) -> list[Contribution]:
-    """One contribution per image that no window took."""
+    """Return one contribution per image before the cut that no window took.
+
+    `more` are late records that the read model doesn't have yet.
+    """
+    start = "" if location is None else f"{location}|"
     wanted: dict[int, dict[int, tuple[int, int]]] = {}
-    for _key, units, amount, number, offset in connection.execute(_SELECT, {"location": location}):
-        wanted.setdefault(number, {})[offset] = (units, amount)
+    rows = connection.execute(_SELECT, {"location": location}).fetchall()
+    rows += [
+        (one.inv_key, one.units, one.amount_minor, one.origin.partition, one.origin.offset)
+        for one in more
+        if one.inv_key.startswith(start)
+    ]
+    for key, units, amount, number, offset in rows:
+        if cut.holds(key, number, offset):
+            wanted.setdefault(number, {})[offset] = (units, amount)
     found: list[Contribution] = []
     for number, offsets in wanted.items():
         for record in _source_records(settings, number, sorted(offsets)):

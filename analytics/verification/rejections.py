@@ -1,4 +1,4 @@
-"""Which rows of Postgres the fold did not take, from the list of rejected records.
+"""Rows of Postgres that the fold did not take, from the list of rejected records.
 
 A rejected insert leaves its row out; a rejected update or delete leaves the row's last applied
 image in force (docs/domain.md 11.2). Only reasons that a committed row can meet count here: a
@@ -7,18 +7,24 @@ A record that was sent again counts by what became of the replay.
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import psycopg
 
+from analytics.verification.cut import Cut
+from analytics.verification.in_flight import Image, Moved, Row
 from cdc.contracts.decode import TIMESTAMP_COLUMNS, Malformed, decode
+from cdc.contracts.rejects import Rejection
 from cdc.contracts.times import moment_of, us_of
 from inventory.model.record import Record
 
 _BY_CONTENT: Final = frozenset({"limit", "count_beyond_horizon", "overflow"})
+# The row is left out of no sum: it may have counted when it first came.
+_TOO_OLD: Final = "before_dedupe_horizon"
 _SELECT: Final = """
-SELECT key, value, "offset", reason FROM read_model.rejected r
+SELECT key, value, partition, "offset", reason FROM read_model.rejected r
 WHERE (%(location)s::text IS NULL
        OR key IS NULL OR position(convert_to(%(location)s || '|', 'UTF8') IN key) = 1)
   AND NOT EXISTS (SELECT FROM app.rejected_mark m
@@ -26,52 +32,99 @@ WHERE (%(location)s::text IS NULL
 ORDER BY partition, "offset"
 """
 
+Rejected = tuple[bytes | None, bytes | None, int, int, str]  # as `_SELECT` gives them
+
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """Rows to leave out, images to put in their place, and how many records were rejected."""
+    """Rows to leave out, images to put in their place, and how many records were rejected.
+
+    `sale_lines` counts committed lines whose record was refused, for its content or because it came
+    again too late to be recognised.
+    """
 
     records: int
-    excluded: tuple[tuple[str, int], ...]
+    excluded: tuple[Row, ...]
     kept: tuple[tuple[str, str], ...]  # table, image as JSON
     sale_lines: int
     by_reason: dict[str, int]
 
-    def parameters(self) -> dict[str, object]:
-        """The parameters that the sums take."""
+    def parameters(self, moved: Mapping[Row, Moved]) -> dict[str, object]:
+        """Return the parameters of the sums: rows left out, and images in force instead.
+
+        `moved` are rows that are others at the cut; a rejection of the same row comes first.
+        """
+        refused = set(self.excluded)
+        others = [(row, one.at_cut) for row, one in moved.items() if row not in refused]
+        images = [(row[0], _as_json(row[0], image)) for row, image in others if image is not None]
+        excluded = [*self.excluded, *(row for row, _ in others)]
+        kept = [*self.kept, *images]
         return {
-            "excluded_tables": [table for table, _ in self.excluded],
-            "excluded_ids": [row_id for _, row_id in self.excluded],
-            "kept_tables": [table for table, _ in self.kept],
-            "kept_images": [image for _, image in self.kept],
+            "excluded_tables": [table for table, _ in excluded],
+            "excluded_ids": [row_id for _, row_id in excluded],
+            "kept_tables": [table for table, _ in kept],
+            "kept_images": [image for _, image in kept],
         }
 
 
-def read_rejections(connection: psycopg.Connection, location: str | None) -> Rejections:
-    """What the rejected records mean for the rows of Postgres."""
-    in_force: dict[tuple[str, int], str | None] = {}
+def read_rejections(
+    connection: psycopg.Connection,
+    location: str | None,
+    cut: Cut | None = None,
+    moved: Mapping[Row, Moved] | None = None,
+    more: Iterable[Rejection] = (),
+) -> Rejections:
+    """Return what the rejected records before `cut` mean for the rows of Postgres.
+
+    `more` are records that the read model doesn't have yet, `moved` rows that are others at the
+    cut. Without a cut every record counts.
+    """
+    in_force: dict[Row, str | None] = {}
+    sale_lines: set[Row] = set()
     by_reason: dict[str, int] = {}
-    rows = connection.execute(_SELECT, {"location": location}).fetchall()
-    for key, content, offset, reason in rows:
+    rows = _rejected(connection, location, cut, more)
+    for key, content, _partition, offset, reason in rows:
         by_reason[reason] = by_reason.get(reason, 0) + 1
         record = _judged_by_content(key, content, offset, reason)
-        identity = None if record is None else _row_of(record)
-        if record is None or identity is None or not _is_current(connection, record):
+        row = None if record is None else _row_of(record)
+        if record is None or row is None or not _is_current(connection, record, row, moved or {}):
             continue
-        in_force.setdefault(identity, _image(record))
+        if reason in _BY_CONTENT:
+            in_force.setdefault(row, _before(record))
+        if record.table == "sale_line":
+            sale_lines.add(row)
     return Rejections(
         records=len(rows),
         excluded=tuple(in_force),
         kept=tuple((table, image) for (table, _), image in in_force.items() if image is not None),
-        sale_lines=sum(table == "sale_line" for table, _ in in_force),
+        sale_lines=len(sale_lines),
         by_reason=by_reason,
     )
+
+
+def _rejected(
+    connection: psycopg.Connection,
+    location: str | None,
+    cut: Cut | None,
+    more: Iterable[Rejection],
+) -> list[Rejected]:
+    """The records of the location before the cut, each once, those of `more` last."""
+    rows: list[Rejected] = connection.execute(_SELECT, {"location": location}).fetchall()
+    places = {(row[2], row[3]) for row in rows}
+    prefix = b"" if location is None else f"{location}|".encode()
+    for one in more:
+        at = one.origin
+        if (at.partition, at.offset) not in places and (one.key or prefix).startswith(prefix):
+            rows.append((one.key, one.value, at.partition, at.offset, one.reason))
+    if cut is None:
+        return rows
+    return [row for row in rows if cut.holds(_text(row[0]), row[2], row[3])]
 
 
 def _judged_by_content(
     key: bytes | None, content: bytes | None, offset: int, reason: str
 ) -> Record | None:
-    if reason not in _BY_CONTENT:
+    if reason not in _BY_CONTENT and reason != _TOO_OLD:
         return None
     try:
         return decode(key, content, offset=offset)
@@ -79,7 +132,7 @@ def _judged_by_content(
         return None
 
 
-def _row_of(record: Record) -> tuple[str, int] | None:
+def _row_of(record: Record) -> Row | None:
     image = record.after if isinstance(record.after, dict) else record.before
     if not isinstance(image, dict) or record.table not in TIMESTAMP_COLUMNS:
         return None
@@ -87,34 +140,46 @@ def _row_of(record: Record) -> tuple[str, int] | None:
     return (record.table, row_id) if isinstance(row_id, int) else None
 
 
-def _is_current(connection: psycopg.Connection, record: Record) -> bool:
-    """Whether Postgres really has what the record says: the same key and the same write."""
-    row = _row_of(record)
-    if row is None:
-        return False
+def _is_current(
+    connection: psycopg.Connection, record: Record, row: Row, moved: Mapping[Row, Moved]
+) -> bool:
+    """Whether the row at the cut is what the record says: the same key and the same write."""
+    found = _written(moved[row].at_cut) if row in moved else _row_in(connection, row)
+    if not isinstance(record.after, dict):
+        return found is None
+    return found == (record.key, record.after.get("recorded_at"))
+
+
+def _written(image: Image | None) -> tuple[str, int] | None:
+    return None if image is None else (image["inv_key"], image["recorded_at"])
+
+
+def _row_in(connection: psycopg.Connection, row: Row) -> tuple[str, int] | None:
     table, row_id = row
     found = connection.execute(
         f"SELECT inv_key, recorded_at FROM retail.{table} WHERE id = %s",  # noqa: S608 -- a known table
         (row_id,),
     ).fetchone()
-    if not isinstance(record.after, dict):
-        return found is None
-    return found is not None and (
-        found[0] == record.key and us_of(found[1]) == record.after.get("recorded_at")
-    )
+    return None if found is None else (found[0], us_of(found[1]))
 
 
-def _image(record: Record) -> str | None:
+def _before(record: Record) -> str | None:
     """The before-image as Postgres reads it; None for an insert, which left nothing in force."""
-    if not isinstance(record.before, dict):
-        return None
-    columns = TIMESTAMP_COLUMNS[record.table]
+    return _as_json(record.table, record.before) if isinstance(record.before, dict) else None
+
+
+def _as_json(table: str, content: Image) -> str:
+    columns = TIMESTAMP_COLUMNS[table]
     image: dict[str, Any] = {
-        name: _iso(content) if name in columns and isinstance(content, int) else content
-        for name, content in record.before.items()
+        name: _iso(cell) if name in columns and isinstance(cell, int) else cell
+        for name, cell in content.items()
     }
     return json.dumps(image)
 
 
 def _iso(at_us: int) -> str:
     return moment_of(at_us).isoformat()
+
+
+def _text(key: bytes | None) -> str:
+    return "" if key is None else key.decode("utf-8", "replace")

@@ -1,6 +1,10 @@
-"""Needs and orders: one open need a key, one order line a need, no need forgotten (I3, I4)."""
+"""Needs and orders: one open need a key, one order line a need, no need forgotten (I3, I4).
 
-from collections.abc import Iterable
+Proposals come from the one logic revision that decides (decision 0013). Its needs are held against
+them, so where it is another than this code's, its own decisions are read instead of the states.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,6 +32,7 @@ _PROPOSALS: Final = """
 SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
+UNPROPOSED: Final = "an open need has a proposal"
 # Idle for want of a need is no reason where there is one.
 _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
@@ -41,10 +46,27 @@ class Reorders:
     missing: tuple[dict[str, Any], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Needs of the logic revision that decides, as far as its decisions were read.
+
+    `others` maps keys to open needs if this code's revision doesn't decide; None if it does.
+    `on_their_way` gives the ids that the actuator has not taken in yet; it is asked only if an open
+    need has no proposal.
+    """
+
+    on_their_way: Callable[[], set[str]]
+    others: Mapping[str, str] | None = None
+
+
 def check_reorders(
-    connection: psycopg.Connection, states: Iterable[KeyState], location: str | None
+    connection: psycopg.Connection,
+    states: Iterable[KeyState],
+    location: str | None,
+    needs: Needs,
+    only: Iterable[str] | None = None,
 ) -> Reorders:
-    """Hold the workers' needs against proposals and order lines."""
+    """Hold the needs of the revision that decides against proposals and order lines."""
     asked = {"location": location}
     lines = connection.execute(_DUPLICATE_LINES, asked).fetchall()
     proposals = connection.execute(_DUPLICATE_PROPOSALS, asked).fetchall()
@@ -53,19 +75,36 @@ def check_reorders(
     open_needs = 0
     for state in states:
         open_needs += state.episode.state == "open"
-        rule = _missing(state, proposed)
+        rule = _missing(state, proposed, decides=needs.others is None)
         if rule is not None:
             missing.append({"key": state.inv_key, "rule": rule, "reorder_id": state.episode.id})
+    missing += _missing_others(needs.others or {}, proposed, location, only)
+    if any(entry["rule"] == UNPROPOSED for entry in missing):
+        coming = needs.on_their_way()
+        missing = [entry for entry in missing if entry["reorder_id"] not in coming]
     duplicates = [{"reorder_id": name, "order_lines": count} for name, count in lines]
     duplicates += [{"key": key, "open_proposals": count} for key, count in proposals]
     return Reorders(open_needs, tuple(duplicates), tuple(missing))
 
 
-def _missing(state: KeyState, proposed: set[str]) -> str | None:
-    """The rule that the key breaks, if any."""
+def _missing_others(
+    needs: Mapping[str, str], proposed: set[str], location: str | None, only: Iterable[str] | None
+) -> list[dict[str, Any]]:
+    """Open needs of another revision that nobody was asked about."""
+    start = "" if location is None else f"{location}|"
+    wanted = None if only is None else set(only)
+    return [
+        {"key": key, "rule": UNPROPOSED, "reorder_id": identity}
+        for key, identity in sorted(needs.items())
+        if identity not in proposed and key.startswith(start) and (wanted is None or key in wanted)
+    ]
+
+
+def _missing(state: KeyState, proposed: set[str], *, decides: bool) -> str | None:
+    """The rule that the key breaks, if any; proposals are of its needs only if they decide."""
     episode = state.episode
-    if episode.state == "open" and episode.id not in proposed:
-        return "an open need has a proposal"
+    if decides and episode.state == "open" and episode.id not in proposed:
+        return UNPROPOSED
     if episode.state == "idle" and episode.reason in _NO_REASONS and _is_needed(state):
         return "at or below the reorder point: an open need, a hold, or a reason why not"
     return None

@@ -4,9 +4,10 @@ A second statement of the rules on purpose, in another language and without any 
 oracle that the fold is held against, so it must not share code with it. What one row does stands
 once in SQL, in the views and functions of migration 0014; here it is only added up.
 
-Parameters of every statement: `location` (null for all), `only` (keys; null for all), the rows
-that a rejection left without effect (`excluded_tables`, `excluded_ids`), and images that a rejected
-change or delete left in force (`kept_tables`, `kept_images`).
+Parameters of every statement: `location` (null for all), `only` (keys; null for all), rows without
+effect at the cut (`excluded_tables`, `excluded_ids`), and images in force in their place
+(`kept_tables`, `kept_images`): a rejected change or delete left them so, or the row has changed
+since the cut. `instead_*` are window rows at the cut that are others than those shown.
 """
 
 # ruff: noqa: S608 -- every inserted text is a literal of this module
@@ -22,7 +23,7 @@ def _wanted(key: str, location: str) -> str:
 
 
 def _in_force(table: str, row_id: str) -> str:
-    """No rejection left this row without effect."""
+    """The row counts as it is: nothing left it without effect."""
     return (
         "(cardinality(%(excluded_ids)s::bigint[]) = 0 OR "
         f"({table}, {row_id}) NOT IN (SELECT tab, id FROM "
@@ -158,10 +159,25 @@ expected AS (
         sum(return_lines)::bigint AS return_lines, sum(revenue)::bigint AS revenue
     FROM contributed GROUP BY 1, 2
 ),
+instead AS (
+    SELECT * FROM unnest(%(instead_keys)s::text[], %(instead_starts)s::bigint[],
+        %(instead_sold)s::bigint[], %(instead_returned)s::bigint[],
+        %(instead_sale_lines)s::bigint[], %(instead_return_lines)s::bigint[],
+        %(instead_revenue)s::bigint[])
+        rows (inv_key, start_us, sold_units, returned_units, sale_lines, return_lines,
+            revenue_minor)
+),
 shown AS (
-    SELECT * FROM read_model.sales_window w
+    SELECT inv_key, start_us, sold_units, returned_units, sale_lines, return_lines, revenue_minor
+    FROM read_model.sales_window w
     WHERE (%(location)s::text IS NULL OR starts_with(w.inv_key, %(location)s::text || '|'))
       AND (%(only)s::text[] IS NULL OR w.inv_key = ANY (%(only)s::text[]))
+      AND (cardinality(%(instead_keys)s::text[]) = 0
+           OR (inv_key, start_us) NOT IN (SELECT i.inv_key, i.start_us FROM instead i))
+    UNION ALL
+    SELECT * FROM instead i
+    WHERE (%(location)s::text IS NULL OR starts_with(i.inv_key, %(location)s::text || '|'))
+      AND (%(only)s::text[] IS NULL OR i.inv_key = ANY (%(only)s::text[]))
 ),
 compared AS (
     SELECT coalesce(e.inv_key, w.inv_key) AS inv_key, coalesce(e.start_us, w.start_us) AS start_us,
@@ -195,7 +211,7 @@ ORDER BY inv_key, start_us"""
 # Rows that workers still hold, in the order of their own counters.
 SHOWN_WINDOWS: Final = """
 SELECT w.inv_key, w.start_us, w.sold_units, w.returned_units, w.sale_lines, w.return_lines,
-    w.revenue_minor, w.late_lines, w.window_revision
+    w.revenue_minor, w.late_lines, w.window_revision, w."offset"
 FROM read_model.sales_window w
 JOIN unnest(%(horizon_keys)s::text[], %(horizons)s::bigint[]) h (inv_key, horizon_us)
     ON h.inv_key = w.inv_key AND w.start_us + 600000000 > h.horizon_us"""

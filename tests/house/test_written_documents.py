@@ -67,7 +67,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "analytics/engines/results.py ResultFile._flush": PART,
     "analytics/engines/unit.py _input_digest": DIGEST,
     "analytics/explain_facts.py read_state": READ,
-    "analytics/verification/rejections.py _image": READ,
+    "analytics/verification/rejections.py _as_json": READ,
     "webui/automation/__main__.py _alive": COLUMN,
     "webui/ledger/services/bulk.py insert_documents": READ,
     "webui/ledger/services/transactions.py insert_rows": READ,

@@ -1,0 +1,152 @@
+"""Levels and window rows as the changelogs have them, up to exactly what the read model took in.
+
+`LiveState` reads to the end of the topics, which is a later moment in each of them. Here each topic
+is read up to a given offset, so that a copy of it has to be equal, row by row.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from analytics import kafka
+from analytics.live_state import horizon_at_us
+from analytics.verification.cut import Cut
+from cdc.contracts.progress import HEADER, is_heartbeat, progress_in
+from cdc.contracts.state import decode_level, decode_window
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
+from cdc.settings import Connections
+from inventory.model.arithmetic import WINDOW_US
+from inventory.model.ids import InvKey
+from inventory.model.state import KeyState, WindowRow
+
+Place = tuple[str, int]  # key and start of a window
+Ends = Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One window row as one record of its changelog has it.
+
+    `offset` is the source record up to which it counts, `at` its own place in `partition`.
+    """
+
+    place: Place
+    row: WindowRow
+    offset: int
+    partition: int
+    at: int
+
+
+@dataclass(slots=True)
+class Changelogs:
+    """The state of all keys at a cut; `read_levels` and `read_windows` go on where they ended."""
+
+    settings: Connections
+    levels: dict[InvKey, KeyState] = field(default_factory=dict)
+    rows: dict[Place, Version] = field(default_factory=dict)  # what the read model has to show
+    _next_offset: dict[int, int] = field(default_factory=dict)
+    _ahead: list[Version] = field(default_factory=list)  # behind what the read model took in
+    _tails: dict[str, kafka.Tail] = field(default_factory=dict)
+
+    def cut(self) -> Cut:
+        """Return which records of `stock.events` the levels include."""
+        return Cut(self._next_offset, self.levels)
+
+    def read_levels(self, ends: Ends, deadline: float) -> None:
+        """Take in all levels before `ends`.
+
+        Raises:
+            UnreadableRecord: names the place of a record of another version of this code.
+        """
+        newest: dict[bytes, Any] = {}
+        for message in self._records(ON_HAND_CHANGELOG, ends, deadline):
+            if not is_heartbeat(message.key()):
+                newest[message.key()] = message
+            self._take_progress(message)
+        for message in newest.values():
+            with kafka.reading(message):
+                level, _dropped = decode_level(message.value())
+            self.levels[level.inv_key] = level
+
+    def read_windows(self, ends: Ends, deadline: float) -> None:
+        """Take in the retained window rows before `ends`, all of which are before the cut."""
+        for version in self._versions(ends, deadline, expired=False):
+            self.rows[version.place] = version
+
+    def windows_at_cut(
+        self, shown: Ends, ends: Ends, deadline: float
+    ) -> dict[Place, WindowRow | None]:
+        """Return the window rows at the cut that are others than those shown; None for no row.
+
+        The projector may be further in one changelog than in the other. `shown` is how far it is
+        in that of the windows, `ends` a place behind every chunk of the cut.
+        """
+        cut = self.cut()
+        self._ahead += self._versions(ends, deadline, expired=True)
+        instead: dict[Place, WindowRow | None] = {}
+        still: list[Version] = []
+        for version in self._ahead:
+            place = version.place
+            is_before = cut.holds(place[0], version.partition, version.offset)
+            if version.at >= shown.get(version.partition, 0):
+                still.append(version)
+                if is_before:
+                    instead[place] = version.row
+                continue
+            if not is_before:
+                known = self.rows.get(place)
+                instead.setdefault(place, None if known is None else known.row)
+            self.rows[place] = version
+        self._ahead = still
+        return instead
+
+    def held(self, horizons: Mapping[str, int]) -> dict[Place, Version]:
+        """Return the rows that a worker retains of keys with these horizons."""
+        return {
+            place: version
+            for place, version in self.rows.items()
+            if place[0] in horizons and place[1] + WINDOW_US > horizons[place[0]]
+        }
+
+    def keys(self, location: str | None = None) -> list[InvKey]:
+        """Return the keys of item-locations, sorted."""
+        start = "" if location is None else f"{location}|"
+        return sorted(key for key in self.levels if key.startswith(start))
+
+    def _take_progress(self, message: Any) -> None:  # noqa: ANN401 -- the client has no types
+        headers = message.headers() or ()
+        if any(name == HEADER for name, _ in headers):
+            with kafka.reading(message):
+                progress = progress_in(headers)
+            if progress is not None:
+                self._next_offset[message.partition()] = progress.next_offset
+
+    def _versions(self, ends: Ends, deadline: float, *, expired: bool) -> Iterator[Version]:
+        for message in self._records(SALES_WINDOWS_CHANGELOG, ends, deadline):
+            key, _, start = message.key().decode().rpartition("@")
+            if expired or self._is_retained(InvKey(key), int(start)):
+                with kafka.reading(message):
+                    _key, row, position = decode_window(message.value())
+                yield Version(
+                    (key, int(start)), row, position.offset, message.partition(), message.offset()
+                )
+
+    def _is_retained(self, key: InvKey, start_us: int) -> bool:
+        """Whether the row can still be part of a state: horizons only move forward."""
+        level = self.levels.get(key)
+        return level is None or start_us + WINDOW_US > horizon_at_us(level)
+
+    def _records(self, topic: str, ends: Ends, deadline: float) -> Iterator[Any]:
+        tail = self._tails.get(topic)
+        if tail is None:
+            tail = kafka.Tail(self.settings.kafka_bootstrap, topic, self.settings.partitions)
+            self._tails[topic] = tail
+        for message in tail.read_until(ends, deadline=deadline):
+            if message.error() is None and message.value() is not None:
+                yield message
+
+
+def in_time(seconds: float = 300.0) -> float:
+    """Return the deadline of reading whole changelogs."""
+    return time.monotonic() + seconds

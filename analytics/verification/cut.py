@@ -1,0 +1,52 @@
+"""The cut of a comparison: what the read model had taken in when the snapshot was taken.
+
+The projector writes rows and positions in one transaction, so a snapshot of the database holds
+both, and the facts beside them. All sides of a comparison are brought to this one cut.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import psycopg
+
+from inventory.model.ids import InvKey
+from inventory.model.state import KeyState
+
+_POSITIONS: Final = "SELECT sink, topic, partition, next_offset FROM read_model.sink_position"
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The next offset of each sink in each topic and partition; 0 where it has read nothing."""
+
+    at: Mapping[tuple[str, str, int], int]
+
+    def of(self, sink: str, topic: str, partitions: int) -> dict[int, int]:
+        """Return the next offset by partition."""
+        return {number: self.at.get((sink, topic, number), 0) for number in range(partitions)}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Which records of `stock.events` the levels at the cut include.
+
+    `next_offset` is the end of each partition's last whole chunk. A key of a chunk that the
+    projector has taken in partly is further: its own level shows up to where.
+    """
+
+    next_offset: Mapping[int, int] = field(default_factory=dict)
+    levels: Mapping[InvKey, KeyState] = field(default_factory=dict)
+
+    def holds(self, key: str, partition: int, offset: int) -> bool:
+        """Return whether the record at this offset, with this key, comes before the cut."""
+        if offset < self.next_offset.get(partition, 0):
+            return True
+        level = self.levels.get(InvKey(key))
+        return level is not None and offset <= level.position.offset
+
+
+def read_positions(connection: psycopg.Connection) -> Positions:
+    """Return the positions of all sinks, as the connection's transaction sees them."""
+    rows = connection.execute(_POSITIONS)
+    return Positions({(sink, topic, number): at for sink, topic, number, at in rows})

@@ -1,0 +1,91 @@
+"""The logic revision that decides, and those of its decisions that the actuator has not taken in.
+
+Read from the topics of that revision, with positions and proposals of one database snapshot.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+
+from analytics import kafka
+from analytics.verification.cut import Positions
+from analytics.verification.reorders import Needs
+from cdc.contracts.decisions import SIMULATED_PREFIX, ReorderEvent, decode_reorder
+from cdc.contracts.topics import written_by
+from cdc.contracts.versions import UnreadableRecord
+from cdc.settings import Connections
+from inventory.revision import LOGIC_REVISION
+
+# Before the first start of an actuator none decides; then this code's revision will.
+_DECIDES: Final = "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1"
+
+
+def deciding_revision(connection: psycopg.Connection) -> int:
+    """Return the logic revision whose decisions become proposals."""
+    row = connection.execute(_DECIDES).fetchone()
+    return LOGIC_REVISION if row is None else int(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLog:
+    """The topic of reorders of one revision, cut where the actuator was in the snapshot."""
+
+    settings: Connections
+    revision: int
+    taken_in: dict[int, int]
+    deadline: float
+
+    def on_their_way(self) -> set[str]:
+        """Return the ids of needs that the actuator has not taken in."""
+        starts = dict(self.taken_in)
+        return {str(event.output.id) for _, event in self._events(starts, self._ends())}
+
+    def open_needs(self) -> dict[str, str]:
+        """Return the need of each key whose newest decision, of those taken in, is open."""
+        newest = dict(self._events({}, self.taken_in))
+        return {
+            key: str(event.output.id)
+            for key, event in newest.items()
+            if event.output.status == "open"
+        }
+
+    def _ends(self) -> dict[int, int]:
+        topic = written_by(self.revision).reorder_events
+        return kafka.end_offsets(self.settings.kafka_bootstrap, topic, self.settings.partitions)
+
+    def _events(
+        self, starts: dict[int, int], ends: dict[int, int]
+    ) -> Iterator[tuple[str, ReorderEvent]]:
+        bootstrap, partitions = self.settings.kafka_bootstrap, self.settings.partitions
+        topic = written_by(self.revision).reorder_events
+        tail = kafka.Tail(bootstrap, topic, partitions, starts)
+        for message in tail.read_until(ends, deadline=self.deadline):
+            event = None if message.error() else _event(message, self.revision)
+            if event is not None:
+                yield event.at.inv_key, event
+
+
+def needs_of(
+    connection: psycopg.Connection, settings: Connections, positions: Positions, deadline: float
+) -> Needs:
+    """Return the needs that proposals have to answer, in the connection's snapshot."""
+    revision = deciding_revision(connection)
+    topic = written_by(revision).reorder_events
+    taken_in = positions.of("actuator", topic, settings.partitions)
+    log = DecisionLog(settings, revision, taken_in, deadline)
+    others = None if revision == LOGIC_REVISION else log.open_needs()
+    return Needs(log.on_their_way, others)
+
+
+def _event(message: Any, revision: int) -> ReorderEvent | None:  # noqa: ANN401 -- the client has no types
+    """The decision of that revision, None for a record that the actuator refuses."""
+    if message.value() is None:
+        return None
+    try:
+        event = decode_reorder(message.value())
+    except UnreadableRecord:
+        return None
+    is_simulated = event.output.id.startswith(SIMULATED_PREFIX)
+    return None if is_simulated or event.at.logic_revision != revision else event

@@ -1,0 +1,147 @@
+"""Facts that the snapshot sees and the cut does not include, or the other way round.
+
+Trade goes on while `verify` reads, so some committed rows are still on their way through the log.
+For each of them the SQL sums get the row's image at the cut in place of the row in Postgres.
+
+1. `start` is taken before the pipeline is asked whether it has caught up: the ends of
+   `stock.events`, and a snapshot. What that snapshot sees has been applied by then, so a later
+   record of it was sent again and changes nothing.
+2. The log is read from those ends until each partition has shown a heartbeat whose transaction
+   began after the second snapshot. One connector task emits in commit order, so by then every
+   record that the second snapshot sees has come.
+3. A record behind the cut that the snapshot sees is undone: the image before it counts. A record
+   before the cut whose transaction is still ending, so that the snapshot doesn't see it yet, is
+   done: the image after it counts.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+import psycopg
+from confluent_kafka import TopicPartition
+
+from analytics import kafka
+from analytics.verification.barrier import NotCaughtUp
+from analytics.verification.cut import Cut
+from analytics.verification.snapshot import Snapshot, current_snapshot
+from cdc.contracts.decode import TIMESTAMP_COLUMNS, Malformed, decode
+from cdc.contracts.topics import STOCK_EVENTS
+from cdc.settings import Connections
+from inventory.model.record import Record
+
+_HEARTBEAT: Final = "pipeline_heartbeat"
+
+Row = tuple[str, int]  # table and id
+Image = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the log ended before a comparison began, and what was committed by then."""
+
+    ends: Mapping[int, int]
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One record of the log with its partition and the id of its transaction."""
+
+    record: Record
+    partition: int
+    xid: int
+    row: Row
+
+    @property
+    def identity(self) -> tuple[Row, int | None, str]:
+        """What makes a record that is sent again the same change."""
+        return self.row, self.record.lsn, self.record.op
+
+
+@dataclass(slots=True)
+class Moved:
+    """A row's image at the cut, and as the snapshot has it; None where there is no such row."""
+
+    at_cut: Image | None
+    in_snapshot: Image | None
+
+
+def take_start(connection: psycopg.Connection, settings: Connections) -> Start:
+    """Return the start of a comparison: first the ends of the log, then what is committed."""
+    ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
+    return Start(ends, current_snapshot(connection))
+
+
+def rows_in_flight(
+    settings: Connections, start: Start, snapshot: Snapshot, cut: Cut, timeout_s: float
+) -> dict[Row, Moved]:
+    """Return every row whose image at the cut is not the one in the snapshot.
+
+    Raises:
+        NotCaughtUp: no heartbeat of a later transaction came in time.
+    """
+    return moved(_records(settings, start, snapshot, timeout_s), start.snapshot, snapshot, cut)
+
+
+def moved(
+    records: Iterable[Logged], applied: Snapshot, snapshot: Snapshot, cut: Cut
+) -> dict[Row, Moved]:
+    """Return the rows that the records move across the cut; `records` in the order of the log."""
+    found: dict[Row, Moved] = {}
+    known: set[tuple[Row, int | None, str]] = set()
+    for one in records:
+        before, after = _image(one.record.before), _image(one.record.after)
+        if cut.holds(one.record.key, one.partition, one.record.offset):
+            known.add(one.identity)
+            if not snapshot.sees(one.xid) and not snapshot.is_later(one.xid):
+                found.setdefault(one.row, Moved(None, before)).at_cut = after
+        elif snapshot.sees(one.xid) and not applied.sees(one.xid) and one.identity not in known:
+            known.add(one.identity)
+            found.setdefault(one.row, Moved(before, None)).in_snapshot = after
+    return found
+
+
+def _records(
+    settings: Connections, start: Start, snapshot: Snapshot, timeout_s: float
+) -> Iterator[Logged]:
+    deadline = time.monotonic() + timeout_s
+    waiting = set(start.ends)
+    client = kafka.consumer(settings.kafka_bootstrap)
+    try:
+        client.assign([TopicPartition(STOCK_EVENTS, n, at) for n, at in start.ends.items()])
+        while waiting:
+            for message in kafka.records(client):
+                if message.error() is None and message.partition() in waiting:
+                    one = _logged(message)
+                    if one is None:
+                        continue
+                    if one.row[0] == _HEARTBEAT and snapshot.is_later(one.xid):
+                        waiting.discard(message.partition())
+                    else:
+                        yield one
+            if waiting and time.monotonic() > deadline:
+                behind = {f"partition {n}": "no later heartbeat captured" for n in sorted(waiting)}
+                raise NotCaughtUp({"heartbeats": behind}, timeout_s)
+    finally:
+        client.close()
+
+
+def _logged(message: Any) -> Logged | None:  # noqa: ANN401 -- the client has no types
+    """The record, None for one that says nothing about a committed row."""
+    try:
+        record = decode(message.key(), message.value(), offset=message.offset())
+    except Malformed:
+        return None
+    xid = orjson.loads(message.value())["source"].get("txId")
+    image = _image(record.after) or _image(record.before) or {}
+    row_id = image.get("id")
+    if type(xid) is not int or type(row_id) is not int or record.table not in TIMESTAMP_COLUMNS:
+        return None
+    return Logged(record, message.partition(), xid, (record.table, row_id))
+
+
+def _image(found: object) -> Image | None:
+    return found if isinstance(found, dict) else None

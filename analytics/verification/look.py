@@ -1,0 +1,169 @@
+"""One comparison of everything, or of given keys, at one cut (docs/decisions/0023).
+
+The database is read in one snapshot. It holds the read model, the facts and how far the projector
+was; the changelogs are read to exactly there. Facts that crossed the cut meanwhile are taken back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+
+from analytics import kafka
+from analytics.verification import late, sums
+from analytics.verification.barrier import Barrier
+from analytics.verification.changelogs import Changelogs, in_time
+from analytics.verification.compare import (
+    Found,
+    compare_levels,
+    compare_windows,
+    instead_parameters,
+    wanted_keys,
+)
+from analytics.verification.cut import Positions, read_positions
+from analytics.verification.deciding import needs_of
+from analytics.verification.in_flight import Moved, Row, Start, rows_in_flight, take_start
+from analytics.verification.rejections import Rejections, read_rejections
+from analytics.verification.reorders import Reorders, check_reorders
+from analytics.verification.snapshot import Snapshot, current_snapshot
+from cdc.contracts.rejects import decode_late, decode_rejection
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_LATE,
+    STOCK_REJECTED,
+)
+
+_PROJECTOR: Final = "projector"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What SQL, workers and read model said at one cut."""
+
+    as_of_us: int
+    found: Found
+    totals: dict[str, int]
+    rejections: Rejections
+    reorders: Reorders
+
+    @property
+    def suspects(self) -> list[str]:
+        """Return the keys with any difference, sorted."""
+        return sorted({*self.found.touched, *(entry["key"] for entry in self.reorders.missing)})
+
+
+@dataclass(slots=True)
+class Looker:
+    """Compares again and again; what was read of the changelogs is kept for the next look."""
+
+    connection: psycopg.Connection
+    barrier: Barrier
+    location: str | None
+    live: Changelogs
+
+    def look(self, only: list[str] | None = None) -> Look:
+        """Compare all keys of the location, or only those given.
+
+        Raises:
+            NotCaughtUp: the pipeline did not reach the moment of this call in time.
+        """
+        start = take_start(self.connection, self.barrier.settings)
+        if not self.live.levels:
+            # Most of the reading, done while the pipeline catches up and no snapshot is held.
+            before = read_positions(self.connection)
+            self.live.read_levels(self._shown(before, ON_HAND_CHANGELOG), in_time())
+            self.live.read_windows(self._shown(before, SALES_WINDOWS_CHANGELOG), in_time())
+        self.barrier.pass_moment(start.snapshot.at_us)
+        with self.connection.transaction():
+            self.connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            return self._compared(start, current_snapshot(self.connection), only)
+
+    def _compared(self, start: Start, snapshot: Snapshot, only: list[str] | None) -> Look:
+        positions = read_positions(self.connection)
+        self.live.read_levels(self._shown(positions, ON_HAND_CHANGELOG), in_time())
+        instead = self.live.windows_at_cut(
+            self._shown(positions, SALES_WINDOWS_CHANGELOG),
+            self._ends(SALES_WINDOWS_CHANGELOG),
+            in_time(),
+        )
+        moved = rows_in_flight(
+            self.barrier.settings, start, snapshot, self.live.cut(), self.barrier.timeout_s
+        )
+        rejections = self._rejections(positions, moved)
+        uncounted = self._late(positions)
+        asked: dict[str, Any] = {"location": self.location, "only": only}
+        asked |= rejections.parameters(moved) | late.parameters(uncounted)
+        asked |= instead_parameters(instead)
+        found = Found()
+        compare_levels(self.connection, self.live, asked, found)
+        compare_windows(self.connection, self.live, asked, found)
+        reorders = self._reorders(asked, positions)
+        totals = self._totals(asked, found, moved, uncounted) if only is None else {}
+        return Look(snapshot.at_us, found, totals, rejections, reorders)
+
+    def _reorders(self, asked: dict[str, Any], positions: Positions) -> Reorders:
+        needs = needs_of(self.connection, self.barrier.settings, positions, in_time())
+        states = [self.live.levels[key] for key in wanted_keys(self.live, asked)]
+        return check_reorders(self.connection, states, self.location, needs, asked["only"])
+
+    def _rejections(self, positions: Positions, moved: Mapping[Row, Moved]) -> Rejections:
+        more = [decode_rejection(content) for content in self._behind(positions, STOCK_REJECTED)]
+        return read_rejections(self.connection, self.location, self.live.cut(), moved, more)
+
+    def _late(self, positions: Positions) -> list[late.Contribution]:
+        more = [decode_late(content) for content in self._behind(positions, STOCK_LATE)]
+        cut, settings = self.live.cut(), self.barrier.settings
+        return late.late_contributions(self.connection, settings, self.location, cut, more)
+
+    def _behind(self, positions: Positions, topic: str) -> list[bytes]:
+        """The records that the projector has not taken in yet, of chunks at the cut and later."""
+        settings = self.barrier.settings
+        starts = self._shown(positions, topic)
+        tail = kafka.Tail(settings.kafka_bootstrap, topic, settings.partitions, starts)
+        messages = tail.read_until(self._ends(topic), deadline=in_time())
+        return [m.value() for m in messages if m.error() is None and m.value() is not None]
+
+    def _totals(
+        self,
+        asked: dict[str, Any],
+        found: Found,
+        moved: Mapping[Row, Moved],
+        uncounted: list[late.Contribution],
+    ) -> dict[str, int]:
+        windows = self.connection.execute(sums.WINDOW_TOTALS, asked).fetchone()
+        committed = self.connection.execute(sums.COMMITTED, asked).fetchone()
+        if windows is None or committed is None:
+            problem = "a query for totals gave no row"
+            raise RuntimeError(problem)
+        states = [self.live.levels[key] for key in wanted_keys(self.live, asked)]
+        return {
+            "keys_compared": found.keys_compared,
+            "windows_compared": windows[0],
+            "rows_in_flight": len(moved),
+            "sale_lines_committed": committed[0] + lines_moved(moved, self.location),
+            "sale_lines_counted": windows[2],
+            "net_units_sold": windows[3] + sum(one.sold - one.returned for one in uncounted),
+            "revenue_minor": windows[4] + sum(one.revenue for one in uncounted),
+            "units_on_hand_total": sum(state.on_hand_units for state in states),
+            "sale_lines_late": sum(one.sale_lines + one.return_lines for one in uncounted),
+        }
+
+    def _shown(self, positions: Positions, topic: str) -> dict[int, int]:
+        return positions.of(_PROJECTOR, topic, self.barrier.settings.partitions)
+
+    def _ends(self, topic: str) -> dict[int, int]:
+        settings = self.barrier.settings
+        return kafka.end_offsets(settings.kafka_bootstrap, topic, settings.partitions)
+
+
+def lines_moved(moved: Mapping[Row, Moved], location: str | None) -> int:
+    """Return by how many sale lines the location has more at the cut than in the snapshot."""
+    count = 0
+    for (table, _), one in moved.items():
+        if table == "sale_line":
+            for image, sign in ((one.at_cut, 1), (one.in_snapshot, -1)):
+                if image is not None and location in (None, image["location"]):
+                    count += sign
+    return count

@@ -1,0 +1,54 @@
+"""Which transactions a Postgres snapshot sees, by the ids that Debezium writes into each record.
+
+A snapshot is a set of transactions, not a place in the write-ahead log: a commit record may be
+decoded a moment before its transaction becomes visible. Ids decide this exactly, positions do not.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+
+_TAKEN: Final = """
+SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,
+    array(SELECT x::text::bigint FROM pg_snapshot_xip(s) x),
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+FROM pg_current_snapshot() s
+"""
+_EPOCH: Final = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Ids below `xmax` that are not in `running` had ended; `at_us` is when it was taken.
+
+    Ids are 64 bits wide, as `pg_current_snapshot()` gives them.
+    """
+
+    xmin: int
+    xmax: int
+    running: frozenset[int]
+    at_us: int
+
+    def sees(self, xid: int) -> bool:
+        """Return whether the rows of a committed transaction are visible; `xid` has 32 bits."""
+        wide = self._widened(xid)
+        return wide < self.xmin or (wide < self.xmax and wide not in self.running)
+
+    def is_later(self, xid: int) -> bool:
+        """Return whether the transaction began to write after the snapshot was taken."""
+        return self._widened(xid) >= self.xmax
+
+    def _widened(self, xid: int) -> int:
+        """The 64-bit id nearest to `xmax` that ends in these 32 bits."""
+        distance = (xid - self.xmax + _EPOCH // 2) % _EPOCH - _EPOCH // 2
+        return self.xmax + distance
+
+
+def current_snapshot(connection: psycopg.Connection) -> Snapshot:
+    """Return the snapshot of the current transaction, or of this statement in autocommit mode."""
+    row = connection.execute(_TAKEN).fetchone()
+    if row is None:
+        problem = "pg_current_snapshot() gave no row"
+        raise RuntimeError(problem)
+    return Snapshot(row[0], row[1], frozenset(row[2]), row[3])

@@ -1,0 +1,114 @@
+"""Facts that cross the cut of a comparison: done, undone, sent again, or none of these."""
+
+from typing import Any
+
+import pytest
+
+from analytics.verification.cut import Cut
+from analytics.verification.in_flight import Logged, Moved, moved
+from analytics.verification.look import lines_moved
+from analytics.verification.snapshot import Snapshot
+from inventory.model.ids import InvKey, Position
+from inventory.model.record import Record
+from inventory.model.state import KeyState
+
+BEFORE = Snapshot(xmin=100, xmax=100, running=frozenset(), at_us=0)
+TAKEN = Snapshot(xmin=110, xmax=120, running=frozenset({110}), at_us=0)
+CUT = Cut({3: 50})
+
+
+def image(units: int) -> dict[str, Any]:
+    return {"id": 7, "location": "L", "quantity_units": units}
+
+
+def logged(
+    offset: int,
+    xid: int,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    lsn: int | None = None,
+) -> Logged:
+    op = "c" if before is None else "d" if after is None else "u"
+    record = Record(offset, "L|S", "sale_line", op, before, after, lsn or offset, 0)
+    return Logged(record, 3, xid, ("sale_line", 7))
+
+
+ROW = ("sale_line", 7)
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([logged(50, 105, None, image(2))], Moved(None, image(2))),
+        ([logged(50, 105, image(1), image(2))], Moved(image(1), image(2))),
+        ([logged(50, 105, image(1), None)], Moved(image(1), None)),
+        (
+            [logged(50, 105, None, image(1)), logged(51, 106, image(1), image(2))],
+            Moved(None, image(2)),
+        ),
+        ([logged(49, 110, None, image(2))], Moved(image(2), None)),
+        ([logged(49, 110, image(1), None)], Moved(None, image(1))),
+    ],
+    ids=["insert", "update", "delete", "insert and update", "early insert", "early delete"],
+)
+def test_a_row_counts_as_it_was_at_the_cut(records: list[Logged], expected: Moved) -> None:
+    assert moved(records, BEFORE, TAKEN, CUT) == {ROW: expected}
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [logged(49, 105, None, image(2))],
+        [logged(50, 120, None, image(2))],
+        [logged(50, 110, None, image(2))],
+        [logged(50, 99, None, image(2))],
+        [logged(49, 105, None, image(2), lsn=8), logged(60, 105, None, image(2), lsn=8)],
+    ],
+    ids=["on both sides", "later", "still running", "sent again", "sent again at once"],
+)
+def test_a_row_on_the_same_side_twice_is_left_alone(records: list[Logged]) -> None:
+    assert moved(records, BEFORE, TAKEN, CUT) == {}
+
+
+def test_a_key_of_a_chunk_that_was_taken_in_partly_is_further_than_its_partition() -> None:
+    level = KeyState(InvKey("L|S"), Position(1, 55))
+    cut = Cut({3: 50}, {level.inv_key: level})
+
+    assert cut.holds("L|S", 3, 55)
+    assert not cut.holds("L|S", 3, 56)
+    assert not cut.holds("L|T", 3, 55)
+    assert cut.holds("L|T", 3, 49)
+
+
+def test_lines_on_their_way_are_taken_from_the_number_of_committed_ones() -> None:
+    other = {**image(1), "location": "M"}
+    rows = {
+        ROW: Moved(None, image(2)),
+        ("sale_line", 8): Moved(image(2), image(1)),
+        ("sale_line", 9): Moved(None, other),
+        ("stock_count", 9): Moved(None, image(1)),
+    }
+
+    assert lines_moved(rows, None) == -2
+    assert lines_moved(rows, "L") == -1
+
+
+def test_a_snapshot_sees_what_had_ended_when_it_was_taken() -> None:
+    assert [TAKEN.sees(xid) for xid in (109, 110, 111, 119, 120)] == [
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert [TAKEN.is_later(xid) for xid in (119, 120)] == [False, True]
+
+
+def test_transaction_ids_of_32_bits_go_on_at_zero() -> None:
+    wide = 5 << 32
+    wrapped = Snapshot(xmin=wide - 2, xmax=wide + 10, running=frozenset({wide - 1}), at_us=0)
+
+    assert wrapped.sees(2**32 - 3)
+    assert not wrapped.sees(2**32 - 1)
+    assert wrapped.sees(9)
+    assert wrapped.is_later(10)

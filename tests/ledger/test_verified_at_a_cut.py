@@ -1,0 +1,197 @@
+"""Facts as they are at the cut of a comparison, while some of them are still on their way."""
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from analytics.verification import sums
+from analytics.verification.compare import instead_parameters
+from analytics.verification.cut import Cut
+from analytics.verification.in_flight import Moved, Row
+from analytics.verification.rejections import read_rejections
+from analytics.verification.reorders import UNPROPOSED, Needs, check_reorders
+from analytics.verification.snapshot import current_snapshot
+from cdc.contracts.rejects import Origin, Rejection
+from cdc.contracts.times import us_of
+from inventory.model.episode import Episode
+from inventory.model.ids import InvKey, Position, ReorderId
+from inventory.model.state import KeyState, WindowRow
+from streams.sinks.proposals import propose
+from tests.ledger.folded import images
+from tests.ledger.inbox import emptied, put, rejected
+from tests.ledger.rows import NOON, write
+from tests.ledger.test_revision_switch import need
+
+NOON_US = us_of(NOON)
+NO_LATE: dict[str, list[Any]] = {
+    f"late_{name}": []
+    for name in ("keys", "starts", "sold", "returned", "sale_lines", "return_lines", "revenue")
+}
+
+
+@pytest.fixture
+def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
+    return emptied(ledger)
+
+
+def at_cut(
+    connection: psycopg.Connection, moved: dict[Row, Moved], cut: Cut | None = None
+) -> dict[str, Any]:
+    rejections = read_rejections(connection, None, cut, moved)
+    return {"location": None, "only": None, **rejections.parameters(moved), **NO_LATE}
+
+
+def on_hand(connection: psycopg.Connection, asked: dict[str, Any]) -> int:
+    row = connection.execute(sums.LEVELS, asked).fetchone()
+    assert row is not None
+    return int(row[1])
+
+
+def sale_of(connection: psycopg.Connection) -> dict[str, Any]:
+    return next(image for table, image in images(connection, "L|S") if table == "sale_line")
+
+
+def test_a_row_that_changed_since_the_cut_counts_as_it_was(inbox: psycopg.Connection) -> None:
+    write(inbox, "stock_count", units=20, occurred_at=NOON.replace(hour=1), recorded_at=NOON)
+    sale = write(inbox, "sale_line", quantity_units=3, recorded_at=NOON)
+    gone = write(inbox, "sale_line", quantity_units=4, source_ref="2", recorded_at=NOON)
+    then = sale_of(inbox) | {"quantity_units": 1}
+    deleted = sale_of(inbox) | {"id": gone + 1, "quantity_units": 5, "source_ref": "3"}
+
+    moved = {
+        ("sale_line", sale): Moved(then, sale_of(inbox)),
+        ("sale_line", gone): Moved(None, sale_of(inbox)),
+        ("sale_line", gone + 1): Moved(deleted, None),
+    }
+
+    assert on_hand(inbox, at_cut(inbox, {})) == 13
+    assert on_hand(inbox, at_cut(inbox, moved)) == 20 - 1 - 5
+
+
+def test_window_rows_at_the_cut_replace_those_shown(inbox: psycopg.Connection) -> None:
+    write(inbox, "sale_line", quantity_units=3, amount_minor=999, recorded_at=NOON)
+    put(
+        inbox,
+        "read_model.sales_window",
+        inv_key="L|S",
+        start_us=NOON_US,
+        sold_units=9,
+        returned_units=0,
+        sale_lines=2,
+        return_lines=0,
+        revenue_minor=5000,
+        late_lines=0,
+        window_revision=2,
+        partition=0,
+        offset=3,
+    )
+    row = WindowRow(NOON_US, sold_units=3, sale_lines=1, revenue_minor=999)
+    asked = at_cut(inbox, {})
+
+    shown = inbox.execute(sums.WINDOW_DIFFERENCES, asked | instead_parameters({})).fetchall()
+    then = asked | instead_parameters({("L|S", NOON_US): row})
+
+    assert [found[3][0] for found in shown] == [9]
+    assert inbox.execute(sums.WINDOW_DIFFERENCES, then).fetchall() == []
+    assert inbox.execute(sums.WINDOW_TOTALS, then).fetchone() == (1, 0, 1, 3, 999)
+
+
+def refused(image: dict[str, Any], *, offset: int) -> Rejection:
+    value = json.dumps(
+        {
+            "op": "c",
+            "before": None,
+            "after": image | dict.fromkeys(("recorded_at", "occurred_at"), "2026-03-02T12:00:00Z"),
+            "source": {"table": "sale_line", "lsn": 1, "ts_us": 2},
+        }
+    )
+    return Rejection(
+        origin=Origin(1, 0, offset),
+        topic="stock.events",
+        reason="limit",
+        stage="fold",
+        detail="",
+        key=b"L|S",
+        value=value.encode(),
+        logic_revision=1,
+        commit_us=2,
+    )
+
+
+def test_a_refused_record_counts_as_soon_as_the_cut_includes_it(inbox: psycopg.Connection) -> None:
+    row = write(inbox, "sale_line", recorded_at=NOON)
+    coming = refused({"id": row, "inv_key": "L|S"}, offset=7)
+
+    before = read_rejections(inbox, None, Cut({0: 7}), {}, [coming])
+    after = read_rejections(inbox, None, Cut({0: 8}), {}, [coming])
+
+    assert (before.records, before.excluded) == (0, ())
+    assert (after.records, after.excluded, after.sale_lines) == (1, (("sale_line", row),), 1)
+    elsewhere = read_rejections(inbox, "M", Cut({0: 8}), {}, [coming])
+    assert elsewhere.records == 0
+
+
+def test_a_line_that_came_again_too_late_is_told_and_left_in_the_sums(
+    inbox: psycopg.Connection,
+) -> None:
+    row = write(inbox, "sale_line", recorded_at=NOON)
+    image = refused({"id": row, "inv_key": "L|S"}, offset=7)
+    rejected(inbox, reason="before_dedupe_horizon", key=b"L|S", value=image.value)
+
+    found = read_rejections(inbox, None)
+
+    assert found.sale_lines == 1
+    assert found.excluded == ()
+
+
+def test_a_snapshot_sees_other_transactions_only_once_they_have_ended(
+    inbox: psycopg.Connection, till: psycopg.Connection
+) -> None:
+    with till.transaction():
+        write(till, "stock_count", units=1)
+        row = till.execute("SELECT txid_current() % (1::bigint << 32)").fetchone()
+        assert row is not None
+        xid = int(row[0])
+        during = current_snapshot(inbox)
+    after = current_snapshot(inbox)
+
+    assert not during.sees(xid)
+    assert after.sees(xid)
+    assert after.at_us >= during.at_us
+
+
+def opened(key: str, reorder_id: str) -> KeyState:
+    episode = Episode(state="open", id=ReorderId(reorder_id), revision=1)
+    return KeyState(InvKey(key), Position(1, 5), episode=episode)
+
+
+def missing(connection: psycopg.Connection, needs: Needs, *states: KeyState) -> list[Any]:
+    found = check_reorders(connection, states, None, needs)
+    return [(entry["key"], entry["reorder_id"]) for entry in found.missing]
+
+
+def test_a_need_on_its_way_to_the_desk_is_not_missing(till: psycopg.Connection) -> None:
+    propose(till, [need("L|A", 10, by=1)], [])
+    states = opened("L|A", "R:L|A:1-10"), opened("L|B", "R:L|B:1-20")
+
+    coming = Needs(lambda: {"R:L|B:1-20"})
+
+    assert missing(till, coming, *states) == []
+    assert missing(till, Needs(set), *states) == [("L|B", "R:L|B:1-20")]
+
+
+def test_needs_of_the_revision_that_decides_are_looked_for_and_no_others(
+    till: psycopg.Connection,
+) -> None:
+    propose(till, [need("L|A", 12, by=2)], [])
+    ours = opened("L|A", "R:L|A:1-10")
+
+    theirs = Needs(set, {"L|A": "R:L|A:1-12"})
+    forgotten = Needs(set, {"L|A": "R:L|A:1-12", "L|B": "R:L|B:1-20"})
+
+    assert missing(till, theirs, ours) == []
+    assert missing(till, forgotten, ours) == [("L|B", "R:L|B:1-20")]
+    found = check_reorders(till, [ours], "L", forgotten, only=["L|B"])
+    assert [entry["rule"] for entry in found.missing] == [UNPROPOSED]
