@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from inventory.errors import LIMIT, Rejected, shown
-from inventory.model.arithmetic import SECOND_US
+from inventory.model.arithmetic import PRICE_MAX, PRICE_MIN, SECOND_US
 
 Row = Mapping[str, object]
 
@@ -55,6 +55,16 @@ def within(row: Row, column: str, low: int, high: int, default: int | None = Non
     if type(found) is not int or not low <= found <= high:
         refuse(column, f"an integer {low}…{high}", found)
     return found
+
+
+def price_minor(row: Row, column: str) -> int:
+    """A required price 1…10^9."""
+    return within(row, column, PRICE_MIN, PRICE_MAX)
+
+
+def optional_price(row: Row, column: str) -> int | None:
+    """A price 1…10^9, or None."""
+    return None if row.get(column) is None else price_minor(row, column)
 
 
 def integer(row: Row, column: str) -> int:

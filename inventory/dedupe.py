@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Final
 
 from inventory.errors import BrokenInvariant
+from inventory.model.arithmetic import MAX_STORED
 from inventory.model.record import Record
 
 HORIZON_US: Final = 120_000_000
@@ -33,7 +34,12 @@ class Admission(Enum):
 
 
 def identity_of(record: Record) -> Identity | None:
-    """(table, primary key, lsn, op), without lsn for a snapshot row; None if there is none."""
+    """(table, primary key, lsn, op), without lsn for a snapshot row; None if there is none.
+
+    A commit time outside ±(2^53 - 1) belongs to no transaction, so such a record has none either.
+    """
+    if not -MAX_STORED <= record.commit_us <= MAX_STORED:
+        return None
     # An absent image is judged later, under its own reason; until then the row has no number.
     primary_key = None
     for image in (record.before, record.after):

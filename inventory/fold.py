@@ -95,7 +95,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
         stock = after_movements(stock, effects, horizon_at_us)
         windows, changed = with_effects(windows, effects, horizon_at_us, now_us)
     policy = _policy_after(before, change)
-    timeline = _timeline_after(before, change, now_us, is_new_day=is_new_day)
+    timeline = _timeline_after(before, change, now_us)
     days = passed.days
     is_ruled = policy is not before.policy or timeline is not before.timeline
     if now_us is not None and (is_ruled or is_count or touches_complete_days(effects, now_us)):
@@ -166,16 +166,9 @@ def _policy_after(before: KeyState, change: Change) -> ItemLocation | None:
     return None if isinstance(change.before, ItemLocation) else before.policy
 
 
-def _timeline_after(
-    before: KeyState, change: Change, now_us: int | None, *, is_new_day: bool
-) -> tuple[PriceRow, ...]:
-    """Prices after the record; old ones go when the horizon moves or a price comes."""
+def _timeline_after(before: KeyState, change: Change, now_us: int | None) -> tuple[PriceRow, ...]:
+    """Return the prices after the record, without those that no later decision can need."""
     timeline, fact = before.timeline, change.after
-    is_price = isinstance(fact, PriceChange)
     if isinstance(fact, PriceChange):
         timeline = add_row(timeline, fact)
-    is_moved = is_new_day and horizon_us(before.stream_time_us) != horizon_us(now_us)
-    if timeline and now_us is not None and (is_price or is_moved):
-        pruned = prune(timeline, now_us)
-        timeline = timeline if pruned == timeline else pruned
-    return timeline
+    return timeline if now_us is None else prune(timeline, now_us)

@@ -20,11 +20,13 @@ from inventory.errors import (
     shown,
 )
 from inventory.facts import Fact
+from inventory.model.arithmetic import MAX_STORED
 from inventory.model.record import Record
 from inventory.model.value import value
 from inventory.parsing import PARSERS, Parser
 
 HEARTBEAT_PREFIX = "~heartbeat|"
+HEARTBEAT_TABLE = "pipeline_heartbeat"
 
 _LOCATION_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 _LONGEST_LOCATION = 24
@@ -56,9 +58,8 @@ def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change
     key, op = record.key, record.op
     before = _image(record, "before", record.before) if op in _OPS_WITH_BEFORE else None
     after = None if op == "d" else _image(record, "after", record.after)
-    if not is_known_key and not is_key(key) and not is_heartbeat_key(key):
-        detail = f"key must be LOCATION|SKU, got {key!r:.80}"
-        raise Rejected(KEY_MISMATCH, detail)
+    if not is_known_key or key.startswith(HEARTBEAT_PREFIX):
+        _check_pattern(record.table, key)
     if before is not None:
         _check_key(key, before)
     if after is not None:
@@ -85,8 +86,7 @@ def _changed(
 def _refuse(record: Record, admission: Admission) -> NoReturn:
     """Raise the first reason among admission, table and operation; one of them applies."""
     if admission is Admission.MALFORMED:
-        detail = "no identity: images must be rows with an integer id, and a change needs an lsn"
-        raise Rejected(MALFORMED, detail)
+        raise Rejected(MALFORMED, _why_malformed(record))
     if admission is Admission.BEFORE_DEDUPE_HORIZON:
         detail = f"commit time {record.commit_us} and lsn {record.lsn} are older than the ring"
         raise Rejected(BEFORE_DEDUPE_HORIZON, detail)
@@ -100,6 +100,12 @@ def _refuse(record: Record, admission: Admission) -> NoReturn:
     raise Rejected(SNAPSHOT_AFTER_START, detail)
 
 
+def _why_malformed(record: Record) -> str:
+    if not -MAX_STORED <= record.commit_us <= MAX_STORED:
+        return f"commit time must lie within ±(2^53 - 1), got {shown(record.commit_us)}"
+    return "no identity: images must be rows with an integer id, and a change needs an lsn"
+
+
 def _image(record: Record, name: str, image: object) -> dict[str, object]:
     """An image that the operation speaks of; admission has made sure that it is a row, if any."""
     if isinstance(image, dict):
@@ -108,6 +114,16 @@ def _image(record: Record, name: str, image: object) -> dict[str, object]:
     if name == "before":
         raise Rejected(NO_BEFORE_IMAGE, f"{detail}; is the replica identity FULL?")
     raise Rejected(NO_AFTER_IMAGE, detail)
+
+
+def _check_pattern(table: str, key: str) -> None:
+    """Reject a key that breaks section 0, unless it is that of a heartbeat's own record."""
+    if is_key(key) or (table == HEARTBEAT_TABLE and is_heartbeat_key(key)):
+        return
+    detail = f"key must be LOCATION|SKU, got {key!r:.80}"
+    if is_heartbeat_key(key):
+        detail = f"key {key!r:.80} belongs to {HEARTBEAT_TABLE}, got a record of {table}"
+    raise Rejected(KEY_MISMATCH, detail)
 
 
 def _check_key(key: str, image: dict[str, object]) -> None:

@@ -18,6 +18,7 @@ from inventory.columns import (
     optional_integer,
     optional_text,
     optional_units,
+    price_minor,
     refuse,
     text,
     units,
@@ -40,7 +41,6 @@ from inventory.policy_parsing import item_location
 
 QUANTITY_MAX: Final = 1_000_000
 AMOUNT_MAX: Final = 10**11
-PRICE_MAX: Final = 10**9
 STEP_MIN: Final = -(2**31)  # the one column of 2.6 that is no bigint
 STEP_MAX: Final = 2**31 - 1
 
@@ -173,13 +173,13 @@ def _stock_adjustment(_: str, row: Row) -> StockAdjustment:
 
 def _price_change(_: str, row: Row) -> PriceChange:
     check_origin(row)
-    price = within(row, "price_minor", 1, PRICE_MAX)
+    price = price_minor(row, "price_minor")
     floor = at_least(row, "floor_minor", 0)
     if price < floor:
         refuse("price_minor", f"at least the floor {floor}", price)
     return PriceChange(
         id=integer(row, "id"),
-        effective_from_us=integer(row, "effective_from"),
+        effective_from_us=within(row, "effective_from", -MAX_STORED, MAX_STORED),
         price_minor=price,
         step=within(row, "step", STEP_MIN, STEP_MAX, 0),
         kind=choice(row, "kind", PRICE_KINDS),

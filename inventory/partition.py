@@ -43,8 +43,14 @@ class Partition:
         return self._fold(record, self.ring.fresh(record))
 
     def apply_admitted(self, record: Record, admission: Admission) -> Folded:
-        """The same for a record whose admission an archive has kept; the ring stays untouched."""
-        if self._newest_admitted_us is None or record.commit_us > self._newest_admitted_us:
+        """The same for a record whose admission an archive has kept; the ring stays untouched.
+
+        A malformed record moves no commit time here either (domain.md 11.2).
+        """
+        newest_us = self._newest_admitted_us
+        if admission is not Admission.MALFORMED and (
+            newest_us is None or record.commit_us > newest_us
+        ):
             self._newest_admitted_us = record.commit_us
         return self._fold(record, admission)
 

@@ -10,6 +10,7 @@ from inventory.columns import (
     integer,
     integers,
     optional_integer,
+    optional_price,
     optional_text,
     optional_units,
     refuse,
@@ -23,7 +24,7 @@ from inventory.model.policy import ItemLocation
 STATUSES = ("active", "exit", "inactive")
 FAMILIES = ("off", "sQ", "sS", "RS", "RsS", "par", "cover")
 COST_MAX: Final = 10**9
-PRICE_MAX: Final = 10**9
+ALPHA_MAX: Final = 1000  # permille; above it a rate would swing past what was observed
 
 DEMAND_COLUMNS: Final = ("demand_method", "demand_alpha_permille", "initial_rate_micro")
 REPLENISHMENT_COLUMNS: Final = (
@@ -98,7 +99,7 @@ def item_location(key: str, row: Row) -> ItemLocation:
         trading_windows=within(row, "trading_windows", 1, 144, 144),
         trading_from_window=within(row, "trading_from_window", 0, 143, 0),
         demand_method=choice(row, "demand_method", ("ewma", "tsb"), "ewma"),
-        demand_alpha_permille=at_least(row, "demand_alpha_permille", 0, 125),
+        demand_alpha_permille=within(row, "demand_alpha_permille", 0, ALPHA_MAX, 125),
         initial_rate_micro=_optional_at_least(row, "initial_rate_micro", 0),
         replenish_family=choice(row, "replenish_family", FAMILIES, "off"),
         levels=choice(row, "levels", ("fixed", "computed"), "fixed"),
@@ -142,10 +143,9 @@ def _quantity_columns(row: Row) -> dict[str, Any]:
 
 
 def _price_columns(row: Row) -> dict[str, Any]:
-    regular = row.get("regular_minor")
     return {
         "price_mode": choice(row, "price_mode", ("off", "advise", "auto"), "off"),
-        "regular_minor": None if regular is None else within(row, "regular_minor", 1, PRICE_MAX),
+        "regular_minor": optional_price(row, "regular_minor"),
         "margin_permille": within(row, "margin_permille", 0, 999, 0),
         "tax_bp": at_least(row, "tax_bp", 0, 0),
         "ladder_permille": integers(row, "ladder_permille", (100, 200, 300, 500), 0),

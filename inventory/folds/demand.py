@@ -183,12 +183,13 @@ def look_at_day(
 ) -> tuple[int, int, int]:
     """Units that the day sells, windows out of stock, and on-hand at its end.
 
+    A window from which more was taken back than it counted shows no unit sold, not a negative one.
     Between two windows with facts on-hand does not change, so whole stretches are judged at once.
     """
     if not walk.is_counted and not counts:
         sold, level = 0, walk.on_hand_units
         for uncounted in rows:
-            sold += uncounted.sold_units
+            sold += max(0, uncounted.sold_units)
             level += sum(uncounted.moves.values())
         return sold, 0, level
     by_start = {row.start_us: row for row in rows}
@@ -200,7 +201,7 @@ def look_at_day(
     for start_us in sorted(by_start.keys() | counted.keys() if counts else by_start):
         row = by_start.get(start_us)
         window = (start_us - day_us) // WINDOW_US
-        sold_here = 0 if row is None else row.sold_units
+        sold_here = 0 if row is None else max(0, row.sold_units)
         if is_counted and level <= 0:
             judged = window if sold_here > 0 else window + 1
             out += rules.trading_before(judged) - rules.trading_before(next_window)

@@ -1,5 +1,6 @@
 """The prices of one key over time: a tuple of rows sorted by (effective_from_us, id)."""
 
+from itertools import zip_longest
 from typing import Protocol
 
 from inventory.model.arithmetic import DAY_US
@@ -76,9 +77,15 @@ def step_at(timeline: Timeline, at_us: int) -> int:
 def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
     """First reduction of the unbroken run of cuts in force at `at_us`; None without a run.
 
-    An equal price neither breaks nor starts a run; a row exactly at `at_us` belongs to it.
+    An equal price neither breaks nor starts a run; a row exactly at `at_us` belongs to it. A row
+    that was replaced at its own `effective_from` was in force at no instant and has no part in it.
     """
-    begun = [row for row in timeline if row.effective_from_us <= at_us]
+    begun = [
+        row
+        for row, later in zip_longest(timeline, timeline[1:])
+        if row.effective_from_us <= at_us
+        and (later is None or later.effective_from_us > row.effective_from_us)
+    ]
     first = None
     for row, earlier in zip(reversed(begun), reversed(begun[:-1]), strict=False):
         if row.price_minor > earlier.price_minor:
@@ -94,7 +101,12 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
     Kept: future rows, rows back to 31 days before min(stream time, first cut of the run in
     force), and two before. Those two give the price at the start of the span and its direction.
     """
-    if not timeline or timeline[0].effective_from_us > stream_time_us - HISTORY_US:
+    is_long = len(timeline) > ROWS_BEFORE_HISTORY
+    # The horizon is never later than this, so most keys are done here.
+    if (
+        not is_long
+        or timeline[ROWS_BEFORE_HISTORY].effective_from_us >= stream_time_us - HISTORY_US
+    ):
         return timeline
     cut = first_cut(timeline, stream_time_us)
     reference_us = stream_time_us if cut is None else min(stream_time_us, cut.effective_from_us)

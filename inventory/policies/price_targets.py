@@ -1,7 +1,7 @@
 """From a price step to a price: floor, target, clamps and endings (domain.md 6.2)."""
 
 from inventory.facts import ItemLocation
-from inventory.model.arithmetic import ceil_div
+from inventory.model.arithmetic import PRICE_MAX, PRICE_MIN, ceil_div
 from inventory.model.value import value
 
 FLOOR, MAX_STEP, MAX_OFF, CEILING = "floor", "max_step", "max_off", "ceiling"
@@ -63,7 +63,7 @@ def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clampe
     elif ended < price:
         clamps.append(ENDING)
     is_left = ended is not None and ended < frame.old_minor
-    return Clamped(ended if is_left else None, tuple(clamps))
+    return _clamped(ended if is_left else None, tuple(clamps))
 
 
 def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
@@ -84,16 +84,22 @@ def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     least = max(frame.old_minor + 1, frame.floor_minor)
     ended = largest_allowed(frame, price)
     if ended is not None and ended >= least:
-        return Clamped(ended, (*clamps, ENDING) if ended < price else tuple(clamps))
+        return _clamped(ended, (*clamps, ENDING) if ended < price else tuple(clamps))
     # Recorded although it may find nothing: a suppression without a clamp would have no reason.
     ended = smallest_allowed(frame, price + 1)
     is_left = ended is not None and least <= ended <= min(bound for _, bound in highest)
-    return Clamped(ended if is_left else None, (*clamps, ENDING_UP))
+    return _clamped(ended if is_left else None, (*clamps, ENDING_UP))
 
 
 def raised_to_floor(frame: PriceFrame) -> Clamped:
-    """Smallest allowed price that is not below the floor; nothing else limits it."""
-    return Clamped(smallest_allowed(frame, frame.floor_minor), (FLOOR,))
+    """Smallest allowed price that is not below the floor; no other clamp limits it."""
+    return _clamped(smallest_allowed(frame, frame.floor_minor), (FLOOR,))
+
+
+def _clamped(price_minor: int | None, clamps: tuple[str, ...]) -> Clamped:
+    """Keep the price only if a price row may have it: 1…10^9 (domain.md 6.2)."""
+    is_price = price_minor is not None and PRICE_MIN <= price_minor <= PRICE_MAX
+    return Clamped(price_minor if is_price else None, clamps)
 
 
 def largest_allowed(frame: PriceFrame, at_most: int) -> int | None:

@@ -95,13 +95,13 @@ def test_the_reference_model_lets_it_fall_alike() -> None:
 
 
 def test_tsb_starts_with_certain_demand_unless_nothing_was_observed() -> None:
-    """Less than nothing is observed when a sale is taken back whose insert was refused."""
+    """Nothing is observed, too, when a sale is taken back whose insert was refused."""
     rules = replace(HALF_DAY, trading_windows=144, is_tsb=True)
 
     starts = [learnt([(sold, 0)], rules)[0] for sold in (-4, 0, 4)]
 
-    assert [start.tsb_p_micro for start in starts] == [MICRO, 0, MICRO]
-    assert [start.rate_micro for start in starts] == [-4_000_000, 0, 4_000_000]
+    assert [start.tsb_p_micro for start in starts] == [0, 0, MICRO]
+    assert [start.rate_micro for start in starts] == [0, 0, 4_000_000]
 
 
 @pytest.mark.domain("11.6 Change of method")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tests.oracle.arithmetic import SECOND, YEAR_2000
+from tests.oracle.arithmetic import EDGE, SECOND, YEAR_2000
 
 Row = dict[str, Any]
 MILLION = 1_000_000
@@ -52,7 +52,7 @@ TIME = number()
 
 DEMAND = {
     "demand_method": text("ewma", "tsb", default="ewma"),
-    "demand_alpha_permille": at_least_0(125),
+    "demand_alpha_permille": number(0, 1000, 125),
     "initial_rate_micro": at_least_0(null=True),
 }
 REPLENISHMENT = {
@@ -174,7 +174,7 @@ TABLES: dict[str, dict[str, Column]] = {
         "occurred_at": TIME,
     },
     "price_change": {
-        "effective_from": TIME,
+        "effective_from": number(-EDGE, EDGE),
         "price_minor": number(1, 10**9),
         "step": number(-(2**31), 2**31 - 1, default=0),  # the one `int`
         "kind": text("initial", "rule", "manual", "emergency", "rollback"),
@@ -196,7 +196,7 @@ TABLES: dict[str, dict[str, Column]] = {
         "price_revision": number(null=True),
     },
     "pipeline_heartbeat": {
-        "beat": number(-(2**53) + 1, 2**53 - 1, null=True),
+        "beat": number(-EDGE, EDGE, null=True),
         "occurred_at": NULL_TIME,
     },
     "item_location": POLICY,

@@ -86,7 +86,7 @@ def complete_day(demand: Demand, known: Known, sums: Sums, d: int) -> Demand:
     """One complete day after the first."""
     n = known.policy["trading_windows"]
     out = out_windows(known, sums, d)
-    sold = sum(row[SOLD] for start, row in known.windows.items() if day(start) == d)
+    sold = sum(max(0, row[SOLD]) for start, row in known.windows.items() if day(start) == d)
     if 4 * (n - out) >= n and step_at(known.timeline, d * DAY) == 0:
         obs = half_even(sold * MILLION * n, n - out)
         demand = observe(demand, obs, known.policy)

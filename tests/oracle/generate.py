@@ -27,8 +27,13 @@ FOCUS = {
         "cover": 12,
         "unrange": 0.1,
         "break": 0.3,
+        "edge price": 2,
+        "same instant": 2,
+        "cuts": 2,
     },
 }
+CROWDS = 0.006  # share of the histories with about a thousand counts on one day
+CROWDED = 300  # records; only where so many are wanted
 KEYS = ("S1|A", "S1|a", "S2|A", "DC-1|85123A", "UCI|Tea & pot", "S3|x y")
 FACTS = ("sale_line", "stock_count", "stock_adjustment")
 
@@ -219,6 +224,7 @@ def history(seed: int) -> list[Record]:
 def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World:
     """A whole world: its records, `longest` or a few more, and what the model said to them."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
+    from tests.oracle.generate_rulings import crowd  # noqa: PLC0415 -- as above
 
     world = World(seed, focus)
     rng = world.rng
@@ -228,6 +234,9 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
     weights = [weight * rng.choice((0.2, 1, 1, 1, 3)) for weight in usual]
     length = rng.choice((5, 10, 20, 40, 60, 80, 120, 200, 400))
     length = min(length, longest) + begin(world)
+    if longest > CROWDED and rng.random() < CROWDS:
+        crowd(world, world.keys[0])
+        length = len(world.records) + min(length, 20)
     while len(world.records) < length:
         world.tick()
         action: Callable[[World, str], None] = ACTIONS[rng.choices(names, weights)[0]][1]

@@ -7,6 +7,7 @@ from tests.oracle import generate_broken as broken
 from tests.oracle import generate_rows as rows
 from tests.oracle.arithmetic import DAY, SECOND, W
 from tests.oracle.generate import FACTS, World
+from tests.oracle.generate_rulings import RULINGS, beat, retract
 
 Row = dict[str, Any]
 Action = Callable[[World, str], None]
@@ -189,6 +190,8 @@ def live_through_days(world: World, key: str) -> None:
         world.commit += DAY if world.mode[key] == "live" else SECOND
         if rng.random() < 0.7:
             sell(world, key)
+        if rng.random() < 0.08:
+            retract(world, key)
         if rng.random() < 0.7:
             review(world, key)
 
@@ -289,14 +292,6 @@ def decide_price(world: World, key: str) -> None:
     world.insert(key, "price_decision", row)
 
 
-def beat(world: World, _: str) -> None:
-    key = "~heartbeat|0"
-    after = {"id": 1, "beat": len(world.records), "recorded_at": world.commit}
-    after["occurred_at"] = world.commit
-    before = {**after, "beat": len(world.records) - 1}
-    world.emit(key, "pipeline_heartbeat", "u", before, after)
-
-
 def resend(world: World, _: str) -> None:
     """The connector sends its last records again, all or some of them."""
     if not world.records:
@@ -350,10 +345,10 @@ ACTIONS: dict[str, tuple[float, Action]] = {
     "method": (0.3, switch_method),
     "limit": (0.3, tighten_limit),
     "decide price": (0.8, decide_price),
-    "heartbeat": (0.4, beat),
     "resend": (0.8, resend),
     "snapshot": (0.15, snapshot_again),
     "break": (0.5, break_something),
+    **RULINGS,
 }
 ANSWERS: tuple[Action, ...] = (
     decide,

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from tests.oracle.arithmetic import DAY, HOUR, SECOND, W
+from tests.oracle.arithmetic import DAY, EDGE, HOUR, SECOND, W
 from tests.oracle.columns import DEMAND, PRICE, QUANTITY, REPLENISHMENT
 
 Row = dict[str, Any]
@@ -48,7 +48,7 @@ def sale_row(rng: Random, t: int) -> Row:
 
 def huge_facts(rng: Random, t: int) -> tuple[str, Row]:
     """A fact at the edge of what a column may hold."""
-    million = 1_000_000
+    million, far = 1_000_000, rng.choice((-EDGE, EDGE))
     sale = {**sale_row(rng, t), "quantity_units": rng.choice((million, -million, million - 1))}
     sale["amount_minor"] = rng.choice((10**11, -(10**11)))
     facts: tuple[tuple[str, Row], ...] = (
@@ -58,6 +58,7 @@ def huge_facts(rng: Random, t: int) -> tuple[str, Row]:
         ("stock_adjustment", {**adjustment_row(rng, t), "quantity_units": million}),
         ("purchase_order_line", {**order_row(rng, t, None), "ordered_units": million}),
         ("price_change", {**price_row(rng, t, None, None), "price_minor": 10**9}),
+        ("price_change", {**price_row(rng, t, None, None), "effective_from": far}),
     )
     return rng.choice(facts)
 
@@ -199,7 +200,7 @@ def quantity_columns(rng: Random) -> Row:
 def demand_columns(rng: Random) -> Row:
     optional: Row = {
         "demand_method": rng.choice(("ewma", "tsb")),
-        "demand_alpha_permille": rng.choice((0, 125, 125, 500, 1000, 1001, 2500)),
+        "demand_alpha_permille": rng.choice((0, 125, 125, 500, 1000, 1000)),
         "initial_rate_micro": rng.choice((None, 0, 1, 500_000, 3_000_001)),
         "trading_windows": rng.choice((144, 72, 1, rng.randint(1, 144))),
         "trading_from_window": rng.choice((0, 48, 130)),

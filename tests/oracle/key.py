@@ -134,6 +134,8 @@ class Key:
         told = Told()
         if change.op != "r":
             after.move_clock(change)
+        after.refuse_a_thousand_counts(change, self.stream)
+        if change.op != "r":
             after.refuse_old_counts(change)
             if abs(after.stream or 0) > EDGE:
                 # Nothing can repair this result, and the walk to such a horizon takes for ever.
@@ -163,6 +165,19 @@ class Key:
         if self.stream is not None:
             times.append(self.stream)
         self.stream = max(times, default=None)
+
+    def refuse_a_thousand_counts(self, change: Change, since: int | None) -> None:
+        """The limit of a day, among the counts that were retained before the record."""
+        if change.after is None:
+            return
+        new = effect_of(change.table, change.after).count
+        if new is None:
+            return
+        others = {c.id for c in self.ledger.counts if day(c.at) == day(new[0]) and c.id != new[1]}
+        retained = since is None or new[0] >= horizon_at(since)
+        if retained and len(others) >= 1000:
+            reason = "limit"
+            raise Refused(reason)
 
     def refuse_old_counts(self, change: Change) -> None:
         for image in change.images:
@@ -218,9 +233,6 @@ class Key:
         self.ledger.remove_count(count.id, since)
         if sign > 0:
             self.ledger.counts.append(count)
-            if sum(day(c.at) == day(count.at) for c in self.ledger.counts) > 1000:
-                reason = "limit"
-                raise Refused(reason)
 
     def decide(self, before: "Key", change: Change, told: Told) -> None:
         """Replenishment, then pricing."""

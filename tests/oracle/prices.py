@@ -33,8 +33,12 @@ def step_at(timeline: Timeline, t: int) -> int:
 
 
 def first_cut(timeline: Timeline, t: int) -> Price | None:
-    """The first row of the unbroken run of cuts that the row in force at t ends."""
-    past = sorted(row for row in timeline if row.at <= t)
+    """The first row of the unbroken run of cuts that the row in force at t ends.
+
+    Of rows that begin at one instant only the last has ever been in force.
+    """
+    lived = {row.at: row for row in sorted(timeline) if row.at <= t}
+    past = [lived[at] for at in sorted(lived)]
     found = None
     for earlier, later in zip(reversed(past[:-1]), reversed(past[1:]), strict=True):
         if later.price > earlier.price:

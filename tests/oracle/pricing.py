@@ -9,6 +9,7 @@ from tests.oracle.levels import Policy
 from tests.oracle.prices import Timeline, in_force, prior_price
 
 UP, DOWN = 1, -1
+DEAREST = 10**9
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,11 @@ def target_of(policy: Policy, step: int) -> int | None:
         return None
     off = ladder[abs(step) - 1]
     return floor(regular * (1000 - off if step > 0 else 1000 + off), 1000)
+
+
+def is_price(e: int) -> bool:
+    """Whether a price row may have this price (section 0)."""
+    return 1 <= e <= DEAREST
 
 
 def is_allowed(policy: Policy, e: int) -> bool:
@@ -223,7 +229,7 @@ def candidate_of(inputs: Inputs) -> Candidate | str:
     signal, step, _ = found
     if signal == "below_floor":
         new = smallest_allowed(policy, start.lowest)
-        if new is None:
+        if new is None or not is_price(new):
             return "floor"
         return Candidate(start.old, new, step, signal, ("floor",), start.effective_at, None)
     return gated_candidate(inputs, start, found)
@@ -240,7 +246,7 @@ def gated_candidate(inputs: Inputs, start: Start, found: tuple[str, int, int]) -
     pricer: Callable[[Policy, Start, int], Priced]
     pricer = priced_up if direction == UP else priced_down
     new, clamps = pricer(policy, start, target)
-    if new is None:
+    if new is None or not is_price(new):
         return ",".join(clamps)
     gate = gate_of(inputs, start, new)
     if gate is not None:

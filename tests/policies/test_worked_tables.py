@@ -120,7 +120,7 @@ def price_columns(vector: Row) -> Row:
     return mode | shared | {"scarce_enabled": True} | vector.get("columns", {})
 
 
-@pytest.mark.domain("6.2 price P[1-9];*", "6.2 price P1[13]*")
+@pytest.mark.domain("6.2 price P[1-9];*", "6.2 price P1[13]*", "6.2 price P2[13];*")
 @vectors("price")
 def test_price(vector: Row) -> None:
     columns, given = price_columns(vector), MARKETS[vector["signal"]]
