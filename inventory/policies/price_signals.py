@@ -71,6 +71,7 @@ def _is_scarce(policy: ItemLocation, market: Market) -> bool:
     cover = market.cover_centidays()
     return (
         policy.scarce_enabled
+        and market.rate_micro > 0
         and cover is not None
         and cover < policy.scarce_days * 100
         and 1000 * market.sold_last_24h_units * 1_000_000 >= 1500 * market.rate_micro

@@ -64,7 +64,7 @@ LIMITS = [
     units("item_location", "allocated_units"),
     Limit("item_location", "trading_windows", 1, 144),
     Limit("item_location", "trading_from_window", 0, 143),
-    free("demand_alpha_permille"),
+    Limit("item_location", "demand_alpha_permille", 0, 1000),
     free("initial_rate_micro"),
     units("item_location", "reorder_point_units"),
     units("item_location", "order_up_to_units"),

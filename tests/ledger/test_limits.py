@@ -37,7 +37,7 @@ from webui.ledger.services import Delivered, Route, ServiceError, Wanted, checks
 
 
 def microseconds(value: object) -> object:
-    if isinstance(value, str) and value.startswith(("1999", "2000", "2026")):
+    if isinstance(value, str) and value.startswith(("1684", "1999", "2000", "2026", "2255")):
         value = datetime.fromisoformat(value)
     if not isinstance(value, datetime):
         return value

@@ -71,7 +71,7 @@ def edge_price(world: World, key: str) -> None:
 
 
 def same_instant(world: World, key: str) -> None:
-    """A price that replaces another one at its own `effective_from`, so that nobody paid that."""
+    """A price that replaces another one at its own `effective_from`."""
     known, rng = world.model.keys.get(key), world.rng
     if known is None or not known.timeline:
         return
