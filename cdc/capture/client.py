@@ -148,6 +148,23 @@ class ConnectClient:
         found = [] if answer.is_error else [entry["offset"] for entry in answer.json()["offsets"]]
         return any("snapshot" not in at or at.get("snapshot_completed") is True for at in found)
 
+    def pause(self) -> None:
+        """Have the task read nothing; it keeps its connection to the slot."""
+        self._http.put(f"/connectors/{CONNECTOR}/pause").raise_for_status()
+
+    def stop(self) -> None:
+        """End the task; configuration and offsets stay."""
+        self._http.put(f"/connectors/{CONNECTOR}/stop").raise_for_status()
+
+    def resume(self) -> None:
+        """Have a paused or stopped connector run."""
+        self._http.put(f"/connectors/{CONNECTOR}/resume").raise_for_status()
+
+    def go_on(self) -> None:
+        """Resume the connector if it is paused or stopped."""
+        if self.state().connector in ("PAUSED", "STOPPED"):
+            self.resume()
+
     def restart_failed(self) -> None:
         """Restart what has failed, and only that."""
         self._http.post(

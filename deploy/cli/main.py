@@ -17,6 +17,7 @@ from typing_extensions import override
 from deploy.cli import (
     backfill,
     bench,
+    capture,
     generation,
     history,
     records,
@@ -65,6 +66,7 @@ app = typer.Typer(
 for group in (
     stack,
     generation,
+    capture,
     workers,
     trading,
     history,

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from cdc.capture.admin import create_topics
-from cdc.capture.client import ConnectClient, connector_config, wait_streaming
+from cdc.capture.client import ConnectClient, wait_streaming
 from deploy.errors import StackError
 from deploy.parts import DATABASE
-from deploy.stack import bootstrap
+from deploy.stack import bootstrap, capture
 
 _PASSWORDS: Final = {
     "retail_owner": "RETAIL_OWNER_PASSWORD",
@@ -48,8 +48,8 @@ def main() -> None:
     client = ConnectClient(
         variable("INVENTORY_CONNECT_URL"), variable("INVENTORY_CONNECT_PASSWORD")
     )
-    client.register(connector_config(host, port))
-    wait_streaming(client, server.database_url)
+    capture.refuse_damaged(server.database_url)
+    capture.capture(client, server.database_url, wait_streaming)
     sys.stdout.write("database, topics and connector are ready\n")
 
 

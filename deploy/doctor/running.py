@@ -5,13 +5,12 @@ from typing import Final
 import psycopg
 
 from cdc.capture.admin import Drift, topic_drift
-from cdc.capture.client import PUBLICATION, SLOT, client_of, connector_config
 from cdc.contracts.topics import APP_ID, CAPTURED, REFERENCE_TABLES, STOCK_EVENTS
+from deploy.doctor.capturing import connector, publication, slot
 from deploy.doctor.halted import halted
 from deploy.doctor.repairs import ON_ITS_WAY, RESTART_ALL, joined, of_service
 from deploy.doctor.row import Row, judge
 from deploy.stack import observe, status
-from deploy.stack.context import HOST
 from deploy.stack.home import Home
 from deploy.stack.observe import Seen
 from deploy.stack.runtime import environment_of, read_runtime
@@ -21,7 +20,6 @@ from streams.endings import meaning_of
 from streams.engine.mismatch import repair_of
 from streams.engine.restore import CHANGELOGS
 
-_RETAINED_BYTES: Final = 256 * 1024 * 1024
 _LAG_RECORDS: Final = 10_000
 _FRESH_S: Final = 30.0
 _LAST_BEAT: Final = """
@@ -30,10 +28,6 @@ SELECT extract(epoch FROM clock_timestamp() - max(occurred_at)) FROM retail.pipe
 _IDENTITY: Final = """
 SELECT c.relname, c.relreplident FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'retail' AND c.relname = ANY(%s)
-"""
-_SLOT: Final = """
-SELECT active, wal_status, coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)
-FROM pg_replication_slots WHERE slot_name = %s
 """
 
 
@@ -87,27 +81,6 @@ def wal_level(home: Home) -> Row:
     return judge("wal_level", well=level == "logical", found=level, repair=RESTART_ALL)
 
 
-def slot(home: Home) -> Row:
-    """The slot streams and keeps little WAL."""
-    rows = _query(home, _SLOT, SLOT)
-    if not rows:
-        return Row("slot", "failure", f"{SLOT} does not exist", RESTART_ALL)
-    active, wal_status, behind = rows[0]
-    well = bool(active) and wal_status in ("reserved", "extended")
-    well = well and int(str(behind)) < _RETAINED_BYTES
-    found = f"active {active}, {wal_status}, {behind} bytes behind"
-    return judge("slot", well=well, found=found, repair="inventory restart connect")
-
-
-def publication(home: Home) -> Row:
-    """The publication has exactly the captured and reference tables, and the signal table."""
-    statement = "SELECT tablename FROM pg_publication_tables WHERE pubname = %s"
-    rows = {str(row[0]) for row in _query(home, statement, PUBLICATION)}
-    missing = sorted({*CAPTURED, *REFERENCE_TABLES} - rows)
-    found = f"{len(rows)} tables" + (f"; missing {', '.join(missing)}" if missing else "")
-    return judge("publication", well=not missing, found=found, repair=RESTART_ALL)
-
-
 def identity(home: Home) -> Row:
     """Own keys need the full before-image; a heartbeat row is never deleted and keeps its key."""
     tables = [*CAPTURED, *REFERENCE_TABLES]
@@ -116,18 +89,6 @@ def identity(home: Home) -> Row:
     found = "FULL everywhere" if not wrong else f"not FULL: {', '.join(wrong)}"
     statement = f"ALTER TABLE retail.{wrong[0]} REPLICA IDENTITY FULL" if wrong else ""
     return judge("replica identity", well=not wrong, found=found, repair=statement)
-
-
-def connector(home: Home) -> Row:
-    """Connector and task run with the committed definition."""
-    client = client_of(environment_of(home), timeout_s=5.0)
-    try:
-        state, held = client.state(), client.current_config()
-    finally:
-        client.close()
-    same = held == connector_config(HOST, read_runtime(home).ports["postgres"])
-    found = f"{state.connector}, task {state.task}, definition {'equal' if same else 'differs'}"
-    return judge("connector", well=state.running and same, found=found, repair=RESTART_ALL)
 
 
 def topics(home: Home) -> Row:

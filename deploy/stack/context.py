@@ -19,6 +19,7 @@ APPLICATIONS: Final = {
     "archiver": "analytics.archive",
     "heartbeat": "webui.jobs",
     "automation": "webui.automation",
+    "capture": "cdc.capture.keeper",
     "web": "webui",
 }
 WORKER_MODULE: Final = "streams.worker"

@@ -14,13 +14,11 @@ from typing import Final
 from typing_extensions import override
 
 from cdc.capture.admin import create_topics
-from cdc.capture.client import ConnectClient, connector_config, wait_streaming
+from cdc.capture.client import ConnectClient, wait_streaming
 from deploy.errors import StackError
-from deploy.stack import bootstrap, generation, recapture
-from deploy.stack.connector import ConnectorWatch
+from deploy.stack import bootstrap, capture, generation, recapture
 from deploy.stack.context import (
     APPLICATIONS,
-    HOST,
     Context,
     worker_names,
 )
@@ -35,11 +33,11 @@ _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
 # These write captured tables, so they wait for the slot.
-_AFTER_CAPTURE: Final = ("heartbeat", "automation", "web")
+_AFTER_CAPTURE: Final = ("heartbeat", "automation", "capture", "web")
 
 
 class Director(threading.Thread):
-    """Brings the stack up step by step, then keeps an eye on the connector."""
+    """Brings the stack up step by step, then keeps as many workers as are wanted."""
 
     def __init__(self, context: Context, supervisor: Supervisor) -> None:
         super().__init__(name="director", daemon=True)
@@ -77,6 +75,8 @@ class Director(threading.Thread):
                 job.result()
         if not generation.generation_of(self.context.home).captured:
             self._capture_anew()
+        elif all(map(self.context.options.wants, generation.CAPTURING)):
+            capture.refuse_damaged(self.context.database_url("postgres"))
         started = time.monotonic()
         # These read topics only, so they start while the connector is registered.
         readers = self._applications(before_capture=True)
@@ -113,6 +113,8 @@ class Director(threading.Thread):
         url, bootstrap = self.context.database_url("postgres"), self.context.kafka_bootstrap
         coming = generation.generation_of(self.context.home)
         self._step("rows to capture", lambda: recapture.refuse_too_many(url))
+        owner = self.context.database_url("retail_owner")
+        self._step("publication", lambda: capture.publish_tables(owner))
         self._step("former generation", lambda: recapture.settle(url, coming))
         self._capture(lambda client, url: recapture.wait_whole(client, url, bootstrap))
         self._step("every key", lambda: recapture.conclude(self.context.home, url))
@@ -121,8 +123,7 @@ class Director(threading.Thread):
         def register() -> None:
             client = ConnectClient(self.context.connect_url, self.context.secrets["connect"])
             try:
-                client.register(connector_config(HOST, self.context.ports["postgres"]))
-                wait(client, self.context.database_url("postgres"))
+                capture.capture(client, self.context.database_url("postgres"), wait)
             finally:
                 client.close()
 
@@ -191,8 +192,7 @@ class Director(threading.Thread):
             self.supervisor.note(steps=[*self.supervisor.runtime.steps, step])
 
     def _watch(self) -> None:
-        """Probe what was restarted, and restart a failed connector task."""
-        watch = ConnectorWatch(self.context, self.supervisor)
+        """Probe what was restarted, and start or end workers as they are wanted."""
         workforce = self._workforce()
         Watcher(self.context.home, self.supervisor).start()
         while not self.supervisor.stopping.wait(_WATCH_S):
@@ -200,8 +200,6 @@ class Director(threading.Thread):
                 pid = self.supervisor.pid_of(service.name)
                 if pid is not None and service.ready(pid):
                     self.supervisor.mark_ready(service.name)
-            if self.context.options.wants("connect"):
-                watch.look(time.monotonic())
             workforce.look()
 
     def _workforce(self) -> Workforce:

@@ -14,6 +14,7 @@ from psycopg import sql
 
 from analytics.kafka import end_offsets
 from cdc.capture.client import SLOT, ConnectClient, wait_captured, wait_streaming
+from cdc.capture.source import forget
 from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import CAPTURED, PARTITIONS, REFERENCE, REFERENCE_TABLES, STOCK_EVENTS
 from deploy.errors import StackError
@@ -79,6 +80,7 @@ def settle(database_url: str, coming: Generation) -> None:
         _let_own_rules_decide(connection, coming)
         # Offsets begin anew: rows of the former generation would pass for newer ones.
         empty(connection)
+        forget(connection)
         for statement in _SETTLE:
             connection.execute(statement, {"slot": SLOT})
 

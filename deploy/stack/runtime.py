@@ -59,7 +59,6 @@ class Runtime:
     supervisor_ticks: int = 0
     error: str = ""
     repair: str = ""
-    connector_restarts: int = 0
     steps: list[dict[str, Any]] = field(default_factory=list)
     services: dict[str, ServiceRuntime] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
@@ -111,6 +110,7 @@ def _read_file(home: Home) -> Runtime:
 
 
 def _parsed(raw: dict[str, Any]) -> Runtime:
+    raw.pop("connector_restarts", None)  # of an earlier release
     services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
     return Runtime(**raw, services=services)
 

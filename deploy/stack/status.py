@@ -12,17 +12,19 @@ from cdc.capture.client import client_of
 from cdc.contracts.topics import APP_ID
 from deploy import output
 from deploy.stack import observe
+from deploy.stack.capture import RESUME, repair_of
 from deploy.stack.context import INFRASTRUCTURE
 from deploy.stack.home import Home
 from deploy.stack.lag import group_positions, lag_of, sink_positions
 from deploy.stack.observe import Seen
-from deploy.stack.runtime import UP, Runtime, environment_of
+from deploy.stack.runtime import UP, environment_of
 from inventory.revision import LOGIC_REVISION
 
 _US: Final = 1_000_000
 _TIMEOUT_S: Final = 20.0
 _DOWN: Final = (observe.GONE, observe.SUSPENDED, observe.SILENT, "restarting", "stopped")
 _OLDEST_BEAT: Final = "SELECT min(commit_us), count(*) FROM read_model.heartbeat"
+_KEPT: Final = "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'"
 _COUNTS: Final = """
 SELECT (SELECT count(*) FROM read_model.rejected
         WHERE %(prefix)s::text IS NULL OR starts_with(encode(key, 'escape'), %(prefix)s)),
@@ -65,10 +67,7 @@ def _questions(home: Home, seen: Seen, location: str | None) -> dict[str, Callab
         environment["INVENTORY_READ_DATABASE_URL"],
     )
     asked: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
-        "connector": (
-            ("connect",),
-            lambda: _connector(environment, seen.runtime),
-        ),
+        "connector": (("connect",), lambda: _connector(environment)),
         "lag": (("kafka", "postgres"), lambda: lags(kafka, database)),
         "freshness_seconds": (("postgres", "projector"), lambda: freshness(database)),
         "counts": (("postgres", "projector"), lambda: _counts(database, location)),
@@ -107,6 +106,7 @@ def _not_well(found: dict[str, Any], seen: Seen) -> list[str]:
     state = found.get("connector")
     if state and {state["connector"], state["task"]} != {"RUNNING"}:
         said.append(f"connector {state['connector']}, task {state['task']}")
+    said += [f"capture: {state['problem']}"] if state and state["problem"] else []
     return said + [f"no answer about {name}" for name in found["unanswered"]]
 
 
@@ -122,7 +122,7 @@ def _ask(questions: dict[str, Callable[[], Any]], found: dict[str, Any]) -> None
                 found["unanswered"][name] = f"{name_of}{error}".strip()[:300]
 
 
-def _connector(environment: Mapping[str, str], runtime: Runtime) -> dict[str, Any]:
+def _connector(environment: Mapping[str, str]) -> dict[str, Any]:
     client = client_of(environment, timeout_s=5.0)
     try:
         state = client.state()
@@ -131,8 +131,20 @@ def _connector(environment: Mapping[str, str], runtime: Runtime) -> dict[str, An
     return {
         "connector": state.connector,
         "task": state.task,
-        "restarts": runtime.connector_restarts,
+        **_kept(environment["INVENTORY_READ_DATABASE_URL"]),
     }
+
+
+def _kept(database: str) -> dict[str, Any]:
+    """Return what the keeper of the capture reports; nothing of it while Postgres is down."""
+    try:
+        with psycopg.connect(database, connect_timeout=3, autocommit=True) as connection:
+            row = connection.execute(_KEPT).fetchone()
+    except psycopg.OperationalError:
+        row = None
+    detail = row[0] if row else {}
+    found = {name: detail.get(name, "") for name in ("repaired", "problem", "paused_by")}
+    return {"repairs": detail.get("repairs", 0), **found}
 
 
 def lags(kafka: str, database: str) -> dict[str, dict[str, float]]:
@@ -177,8 +189,12 @@ def show(found: dict[str, Any]) -> None:
 
 def _figures(found: dict[str, Any]) -> Iterator[str]:
     if state := found.get("connector"):
-        restarts = state["restarts"]
-        yield f"connector {state['connector']} · task {state['task']} · {restarts} restarts"
+        repairs = state["repairs"]
+        yield f"connector {state['connector']} · task {state['task']} · {repairs} repairs"
+        if state["paused_by"]:
+            yield f"capture is paused by {state['paused_by']}; repair: {RESUME}"
+        if state["problem"]:
+            yield f"capture: {state['problem']}; repair: {repair_of(state)}"
     for reader, lag in (found.get("lag") or {}).items():
         yield f"lag {reader}: {lag['records']} records, {lag['seconds']} s"
     file = found["runtime_file"]

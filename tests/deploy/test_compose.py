@@ -82,7 +82,7 @@ def test_topics_and_connector_come_from_the_functions_of_the_local_stack() -> No
     source = (PROJECT / "deploy/container/setup.py").read_text(encoding="utf-8")
 
     assert "create_topics(" in source
-    assert "connector_config(" in source
+    assert "capture.capture(" in source
 
 
 def test_workers_pass_as_much_garbage_as_the_env_file_says(parsed: dict[str, Any]) -> None:

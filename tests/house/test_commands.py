@@ -27,6 +27,7 @@ VERBS = (
     "sales",
     "sql",
     "generation",
+    "capture",
     "query",
     "workers",
     "revision",

@@ -10,6 +10,7 @@ import pytest
 
 from cdc.capture.client import PUBLICATION, SLOT
 from deploy.doctor import running
+from deploy.stack.capture import ANEW
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_environment, write_runtime
@@ -25,8 +26,11 @@ def home(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Pa
     found = Home(tmp_path)
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
-    url = server.url("retail_owner", database)
-    write_environment(found, runtime, {"INVENTORY_OWNER_DATABASE_URL": url})
+    variables = {
+        "INVENTORY_OWNER_DATABASE_URL": server.url("retail_owner", database),
+        "INVENTORY_READ_DATABASE_URL": server.url("app_ro", database),
+    }
+    write_environment(found, runtime, variables)
     write_runtime(found, runtime)
     return found
 
@@ -49,7 +53,8 @@ def test_a_slot_that_is_missing_or_idle_is_a_failure(home, ledger) -> None:
     assert (missing.verdict, missing.found) == ("failure", f"{SLOT} does not exist")
     assert idle.verdict == "failure"
     assert idle.found.startswith("active False, reserved, ")
-    assert idle.repair == "inventory restart connect"
+    assert missing.repair == ANEW
+    assert idle.repair == "inventory capture resume"
     assert running.wal_level(home).verdict == "ok"
 
 
@@ -63,7 +68,7 @@ def test_a_table_that_is_not_published_is_named(home, ledger) -> None:
 
     assert whole.verdict == running.publication(home).verdict == "ok"
     assert lacking.verdict == "failure"
-    assert lacking.found.endswith("; missing sale_line")
+    assert (lacking.found, lacking.repair) == ("lacks sale_line", ANEW)
 
 
 def test_a_table_without_its_whole_before_image_is_told_with_the_statement_that_repairs_it(

@@ -1,6 +1,6 @@
 """A failed connector task is restarted when it stays failed, and not for ever."""
 
-from deploy.stack.connector import Patience
+from cdc.capture.patience import Patience
 
 FAILED, RUNNING = True, False
 
@@ -15,14 +15,14 @@ def looks(patience: Patience, *seen: tuple[float, bool]) -> list[float]:
     return restarts
 
 
-def test_a_task_that_fails_for_ten_seconds_is_restarted_once() -> None:
-    seen = [(100.0, RUNNING), (105.0, FAILED), (110.0, FAILED), (115.0, FAILED), (120.0, RUNNING)]
+def test_a_task_that_fails_for_five_seconds_is_restarted_once() -> None:
+    seen = [(100.0, RUNNING), (102.0, FAILED), (104.0, FAILED), (107.0, FAILED), (109.0, RUNNING)]
 
-    assert looks(Patience(), *seen) == [115.0]
+    assert looks(Patience(), *seen) == [107.0]
 
 
 def test_a_task_that_recovers_by_itself_is_left_alone() -> None:
-    seen = [(100.0, FAILED), (105.0, RUNNING), (111.0, FAILED), (120.0, FAILED)]
+    seen = [(100.0, FAILED), (102.0, RUNNING), (107.0, FAILED), (111.0, FAILED)]
 
     assert looks(Patience(), *seen) == []
 
@@ -32,6 +32,6 @@ def test_a_poison_row_gets_five_restarts_an_hour() -> None:
 
     restarts = looks(Patience(), *two_hours)
 
-    assert restarts[:5] == [110.0, 125.0, 140.0, 155.0, 170.0]
-    assert restarts[5] == 110.0 + 3600
+    assert restarts[:5] == [105.0, 115.0, 125.0, 135.0, 145.0]
+    assert restarts[5] == 105.0 + 3600
     assert len(restarts) == 10

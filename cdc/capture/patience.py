@@ -1,0 +1,33 @@
+"""Limits of automatic restarts of a failed connector or task."""
+
+from typing import Final
+
+_FAILED_FOR_S: Final = 5.0
+_RESTARTS_PER_HOUR: Final = 5
+_HOUR_S: Final = 3600.0
+
+
+class Patience:
+    """Decide when a task that fails is restarted: after 5 s, and at most five times an hour.
+
+    A poison row fails for ever, and each restart reads the log from the last commit on.
+    """
+
+    def __init__(self) -> None:
+        self._restarts: list[float] = []
+        self._failed_since: float | None = None
+
+    def is_over(self, now: float, *, failed: bool) -> bool:
+        """Return whether to restart at `now` a task that was seen to be failed, or not."""
+        if not failed:
+            self._failed_since = None
+            return False
+        self._failed_since = self._failed_since or now
+        self._restarts = [at for at in self._restarts if now - at < _HOUR_S]
+        long_enough = now - self._failed_since >= _FAILED_FOR_S
+        return long_enough and len(self._restarts) < _RESTARTS_PER_HOUR
+
+    def restarted(self, now: float) -> None:
+        """Count a restart."""
+        self._restarts.append(now)
+        self._failed_since = None

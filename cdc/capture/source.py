@@ -1,0 +1,161 @@
+"""Postgres' side of change capture: publication, slot, and the one row of `app.capture`.
+
+Postgres 18 decodes a change with the publications that existed when it was written. A change that
+was committed while the publication was missing, or lacked its table, is skipped with a warning in
+the server's log. Creating the publication again brings no such change back. So the row holds the
+identity of the publication that the log began with: object ids, which a second CREATE changes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString, TypeAlias
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from cdc.capture.client import PUBLICATION, SLOT
+from cdc.contracts.topics import CAPTURED, REFERENCE_TABLES
+
+SIGNALS: Final = "debezium_signal"
+TABLES: Final = (*CAPTURED, *REFERENCE_TABLES, SIGNALS)
+
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+_PUBLICATION: Final[LiteralString] = """
+SELECT oid::text || '.' || xmin::text, pubinsert AND pubupdate AND pubdelete AND pubtruncate
+FROM pg_publication WHERE pubname = %s
+"""
+_TABLES: Final[LiteralString] = """
+SELECT c.relname, r.oid::text || '.' || r.xmin::text, r.prqual IS NULL AND r.prattrs IS NULL
+FROM pg_publication_rel r
+JOIN pg_publication p ON p.oid = r.prpubid
+JOIN pg_class c ON c.oid = r.prrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE p.pubname = %s AND n.nspname = 'retail'
+"""
+_SLOT: Final[LiteralString] = """
+SELECT active, coalesce(wal_status, 'unknown'),
+    coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint
+FROM pg_replication_slots WHERE slot_name = %s AND database = current_database()
+"""
+_RECORD: Final[LiteralString] = """
+UPDATE app.capture SET publication = %(found)s, changed_at = clock_timestamp()
+WHERE publication IS DISTINCT FROM %(found)s
+"""
+_PAUSE: Final[LiteralString] = """
+UPDATE app.capture SET paused_by = %(by)s, changed_at = clock_timestamp()
+WHERE paused_by <> %(by)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A state of publication or slot that leaves changes out of the log for good."""
+
+    part: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The replication slot; `behind` is in bytes of WAL that the connector has not confirmed."""
+
+    active: bool
+    wal_status: str
+    behind: int
+
+
+def slot_of(connection: Connection) -> Slot | None:
+    """Return the slot of this database, or None if it does not exist."""
+    row = connection.execute(_SLOT, (SLOT,)).fetchone()
+    return Slot(*row) if row else None
+
+
+def publication_problem(connection: Connection) -> str:
+    """Return the difference between the publication and the contract, or an empty text."""
+    row = connection.execute(_PUBLICATION, (PUBLICATION,)).fetchone()
+    if row is None:
+        return "does not exist"
+    rows = connection.execute(_TABLES, (PUBLICATION,)).fetchall()
+    missing = sorted({*CAPTURED, *REFERENCE_TABLES} - {name for name, _, _ in rows})
+    if missing:
+        return f"lacks {', '.join(missing)}"
+    if not row[1]:
+        return "leaves out some operations"
+    parts = sorted(name for name, _, is_whole in rows if not is_whole)
+    return f"leaves out rows or columns of {', '.join(parts)}" if parts else ""
+
+
+def damage_of(connection: Connection) -> Damage | None:
+    """Return what keeps changes out of the log for good, or None.
+
+    A missing slot is damage only after a capture has streamed: before that, Debezium creates it.
+    """
+    problem = publication_problem(connection)
+    if problem:
+        return Damage("publication", problem)
+    recorded = _recorded(connection)
+    if recorded is None:
+        return None
+    found = _identity(connection)
+    changed = sorted(name for name, of in recorded.items() if found.get(name) != of)
+    if changed:
+        return Damage("publication", f"was changed or created again: {', '.join(changed)}")
+    slot = slot_of(connection)
+    if slot is None:
+        return Damage("slot", "does not exist")
+    return Damage("slot", "has lost its WAL") if slot.wal_status == "lost" else None
+
+
+def record(connection: Connection) -> None:
+    """Remember the publication with which the log is captured now."""
+    connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
+
+
+def forget(connection: Connection) -> None:
+    """Forget the publication of the former log, and a pause of its capture."""
+    connection.execute(_RECORD, {"found": None})
+    connection.execute(_PAUSE, {"by": ""})
+
+
+def paused_by(connection: Connection) -> str:
+    """Return who has paused the capture, or an empty text."""
+    [(by,)] = connection.execute("SELECT paused_by FROM app.capture").fetchall()
+    return str(by)
+
+
+def want_paused(connection: Connection, by: str) -> None:
+    """Have the keeper pause the capture for `by`, or resume it if `by` is empty."""
+    connection.execute(_PAUSE, {"by": by})
+
+
+def publish(connection: Connection) -> bool:
+    """Create the publication as the contract says; return False if it is so already.
+
+    The owner of the tables calls this, and only before a whole new capture: a change from before
+    this moment reaches no log through the new publication.
+    """
+    if not publication_problem(connection):
+        return False
+    name = sql.Identifier(PUBLICATION)
+    with connection.transaction():
+        connection.execute(sql.SQL("DROP PUBLICATION IF EXISTS {}").format(name))
+        tables = sql.SQL(", ").join(sql.Identifier("retail", table) for table in TABLES)
+        connection.execute(sql.SQL("CREATE PUBLICATION {} FOR TABLE {}").format(name, tables))
+    return True
+
+
+def _recorded(connection: Connection) -> Mapping[str, str] | None:
+    rows: Sequence[tuple[Any, ...]] = connection.execute(
+        "SELECT publication FROM app.capture"
+    ).fetchall()
+    return rows[0][0] if rows else None
+
+
+def _identity(connection: Connection) -> dict[str, str]:
+    """Return ids of the publication and of its tables' entries; each ALTER changes one of them."""
+    rows = connection.execute(_PUBLICATION, (PUBLICATION,)).fetchall()
+    tables = connection.execute(_TABLES, (PUBLICATION,)).fetchall()
+    entries = [(PUBLICATION, row[0]) for row in rows] + [(row[0], row[1]) for row in tables]
+    return {str(name): str(identity) for name, identity in entries}

@@ -1,0 +1,36 @@
+"""Verbs of change capture: pause it on purpose, and resume or repair it."""
+
+import getpass
+
+import typer
+
+from deploy import output
+from deploy.stack.home import Home, default_home
+
+capture = typer.Typer(
+    help="Change capture from Postgres: pause it on purpose; resume, which also repairs.",
+    no_args_is_help=True,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.add_typer(capture, name="capture")
+
+
+@capture.command("pause")
+def capture_pause() -> None:
+    """Pause the connector until `resume`; Postgres keeps at most 4 GB of WAL for it meanwhile."""
+    from deploy.stack import capture as captures  # noqa: PLC0415 -- loads the driver
+
+    captures.pause(Home(default_home()), getpass.getuser())
+    output.console.print("capture is paused; `inventory capture resume` goes on where it ended")
+
+
+@capture.command("resume")
+def capture_resume() -> None:
+    """Register, resume or restart the connector as needed; returns when it streams."""
+    from deploy.stack import capture as captures  # noqa: PLC0415 -- loads the driver
+
+    captures.resume(Home(default_home()))
+    output.console.print("capture streams")

@@ -1,0 +1,153 @@
+"""Registration of the connector at a start, and repairs that a command makes."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import httpx
+import psycopg
+
+from cdc.capture.client import (
+    PUBLICATION,
+    SLOT,
+    CaptureError,
+    ConnectClient,
+    client_of,
+    wait_streaming,
+)
+from cdc.capture.keeper import config_of
+from cdc.capture.source import Damage, damage_of, paused_by, publish, record, want_paused
+from deploy.errors import StackError
+from deploy.stack.home import Home
+from deploy.stack.runtime import UP, environment_of
+
+ANEW: Final = "inventory down && inventory generation --yes && inventory up --detach"
+RESUME: Final = "inventory capture resume"
+RESTART: Final = "inventory restart connect"
+# Words of Debezium 3.7 about an offset that the slot can't serve any more.
+_TOO_OLD: Final = "is no longer available on the server"
+_REASON_CHARS: Final = 300
+_STREAMS_WITHIN_S: Final = 60.0
+_NAMES: Final = {"publication": PUBLICATION, "slot": SLOT}
+
+
+def repair_of(report: Mapping[str, Any]) -> str:
+    """Return the command for the problem that the keeper reports."""
+    return ANEW if str(report["problem"]).startswith(tuple(_NAMES)) else RESTART
+
+
+def explain(damage: Damage) -> str:
+    """Return what is wrong, and what Postgres still has."""
+    return (
+        f"{damage.part} {_NAMES[damage.part]} {damage.found}. The log lacks changes that were "
+        "committed meanwhile; Postgres has kept all rows, and a new generation captures them"
+    )
+
+
+def refuse_damaged(database_url: str) -> None:
+    """Raise `StackError` if publication or slot leave changes out of the log."""
+    with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
+        damage = damage_of(connection)
+    if damage:
+        raise StackError(explain(damage), repair=ANEW)
+
+
+def publish_tables(owner_url: str) -> None:
+    """Create the publication for a capture that begins now, if it is not as the contract says."""
+    with psycopg.connect(owner_url, connect_timeout=5, autocommit=True) as connection:
+        publish(connection)
+
+
+def capture(
+    client: ConnectClient, database_url: str, wait: Callable[[ConnectClient, str], object]
+) -> None:
+    """Register the connector, wait for it, and remember the publication that it reads.
+
+    A capture that a person has paused stays so.
+
+    Raises:
+        StackError: it does not stream; the message names the cause without Java's trace.
+    """
+    if _paused(database_url):
+        return
+    try:
+        client.register(config_of(database_url))
+        client.go_on()
+        wait(client, database_url)
+    except CaptureError as error:
+        raise refusal(str(error)) from error
+    with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
+        record(connection)
+
+
+def refusal(problem: str) -> StackError:
+    """Return the error of a connector that does not stream, with the command for its cause."""
+    if _TOO_OLD in problem:
+        return StackError(explain(Damage("slot", "no longer has the next change")), repair=ANEW)
+    first, _, trace = problem.partition("\n")
+    reason = trace.partition("\n")[0][:_REASON_CHARS]
+    message = f"{first}; {reason}" if reason else first
+    return StackError(f"{message}. Facts stay in Postgres and its slot", repair=UP)
+
+
+def pause(home: Home, by: str) -> None:
+    """Have the keeper pause the connector; return when it is paused.
+
+    Raises:
+        StackError: no stack runs, or nothing pauses the connector.
+    """
+    variables = environment_of(home)
+    _want(variables["INVENTORY_DATABASE_URL"], by)
+    client = client_of(variables, timeout_s=5.0)
+    try:
+        client.pause()
+        _until(lambda: client.state().connector in ("PAUSED", "STOPPED"))
+    except httpx.HTTPError as error:
+        message = f"Connect did not pause the connector: {error}. It is paused when Connect answers"
+        raise StackError(message, repair=RESTART) from error
+    finally:
+        client.close()
+
+
+def resume(home: Home) -> None:
+    """Register, resume and restart the connector as needed; return when it streams.
+
+    Raises:
+        StackError: no stack runs, changes are left out for good, or the connector does not stream.
+    """
+    variables = environment_of(home)
+    url = variables["INVENTORY_DATABASE_URL"]
+    _want(url, "")
+    refuse_damaged(url)
+    client = client_of(variables, timeout_s=30.0)
+
+    def wait(client: ConnectClient, url: str) -> None:
+        client.restart_failed()
+        wait_streaming(client, url, timeout_s=_STREAMS_WITHIN_S)
+
+    try:
+        capture(client, url, wait)
+    except httpx.HTTPError as error:
+        message = f"Connect did not resume the connector: {error}. Facts stay in Postgres"
+        raise StackError(message, repair=RESTART) from error
+    finally:
+        client.close()
+
+
+def _paused(database_url: str) -> bool:
+    with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
+        return bool(paused_by(connection))
+
+
+def _want(database_url: str, by: str) -> None:
+    with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
+        want_paused(connection, by)
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _STREAMS_WITHIN_S
+    while not condition():
+        if time.monotonic() > deadline:
+            message = f"the connector is not paused after {_STREAMS_WITHIN_S:.0f} s"
+            raise StackError(message, repair=RESTART)
+        time.sleep(0.1)

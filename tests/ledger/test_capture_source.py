@@ -1,0 +1,140 @@
+"""Damage to publication and slot that leaves changes out of the log, on a real Postgres."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from cdc.capture.client import PUBLICATION, SLOT
+from cdc.capture.source import (
+    TABLES,
+    Damage,
+    damage_of,
+    forget,
+    paused_by,
+    publication_problem,
+    publish,
+    record,
+    want_paused,
+)
+from deploy.errors import StackError
+from deploy.stack.capture import ANEW, refusal, refuse_damaged
+from deploy.stack.runtime import UP
+from tests.ledger.postgres import Server
+from tests.ledger.test_doctor_rows import inactive_slot
+
+PUBLISHED = "SELECT tablename FROM pg_publication_tables WHERE pubname = %s ORDER BY tablename"
+GONE = Damage("publication", "does not exist")
+DROP = f"DROP PUBLICATION {PUBLICATION}"
+# Each leaves a publication that looks right again.
+CHANGES = {
+    "created again": (DROP, None),
+    "a table came back": (
+        f"ALTER PUBLICATION {PUBLICATION} DROP TABLE retail.sale_line",
+        f"ALTER PUBLICATION {PUBLICATION} ADD TABLE retail.sale_line",
+    ),
+    "deletes came back": (
+        f"ALTER PUBLICATION {PUBLICATION} SET (publish = 'insert, update')",
+        f"ALTER PUBLICATION {PUBLICATION} SET (publish = 'insert, update, delete, truncate')",
+    ),
+}
+
+
+@pytest.fixture
+def owner(
+    server: Server, database: str, ledger: psycopg.Connection
+) -> Iterator[psycopg.Connection]:
+    """The owner's connection; afterwards the publication is as it was and nothing is recorded."""
+    with psycopg.connect(server.url("retail_owner", database), autocommit=True) as connection:
+        forget(connection)
+        yield connection
+        publish(connection)
+        forget(connection)
+
+
+def test_a_missing_publication_is_damage_and_a_capture_that_begins_creates_it(owner) -> None:
+    before = owner.execute(PUBLISHED, (PUBLICATION,)).fetchall()
+    assert (damage_of(owner), publish(owner)) == (None, False)
+
+    owner.execute(DROP)
+
+    assert damage_of(owner) == GONE
+    assert publish(owner)
+    assert owner.execute(PUBLISHED, (PUBLICATION,)).fetchall() == before
+    assert {name for (name,) in before} == {*TABLES}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_publication_that_was_away_stays_damage_when_it_is_back(owner, ledger, change) -> None:
+    away, back = CHANGES[change]
+    with inactive_slot(ledger):
+        record(owner)
+        assert damage_of(owner) is None
+
+        owner.execute(away)
+        assert publication_problem(owner) != ""
+        owner.execute(back) if back else publish(owner)
+
+        assert publication_problem(owner) == ""
+        found = damage_of(owner)
+        assert found is not None
+        assert found.part == "publication"
+        assert found.found.startswith("was changed or created again: ")
+
+
+def test_rows_that_a_filter_leaves_out_are_damage(owner) -> None:
+    owner.execute(f"ALTER PUBLICATION {PUBLICATION} DROP TABLE retail.sale_line")
+    owner.execute(
+        f"ALTER PUBLICATION {PUBLICATION} ADD TABLE retail.sale_line WHERE (quantity_units > 1)"
+    )
+
+    assert publication_problem(owner) == "leaves out rows or columns of sale_line"
+
+
+def test_a_table_that_a_release_adds_is_no_damage(owner, ledger) -> None:
+    with inactive_slot(ledger):
+        record(owner)
+        owner.execute("CREATE TABLE retail.later (id int PRIMARY KEY)")
+        try:
+            owner.execute(f"ALTER PUBLICATION {PUBLICATION} ADD TABLE retail.later")
+            assert damage_of(owner) is None
+        finally:
+            owner.execute("DROP TABLE retail.later")
+
+
+def test_a_missing_slot_is_damage_once_a_capture_has_streamed(owner, server, database) -> None:
+    url = server.url("app_rw", database)
+    refuse_damaged(url)
+    record(owner)
+
+    with pytest.raises(StackError) as refused:
+        refuse_damaged(url)
+
+    assert str(refused.value).startswith(f"slot {SLOT} does not exist. ")
+    assert refused.value.repair == ANEW
+    forget(owner)
+    refuse_damaged(url)
+
+
+def test_the_application_may_pause_and_record_and_nothing_else(owner, till) -> None:
+    want_paused(till, "someone")
+    record(till)
+
+    assert paused_by(owner) == "someone"
+    forget(till)
+    assert paused_by(owner) == ""
+    for statement in ("DELETE FROM app.capture", "INSERT INTO app.capture DEFAULT VALUES"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            till.execute(statement)
+
+
+def test_a_failing_start_prints_no_trace_of_java() -> None:
+    trace = "io.debezium.DebeziumException: offset is no longer available on the server\n\tat io.A"
+
+    old = refusal(f"connector retail-cdc is not streaming after 60 s\n{trace}")
+    other = refusal("connector retail-cdc is not streaming after 60 s\nlogin failed\n\tat io.A")
+
+    assert (str(old).splitlines(), old.repair) == ([str(old)], ANEW)
+    assert (str(other).splitlines(), other.repair) == ([str(other)], UP)
+    assert "login failed" in str(other)
+    assert "\tat" not in str(old) + str(other)

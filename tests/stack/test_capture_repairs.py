@@ -1,0 +1,138 @@
+"""Publication and slot destroyed under sales: named, refused at a start, repaired as printed.
+
+A stack of its own: its capture is destroyed, and its log is captured again.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from cdc.capture.client import PUBLICATION, SLOT, client_of
+from cdc.capture.source import TABLES
+from tests.analytics.shop import Shop
+from tests.stack.running import COMMAND_S, INVENTORY, RunningStack, run_inventory, start
+from tests.stack.test_revisions import sell
+
+pytestmark = pytest.mark.soak
+
+PARTS: Final = (
+    "postgres,kafka,connect,migrate,topics,connector,worker-1,projector,heartbeat,capture"
+)
+AGAIN: Final = f"CREATE PUBLICATION {PUBLICATION} FOR TABLE " + ", ".join(
+    f"retail.{table}" for table in TABLES
+)
+ON_HAND: Final = "SELECT on_hand_units FROM read_model.stock WHERE inv_key = %s"
+FREE: Final = "SELECT NOT active FROM pg_replication_slots WHERE slot_name = %s"
+SHORT: Final = 3  # lines of a refusal
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
+    """One worker, and what it needs to be compared with."""
+    home = tmp_path_factory.mktemp("repairs") / "home"
+    try:
+        yield start(home, "--workers", "1", "--only", PARTS)
+    finally:
+        run_inventory("down", home=home)
+
+
+def rows(own: RunningStack) -> dict[str, dict[str, Any]]:
+    """Return the doctor's rows by name."""
+    return {row["name"]: row for row in json.loads(own.cli("doctor", "--json").stdout)}
+
+
+def connector(own: RunningStack) -> str:
+    client = client_of(own.environment, timeout_s=30)
+    try:
+        return client.state().connector
+    finally:
+        client.close()
+
+
+def execute(own: RunningStack, statement: str, *values: object, role: str = "retail_owner") -> Any:
+    port, secrets = own.runtime.ports["postgres"], own.home.secrets()
+    url = f"postgresql://{role}:{secrets[role]}@127.0.0.1:{port}/retail"
+    with psycopg.connect(url, autocommit=True) as connection:
+        done = connection.execute(statement.encode(), values)
+        return done.fetchone() if done.description else None
+
+
+def run_as_printed(own: RunningStack, repair: str) -> subprocess.CompletedProcess[str]:
+    """Run a repair in a shell, exactly as it is printed."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("INVENTORY_")}
+    mine |= {"INVENTORY_HOME": str(own.home.path), "INVENTORY_WEB_PORT": "0"}
+    mine |= {"PATH": f"{INVENTORY.parent}{os.pathsep}{mine['PATH']}"}
+    return subprocess.run(  # noqa: S602 -- the line that a person would paste
+        repair, shell=True, env=mine, capture_output=True, text=True, timeout=COMMAND_S, check=False
+    )
+
+
+@dataclass(frozen=True)
+class Destroyed:
+    """Everything that was reported about a capture that lost publication and slot."""
+
+    shop: Shop
+    on_hand: int
+    reports: list[dict[str, dict[str, Any]]]  # dropped, created again, without its slot, down
+    problem: str
+    refused: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def destroyed(own: RunningStack) -> Destroyed:
+    """Sell while the publication is missing: nothing fails, and no stream has the sale."""
+    shop = Shop(own.environment["INVENTORY_OWNER_DATABASE_URL"])
+    shop.trade()
+    [on_hand] = own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A"))
+    execute(own, f"DROP PUBLICATION {PUBLICATION}")
+    sell(own, shop, "A", 7)
+    own.wait_until(lambda: connector(own) == "STOPPED")
+    reports = [rows(own)]
+    execute(own, AGAIN)
+    reports.append(rows(own))
+    own.wait_until(lambda: execute(own, FREE, SLOT) == (True,))
+    execute(own, "SELECT pg_drop_replication_slot(%s)", SLOT, role="postgres")
+    reports.append(rows(own))
+    problem = json.loads(own.cli("status", "--json").stdout)["connector"]["problem"]
+    own.cli("down")
+    refused = own.cli("up", "--detach", "--workers", "1", "--only", PARTS)
+    reports.append(rows(own))
+    return Destroyed(shop, on_hand, reports, problem, refused)
+
+
+def test_doctor_status_and_a_failing_start_name_the_damage(destroyed: Destroyed) -> None:
+    dropped, again, lost, _ = destroyed.reports
+    said = destroyed.refused.stderr
+
+    assert dropped["publication"]["found"] == "does not exist"
+    assert dropped["connector"]["verdict"] == "failure"
+    assert again["publication"]["found"].startswith("was changed or created again: ")
+    assert lost["slot"]["found"] == f"{SLOT} does not exist"
+    assert destroyed.problem.startswith("publication ")
+    assert destroyed.refused.returncode == 1
+    assert f"publication {PUBLICATION} was changed" in said
+    assert "\tat " not in said
+    assert len(said.splitlines()) <= SHORT
+
+
+def test_the_printed_repair_brings_every_sale_back(own: RunningStack, destroyed: Destroyed) -> None:
+    dropped, again, lost, failed = destroyed.reports
+    named = (dropped["publication"], dropped["connector"], again["publication"], lost["slot"])
+    [repair] = {row["repair"] for row in (*named, failed["stack"])}
+    assert f"repair: {repair}" in destroyed.refused.stderr
+
+    done = run_as_printed(own, repair)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    checked = own.cli("verify", "--json")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    found = execute(own, ON_HAND, f"{destroyed.shop.location}|A")
+    assert found == (destroyed.on_hand - 7,)
+    well = rows(own)
+    assert {well[name]["verdict"] for name in ("publication", "slot", "connector")} == {"ok"}
