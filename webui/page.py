@@ -15,6 +15,7 @@ from cdc.contracts.partition import partition_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from webui.accounts.roles import (
     COUNT,
+    MANAGE_STAFF,
     RANGE_ITEMS,
     RECEIVE,
     SEE,
@@ -40,6 +41,7 @@ NAVIGATION: Final = tuple(
         ("ranging", "Range", "n", RANGE_ITEMS),
         ("prices", "Prices", "p", SEE),
         ("system", "System", "y", SEE),
+        ("people", "People", "e", MANAGE_STAFF),
     )
     if f"webui.{entry[0]}" in settings.DESKS
 )

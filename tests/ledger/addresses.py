@@ -21,7 +21,7 @@ def _about(path: str, **query: object) -> str:
 # Logins and probes, which have tests of their own.
 OPEN = frozenset(
     {
-        *("login", "login-code", "logout", "livez", "readyz"),
+        *("login", "login-code", "invitation", "logout", "livez", "readyz"),
         *("second-factor", "password", "password-changed"),
     }
 )
@@ -29,7 +29,11 @@ OPEN = frozenset(
 STREAMS = frozenset({"live-stream"})
 
 # Pages about people are matters of people, not of stores, and have tests of their own.
-PEOPLE: frozenset[str] = frozenset()
+PEOPLE = frozenset({"people", "people-add", "people-act"})
+PEOPLE_FORMS: dict[str, tuple[str, Form]] = {
+    "people-add": ("/people/add", {"person": "newcomer", "roles": "associate", "stores": "MINE-1"}),
+    "people-act": ("/people/act", {"person": "visitor", "action": "disable"}),
+}
 
 # Lists: with the store in the address, and without, where they show the person's own stores.
 LISTS: dict[str, str] = {

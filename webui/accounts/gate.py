@@ -25,7 +25,7 @@ from webui.accounts.roles import RULE
 
 OPEN: Final = frozenset(
     {
-        *("login", "login-code", "logout", "livez", "readyz"),
+        *("login", "login-code", "invitation", "logout", "livez", "readyz"),
         # One's own account; the views ask for a login.
         *("second-factor", "password", "password-changed"),
     }

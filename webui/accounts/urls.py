@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from webui.accounts import enrolment, passwords
+from webui.accounts import enrolment, invited, passwords
 from webui.accounts.views import Login, code, log_out
 
 urlpatterns = [
     path("login/", Login.as_view(), name="login"),
     path("login/code/", code, name="login-code"),
     path("logout/", log_out, name="logout"),
+    path("invitation/<str:token>/", invited.invitation, name="invitation"),
     path("account/second-factor/", enrolment.page, name="second-factor"),
     path("account/password/", passwords.change, name="password"),
     path("account/password/changed/", passwords.changed, name="password-changed"),

@@ -37,6 +37,7 @@ DESKS = tuple(
         "webui.ranging",
         "webui.prices",
         "webui.system",
+        "webui.people",
         "webui.live",
     )
     if find_spec(name) is not None

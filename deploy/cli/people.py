@@ -1,0 +1,207 @@
+"""Verbs about people: add, invite, disable, enable, list; roles, stores, password, region."""
+
+import sys
+from dataclasses import asdict
+from getpass import getpass, getuser
+from typing import Annotated, Any, Final
+from urllib.parse import urljoin
+
+import typer
+
+from deploy import output
+from deploy.errors import StackError
+from deploy.stack.django import connect_django
+from deploy.stack.home import Home, default_home
+from deploy.stack.runtime import read_runtime
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="User name.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Roles = Annotated[list[str] | None, typer.Option("--role", help="A role; may be given again.")]
+Stores = Annotated[
+    list[str] | None, typer.Option("--store", help="A location; may be given again.")
+]
+Regions = Annotated[
+    list[str] | None, typer.Option("--region", help="A region; may be given again.")
+]
+Everywhere = Annotated[bool, typer.Option("--everywhere", help="Every location.")]
+Address = Annotated[str, typer.Option("--url", help="Where people reach the pages.")]
+_LOCAL: Final = "http://127.0.0.1:8080"
+_COLUMNS: Final = ("name", "state", "roles", "works in", "last login", "invited until")
+
+people = typer.Typer(help="Accounts: who may do what, and where.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.add_typer(people, name="people")
+
+
+def _accounts() -> Any:  # noqa: ANN401 -- a module that needs Django set up
+    connect_django()
+    from webui.accounts import people as accounts  # noqa: PLC0415 -- needs Django set up
+
+    return accounts
+
+
+@people.command("list")
+def list_people(*, json: Json = False) -> None:
+    """List accounts with roles, stores and state."""
+    found = _accounts().people()
+    if json:
+        output.as_json([asdict(person) for person in found])
+        return
+    rows = [
+        (
+            person.name,
+            "active" if person.is_active else "disabled",
+            ", ".join(person.roles),
+            person.places.text,
+            person.last_login,
+            person.invited_until,
+        )
+        for person in found
+    ]
+    output.table(f"{len(rows)} people", _COLUMNS, rows)
+
+
+@people.command()
+def add(
+    name: Name,
+    *,
+    role: Roles = None,
+    store: Stores = None,
+    region: Regions = None,
+    everywhere: Everywhere = False,
+    url: Address = "",
+) -> None:
+    """Create an account and print a link with which the person sets a password, once.
+
+    Company-wide roles work everywhere unless stores or regions are given.
+    """
+    accounts = _accounts()
+    from webui.ledger.people import STORE_ROLES  # noqa: PLC0415 -- needs Django set up
+
+    is_company = bool(role) and not STORE_ROLES & set(role or ())
+    places = _places(
+        accounts, store, region, everywhere=everywhere or (is_company and not (store or region))
+    )
+    _print_link(accounts.add_person(name=name, roles=role or (), places=places, actor=_me()), url)
+
+
+@people.command()
+def invite(name: Name, *, url: Address = "") -> None:
+    """Print a new link for setting a password; an older one ends."""
+    _print_link(_accounts().invite_person(name=name, actor=_me()), url)
+
+
+@people.command()
+def disable(name: Name) -> None:
+    """End an account's sessions and keep the person out."""
+    _accounts().disable_person(name=name, actor=_me())
+    output.console.print(f"{name} is disabled; sessions and open pages have ended")
+
+
+@people.command()
+def enable(name: Name) -> None:
+    """Let a disabled person log in again."""
+    _accounts().enable_person(name=name, actor=_me())
+    output.console.print(f"{name} may log in again")
+
+
+@people.command()
+def roles(name: Name, *, role: Roles = None) -> None:
+    """Replace the roles of a person."""
+    _accounts().set_roles(name=name, roles=role or (), actor=_me())
+    output.console.print(f"{name}: {', '.join(role or ())}")
+
+
+@people.command()
+def stores(
+    name: Name,
+    *,
+    store: Stores = None,
+    region: Regions = None,
+    everywhere: Everywhere = False,
+    none: Annotated[bool, typer.Option("--none", help="No location at all.")] = False,
+) -> None:
+    """Replace the stores and regions that a person works for."""
+    accounts = _accounts()
+    if none is bool(store or region or everywhere):
+        message = "stores: expected --store, --region or --everywhere, or --none alone"
+        raise StackError(message, repair=f"inventory people stores {name} --store CODE")
+    places = _places(accounts, store, region, everywhere=everywhere)
+    accounts.set_places(name=name, places=places, actor=_me())
+    output.console.print(f"{name}: {places.text}")
+
+
+@people.command()
+def password(
+    name: Name,
+    *,
+    generate: Annotated[bool, typer.Option(help="Make one up and print it once.")] = False,
+) -> None:
+    """Set a password: typed twice, read as one line of standard input, or generated."""
+    accounts = _accounts()
+    import secrets  # noqa: PLC0415 -- this verb only
+
+    chosen = secrets.token_urlsafe(18) if generate else _typed_password()
+    accounts.set_password(name=name, password=chosen, actor=_me())
+    if generate:
+        output.plain(chosen)
+    output.errors.print(f"the password of {name} is set; former sessions have ended")
+
+
+@people.command("reset-second-factor")
+def reset_second_factor(name: Name) -> None:
+    """Remove an authenticator, for a phone that is lost; the next login sets up another one."""
+    had_one = _accounts().reset_second_factor(name=name, actor=_me())
+    found = "was removed" if had_one else "was not set up; nothing was removed"
+    output.console.print(f"the authenticator of {name} {found}")
+
+
+@people.command()
+def region(
+    location: Annotated[str, typer.Argument(metavar="LOCATION")],
+    code: Annotated[str, typer.Argument(metavar="REGION")],
+) -> None:
+    """Put a location into a region."""
+    _accounts().set_region(location=location, region=code, actor=_me())
+    output.console.print(f"{location} is in region {code}")
+
+
+def _me() -> str:
+    return f"command line: {getuser()}"
+
+
+def _places(
+    accounts: Any,  # noqa: ANN401 -- a module that needs Django set up
+    store: list[str] | None,
+    region: list[str] | None,
+    *,
+    everywhere: bool,
+) -> Any:  # noqa: ANN401 -- its class is imported late
+    return accounts.Places(everywhere, tuple(store or ()), tuple(region or ()))
+
+
+def _typed_password() -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    first = getpass("Password: ")
+    if getpass("The same again: ") != first:
+        message = "the two passwords differ; none was set"
+        raise StackError(message, repair="inventory people password NAME")
+    return first
+
+
+def _print_link(invitation: Any, url: str) -> None:  # noqa: ANN401 -- its class is imported late
+    """Print the link alone on standard output, so that a program can pass it on."""
+    output.plain(urljoin(url or _web_address(), invitation.path))
+    output.errors.print(
+        f"{invitation.name} sets a password with this link, once,"
+        f" until {invitation.expires_at:%Y-%m-%d %H:%M} UTC"
+    )
+
+
+def _web_address() -> str:
+    web = read_runtime(Home(default_home())).services.get("web")
+    return (web.url if web else None) or _LOCAL

@@ -1,0 +1,60 @@
+"""Page of an invitation: a person sets their own password, once."""
+
+from typing import Final
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from webui.accounts.invitations import open_invitation, use_invitation
+from webui.accounts.people import check_password_rules, end_sessions
+from webui.ledger.services.errors import Conflict, ServiceError
+from webui.ledger.services.transactions import Row, ledger_transaction, log_action
+from webui.ledger.services.wording import refusal_text
+
+GONE: Final = 410
+WRONG: Final = 422
+_ENDED: Final = "this link was used or has ended meanwhile"
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask for a password, and store it if the link is still open."""
+    found = open_invitation(token)
+    if found is None:
+        return render(request, "accounts/no_invitation.html", status=GONE)
+    if request.method != "POST":
+        return _show(request, found, "", 200)
+    # Without stripping: a password may begin or end with a blank.
+    password, again = request.POST.get("password", ""), request.POST.get("again", "")
+    if password != again:
+        return _show(request, found, "The two passwords differ. None was stored.", WRONG)
+    try:
+        _accept(found, password)
+    except ServiceError as error:
+        return _show(request, found, f"{refusal_text(error)} No password was stored.", WRONG)
+    except Conflict:
+        return render(request, "accounts/no_invitation.html", status=GONE)
+    return redirect("login")
+
+
+def _accept(found: Row, password: str) -> None:
+    with ledger_transaction():
+        user = User.objects.select_for_update().get(pk=found["person_id"])
+        check_password_rules(password, user)
+        if not use_invitation(found["id"]):
+            raise Conflict(_ENDED)
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        end_sessions(user.pk)
+        log_action(actor=found["name"], action="accept_invitation", subject=found["name"])
+
+
+def _show(request: HttpRequest, found: Row, refusal: str, status: int) -> HttpResponse:
+    context = {"name": found["name"], "refusal": refusal}
+    return render(request, "accounts/invitation.html", context, status=status)

@@ -1,0 +1,289 @@
+"""People as accounts: create, invite, disable, enable; their roles, stores and passwords.
+
+Pages and the command `inventory people` call these functions. Each writes an entry of the action
+log. No function returns or logs a password; an invitation's token is returned once.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.contrib.sessions.models import Session
+from django.core.exceptions import ValidationError
+
+from webui.accounts import second_factor
+from webui.accounts.invitations import Invitation, end_invitations, new_invitation
+from webui.ledger.people import ROLES, create_roles, write_memberships, write_region
+from webui.ledger.services import checks
+from webui.ledger.services.errors import Conflict, refuse
+from webui.ledger.services.transactions import (
+    Row,
+    execute,
+    fetch_all,
+    fetch_one,
+    ledger_transaction,
+    log_action,
+)
+
+LONGEST_NAME: Final = 150
+OPERATOR: Final = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Memberships of a person: everywhere, or stores and regions."""
+
+    everywhere: bool = False
+    stores: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raise `ServiceError` for a code that is none, and for stores beside everywhere."""
+        if self.everywhere and (self.stores or self.regions):
+            refuse("stores", self.text, "everywhere, or stores and regions, but not both")
+        for field, codes in (("stores", self.stores), ("regions", self.regions)):
+            for code in codes:
+                if checks.location_problem(code):
+                    refuse(field, code, "codes of 1 to 24 of A-Z, 0-9 and -")
+
+    @property
+    def text(self) -> str:
+        """The memberships in one line: `everywhere`, `BERLIN-1, region DE`, `no store`."""
+        parts = [*self.stores, *(f"region {code}" for code in self.regions)]
+        return "everywhere" if self.everywhere else ", ".join(parts) or "no store"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An account with what it may do and where."""
+
+    name: str
+    is_active: bool
+    has_password: bool
+    last_login: datetime | None
+    roles: tuple[str, ...]
+    places: Places
+    invited_until: datetime | None
+
+    @property
+    def version(self) -> str:
+        """A text that changes with roles, places and state."""
+        state = "active" if self.is_active else "disabled"
+        return f"{state}; {','.join(self.roles)}; {self.places.text}"
+
+
+_PEOPLE: Final = """
+SELECT u.username AS name, u.is_active, u.password <> '' AND u.password NOT LIKE '!%%'
+           AS has_password, u.last_login,
+       ARRAY(SELECT g.name::text FROM app.auth_user_groups m
+             JOIN app.auth_group g ON g.id = m.group_id
+             WHERE m.user_id = u.id ORDER BY 1) AS roles,
+       EXISTS (SELECT FROM app.membership WHERE person_id = u.id AND kind = 'everywhere')
+           AS everywhere,
+       ARRAY(SELECT code FROM app.membership WHERE person_id = u.id AND kind = 'store' ORDER BY 1)
+           AS stores,
+       ARRAY(SELECT code FROM app.membership WHERE person_id = u.id AND kind = 'region' ORDER BY 1)
+           AS regions,
+       (SELECT max(expires_at) FROM app.invitation
+        WHERE person_id = u.id AND used_at IS NULL AND expires_at > clock_timestamp())
+           AS invited_until
+FROM app.auth_user u WHERE (%s = '' OR u.username = %s) ORDER BY u.username
+"""
+
+
+def people() -> list[Person]:
+    """Return every account, in the order of names."""
+    return [_person(row) for row in fetch_all(_PEOPLE, "", "")]
+
+
+def person_named(name: str) -> Person:
+    """Return the account of this name; raise `ServiceError` if there is none."""
+    row = fetch_one(_PEOPLE, name, name) if name else None
+    if row is None:
+        refuse("person", name, "the name of an account")
+    return _person(row)
+
+
+def _person(row: Row) -> Person:
+    places = Places(row["everywhere"], tuple(row["stores"]), tuple(row["regions"]))
+    return Person(
+        row["name"],
+        row["is_active"],
+        row["has_password"],
+        row["last_login"],
+        tuple(row["roles"]),
+        places,
+        row["invited_until"],
+    )
+
+
+def add_person(*, name: str, roles: Collection[str], places: Places, actor: str) -> Invitation:
+    """Create an account without a password; return the invitation to set one."""
+    checks.text("person", name, longest=LONGEST_NAME)
+    if not name.isprintable() or "|" in name or name != name.strip():
+        refuse("person", name, "a printable name without | and without blanks at its ends")
+    _check_roles(roles)
+    places.check()
+    with ledger_transaction():
+        if User.objects.filter(username__iexact=name).exists():
+            message = f"{name} has an account already"
+            raise Conflict(message)
+        user = User(username=name)
+        user.set_unusable_password()
+        user.save()
+        _write_roles(user, roles)
+        _write_places(user, places, actor)
+        detail = {"roles": sorted(roles), "places": places.text}
+        log_action(actor=actor, action="add_person", subject=name, detail=detail)
+        return new_invitation(user.pk, name, actor)
+
+
+def invite_person(*, name: str, actor: str) -> Invitation:
+    """Return a new link for setting a password; links of this person that are open end."""
+    with ledger_transaction():
+        user = _locked(name)
+        if not user.is_active:
+            message = f"{name} is disabled: enable the account first"
+            raise Conflict(message)
+        return new_invitation(user.pk, name, actor)
+
+
+def disable_person(*, name: str, actor: str) -> None:
+    """Disable an account: its sessions, open pages and invitations end."""
+    with ledger_transaction():
+        user = _locked(name)
+        _refuse_last_operator(user, "disabled")
+        user.is_active = False
+        user.save(update_fields=["is_active"])
+        end_invitations(user.pk)
+        ended = end_sessions(user.pk)
+        log_action(actor=actor, action="disable_person", subject=name, detail={"sessions": ended})
+
+
+def enable_person(*, name: str, actor: str) -> None:
+    """Enable an account again, with its former password."""
+    with ledger_transaction():
+        user = _locked(name)
+        user.is_active = True
+        user.save(update_fields=["is_active"])
+        log_action(actor=actor, action="enable_person", subject=name)
+
+
+def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
+    """Replace the roles of a person; they hold from the next request on."""
+    _check_roles(roles)
+    with ledger_transaction():
+        user = _locked(name)
+        before = sorted(user.groups.values_list("name", flat=True))
+        if OPERATOR not in roles:
+            _refuse_last_operator(user, "left without this role")
+        _write_roles(user, roles)
+        detail = {"roles": [before, sorted(roles)]}
+        log_action(actor=actor, action="set_roles", subject=name, detail=detail)
+
+
+def set_places(*, name: str, places: Places, actor: str) -> None:
+    """Replace the memberships of a person; they hold from the next request on."""
+    places.check()
+    with ledger_transaction():
+        user = _locked(name)
+        before = person_named(name).places
+        _write_places(user, places, actor)
+        detail = {"places": [before.text, places.text]}
+        log_action(actor=actor, action="set_places", subject=name, detail=detail)
+
+
+def set_password(*, name: str, password: str, actor: str) -> None:
+    """Write a password that passes the rules; the person's sessions and invitations end."""
+    with ledger_transaction():
+        user = _locked(name)
+        check_password_rules(password, user)
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        end_invitations(user.pk)
+        end_sessions(user.pk)
+        log_action(actor=actor, action="set_password", subject=name)
+
+
+def reset_second_factor(*, name: str, actor: str) -> bool:
+    """Remove a person's authenticator, for a phone that is lost; report whether there was one."""
+    with ledger_transaction():
+        user = _locked(name)
+        had_one = second_factor.reset(user.pk)
+        end_sessions(user.pk)
+        log_action(actor=actor, action="reset_second_factor", subject=name)
+    return had_one
+
+
+def set_region(*, location: str, region: str, actor: str) -> None:
+    """Put a location into a region."""
+    for field, code in (("location", location), ("region", region)):
+        if checks.location_problem(code):
+            refuse(field, code, "a code of 1 to 24 of A-Z, 0-9 and -")
+    with ledger_transaction():
+        write_region(location, region)
+        log_action(actor=actor, action="set_region", subject=location, detail={"region": region})
+
+
+def check_password_rules(password: str, user: User) -> None:
+    """Raise `ServiceError` for a password that breaks a rule; it isn't repeated in the message."""
+    try:
+        validate_password(password, user)
+    except ValidationError as problem:
+        refuse("password", None, " ".join(problem.messages))
+
+
+def end_sessions(user_id: int) -> int:
+    """Delete the sessions of a person, so that enabling the account revives none; their number."""
+    keys = [
+        session.session_key
+        for session in Session.objects.iterator()
+        if session.get_decoded().get("_auth_user_id") == str(user_id)
+    ]
+    Session.objects.filter(session_key__in=keys).delete()
+    return len(keys)
+
+
+def _locked(name: str) -> User:
+    user = User.objects.select_for_update().filter(username=name).first()
+    if user is None:
+        refuse("person", name, "the name of an account")
+    return user
+
+
+def _check_roles(roles: Collection[str]) -> None:
+    if not roles:
+        refuse("roles", "", f"at least one of {', '.join(ROLES)}")
+    for role in roles:
+        checks.one_of("roles", role, ROLES)
+
+
+def _write_roles(user: User, roles: Collection[str]) -> None:
+    groups = create_roles()
+    user.groups.set([groups[role] for role in roles])
+
+
+def _write_places(user: User, places: Places, actor: str) -> None:
+    write_memberships(
+        user,
+        everywhere=places.everywhere,
+        stores=places.stores,
+        regions=places.regions,
+        granted_by=actor,
+    )
+
+
+def _refuse_last_operator(user: User, done: str) -> None:
+    """Raise `Conflict` if no other active account could manage people afterwards."""
+    execute("SELECT pg_advisory_xact_lock(hashtextextended('last operator', 18))")
+    operators = User.objects.filter(is_active=True, groups__name=OPERATOR)
+    is_one = operators.filter(pk=user.pk).exists()
+    if is_one and not operators.exclude(pk=user.pk).exists():
+        message = (
+            f"{user.get_username()} is the last active operator and can't be {done}:"
+            " give another person the role first"
+        )
+        raise Conflict(message)

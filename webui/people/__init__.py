@@ -1,0 +1,1 @@
+"""The desk of people: accounts, roles, stores, invitations."""
