@@ -71,6 +71,7 @@ class VerifyReport:
             "records_rejected": self.rejections.records,
             "rejected_by_reason": self.rejections.by_reason,
             "rows_left_out": [f"{table} {row_id}" for table, row_id in self.rejections.excluded],
+            "counts_beside_a_folded_one": [row_id for _, row_id in self.rejections.beside],
             "sale_lines_rejected": self.rejections.sale_lines,
             "open_reorders": self.reorders.open,
             "duplicate_reorders": len(self.reorders.duplicates),

@@ -19,6 +19,7 @@ from cdc.contracts.decode import TIMESTAMP_COLUMNS, Malformed, decode
 from cdc.contracts.rejects import Rejection
 from cdc.contracts.times import moment_of, us_of
 from inventory.model.record import Record
+from inventory.windows import horizon_us
 
 _BY_CONTENT: Final = frozenset({"limit", "count_beyond_horizon", "overflow"})
 # The row is left out of no sum: it may have counted when it first came.
@@ -32,6 +33,7 @@ WHERE (%(location)s::text IS NULL
 ORDER BY partition, "offset"
 """
 
+Write = tuple[str, int]  # inv_key, recorded_at
 Rejected = tuple[bytes | None, bytes | None, int, int, str]  # as `_SELECT` gives them
 
 
@@ -40,7 +42,9 @@ class Rejections:
     """Rows to leave out, images to put in their place, and how many records were rejected.
 
     `sale_lines` counts committed lines whose record was refused, for its content or because it came
-    again too late to be recognised.
+    again too late to be recognised. `beside` are rows of `stock_count` that changed again after a
+    refused change, when the count that this one should have taken back was folded: it may be in
+    force beside the new one (domain.md 11.4).
     """
 
     records: int
@@ -48,6 +52,7 @@ class Rejections:
     kept: tuple[tuple[str, str], ...]  # table, image as JSON
     sale_lines: int
     by_reason: dict[str, int]
+    beside: tuple[Row, ...] = ()
 
     def parameters(self, moved: Mapping[Row, Moved]) -> dict[str, object]:
         """Return the parameters of the sums: rows left out, and images in force instead.
@@ -82,12 +87,18 @@ def read_rejections(
     in_force: dict[Row, str | None] = {}
     sale_lines: set[Row] = set()
     by_reason: dict[str, int] = {}
+    beside: set[Row] = set()
     rows = _rejected(connection, location, cut, more)
     for key, content, _partition, offset, reason in rows:
         by_reason[reason] = by_reason.get(reason, 0) + 1
         record = _judged_by_content(key, content, offset, reason)
         row = None if record is None else _row_of(record)
-        if record is None or row is None or not _is_current(connection, record, row, moved or {}):
+        if record is None or row is None:
+            continue
+        found = _now(connection, row, moved or {})
+        if not _is_current(record, found):
+            if _is_folded(record, found):
+                beside.add(row)
             continue
         if reason in _BY_CONTENT:
             in_force.setdefault(row, _before(record))
@@ -99,6 +110,7 @@ def read_rejections(
         kept=tuple((table, image) for (table, _), image in in_force.items() if image is not None),
         sale_lines=len(sale_lines),
         by_reason=by_reason,
+        beside=tuple(sorted(beside)),
     )
 
 
@@ -140,21 +152,38 @@ def _row_of(record: Record) -> Row | None:
     return (record.table, row_id) if isinstance(row_id, int) else None
 
 
-def _is_current(
-    connection: psycopg.Connection, record: Record, row: Row, moved: Mapping[Row, Moved]
-) -> bool:
+def _now(connection: psycopg.Connection, row: Row, moved: Mapping[Row, Moved]) -> Write | None:
+    """Key and time of the write that made the row what it is at the cut; None if it is deleted."""
+    return _written(moved[row].at_cut) if row in moved else _row_in(connection, row)
+
+
+def _is_current(record: Record, found: Write | None) -> bool:
     """Whether the row at the cut is what the record says: the same key and the same write."""
-    found = _written(moved[row].at_cut) if row in moved else _row_in(connection, row)
     if not isinstance(record.after, dict):
         return found is None
     return found == (record.key, record.after.get("recorded_at"))
 
 
-def _written(image: Image | None) -> tuple[str, int] | None:
+def _is_folded(record: Record, found: Write | None) -> bool:
+    """Whether the record's before-image is a count that was folded when its row changed again.
+
+    A row that was deleted since doesn't say when; its count is taken for folded.
+    """
+    image = record.before
+    if record.table != "stock_count" or not isinstance(image, dict):
+        return False
+    occurred, recorded = image.get("occurred_at"), image.get("recorded_at")
+    if image.get("status") != "approved" or type(occurred) is not int or type(recorded) is not int:
+        return False
+    horizon_at_us = None if found is None else horizon_us(found[1])
+    return horizon_at_us is None or min(occurred, recorded) < horizon_at_us
+
+
+def _written(image: Image | None) -> Write | None:
     return None if image is None else (image["inv_key"], image["recorded_at"])
 
 
-def _row_in(connection: psycopg.Connection, row: Row) -> tuple[str, int] | None:
+def _row_in(connection: psycopg.Connection, row: Row) -> Write | None:
     table, row_id = row
     found = connection.execute(
         f"SELECT inv_key, recorded_at FROM retail.{table} WHERE id = %s",  # noqa: S608 -- a known table

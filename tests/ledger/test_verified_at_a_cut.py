@@ -146,6 +146,28 @@ def test_a_line_that_came_again_too_late_is_told_and_left_in_the_sums(
     assert found.excluded == ()
 
 
+@pytest.mark.domain("11.4 Folded row")
+@pytest.mark.parametrize(
+    ("counted", "listed"), [("2026-02-26T23:59:59Z", 1), ("2026-02-27T00:00:00Z", 0)]
+)
+def test_a_count_that_was_folded_before_its_row_changed_again_is_listed(
+    inbox: psycopg.Connection, counted: str, listed: int
+) -> None:
+    """The void of the count was refused; the row is approved again on 2 March."""
+    row = write(inbox, "stock_count", recorded_at=NOON)
+    before = {"id": row, "inv_key": "L|S", "status": "approved"}
+    before |= {"occurred_at": counted, "recorded_at": counted}
+    after = before | {"status": "draft", "recorded_at": "2026-03-01T12:00:00Z"}
+    source = {"table": "stock_count", "lsn": 1, "ts_us": 2}
+    value = {"op": "u", "before": before, "after": after, "source": source}
+    rejected(inbox, reason="before_dedupe_horizon", key=b"L|S", value=json.dumps(value).encode())
+
+    found = read_rejections(inbox, None)
+
+    assert found.beside == (("stock_count", row),) * listed
+    assert found.excluded == ()
+
+
 def test_a_snapshot_sees_other_transactions_only_once_they_have_ended(
     inbox: psycopg.Connection, till: psycopg.Connection
 ) -> None:
