@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from zlib import crc32
 
+from analytics.archive.checked import checked_rows
 from analytics.archive.manifest import ArchiveFile, Manifest
-from analytics.archive.rows import MALFORMED, read
+from analytics.archive.rows import MALFORMED
 from cdc.contracts.decode import decode
 from cdc.settings import Connections
 from inventory.dedupe import Admission
@@ -86,7 +87,8 @@ def _records(
 def _of_file(
     manifest: Manifest, file: ArchiveFile, key: bytes
 ) -> Iterator[tuple[Record, Admission]]:
-    for row in read(manifest.directory / file.file, bucket=crc32(key), buckets=1 << 32):
+    found = checked_rows(manifest.directory, file.source, bucket=crc32(key), buckets=1 << 32)
+    for row in found:
         if row.key == key and row.admission != MALFORMED:
             record = decode(row.key, row.value, offset=row.offset)
             yield record, Admission[row.admission.upper()]

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from analytics.backfill.run import RUN_MANIFEST
-from analytics.engines.results import STATES
-from analytics.engines.unit import manifest_row
+from analytics.backfill.plan import load
+from analytics.backfill.units import finished_units
+from analytics.engines.results import STATES, checked_path
 from cdc.contracts.state import decode_state
 from inventory.views import SPANS, hop, last_hop_end_us, sessions
 from inventory.windows import horizon_us
@@ -33,9 +33,14 @@ HOP_COLUMNS: Final = ["inv_key", "span", "start_us", "end_us", "units", "covered
 
 
 def state_files(run: Path) -> list[str]:
-    """The `states.parquet` of each finished unit of a run; orphans of killed attempts are not."""
-    lines = (run / RUN_MANIFEST).read_bytes().splitlines()
-    return [str(Path(manifest_row(line).directory) / f"{STATES}.parquet") for line in lines]
+    """The `states.parquet` of each finished unit of a run; orphans of killed attempts are not.
+
+    Raises:
+        UnknownRun: the run's plan or a line of its manifest was changed.
+        DamagedResult: a file is not what its unit wrote.
+    """
+    rows = finished_units(run, load(run)).values()
+    return [str(checked_path(row, STATES)) for row in rows]
 
 
 def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:

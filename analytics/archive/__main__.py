@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from analytics.archive.follow import follow, only_archiver
+from analytics.archive.manifest import BrokenArchive
 from analytics.beacon import Beacon
 from cdc.settings import Connections
 
@@ -20,16 +21,28 @@ class _Stop:
     """Remembers that somebody asked this process to end."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self._asked = False
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._ask)
 
+    def goes_on(self) -> bool:
+        """Return False once a signal came."""
+        return not self._asked
+
     def _ask(self, _number: int, _frame: object) -> None:
-        self.asked = True
+        self._asked = True
 
 
 def main() -> int:
-    """Archive until SIGTERM; 1 if another archiver keeps the lock."""
+    """Archive until SIGTERM; 1 if the archive is broken or another archiver keeps the lock."""
+    try:
+        return _archive()
+    except BrokenArchive as error:
+        _log.error("archive is broken", problem=str(error))
+        return 1
+
+
+def _archive() -> int:
     settings = Connections()
     stop = _Stop()
     beacon = Beacon("archiver", settings.database_url.get_secret_value())
@@ -38,15 +51,17 @@ def main() -> int:
         beacon.shine({"next_offsets": {str(number): at for number, at in next_offsets.items()}})
 
     deadline = time.monotonic() + _LOCK_TIMEOUT_S
-    while time.monotonic() < deadline and not stop.asked:
+    while time.monotonic() < deadline and stop.goes_on():
         with only_archiver(settings.archive_dir) as mine:
             if mine:
-                follow(settings, goes_on=lambda: not stop.asked, progress=progress)
-                beacon.close()
-                return 0
-        time.sleep(1)
+                follow(settings, goes_on=stop.goes_on, progress=progress)
+                deadline = time.monotonic() + _LOCK_TIMEOUT_S
+        time.sleep(1 if stop.goes_on() else 0)
+    beacon.close()
+    if not stop.goes_on():
+        return 0
     _log.error("another process archives", directory=str(settings.archive_dir))
-    return 0 if stop.asked else 1
+    return 1
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from analytics.archive.follow import only_archiver
+from analytics.archive.follow import ASIDE, only_archiver
 
 _POLL_S: Final = 0.1
 
@@ -18,21 +18,27 @@ _POLL_S: Final = 0.1
 def put_aside(archive: Path, *, timeout_s: float) -> Path | None:
     """Move the archive to `former/archive-N` beside it; gives the place.
 
-    None if an archiver held the lock for `timeout_s`. One that halts holds it for moments only.
+    A running archiver is asked for its lock; it begins again in an empty directory. None if it
+    held the lock for `timeout_s` nevertheless.
     """
     deadline = time.monotonic() + timeout_s
+    request = archive / ASIDE
     while True:
         with only_archiver(archive) as mine:
             if mine:
-                aside = _free(archive.parent / "former")
-                shutil.move(archive, aside)
-                return aside
+                request.unlink(missing_ok=True)
+                return move_aside(archive, archive.parent / "former")
         if time.monotonic() > deadline:
+            request.unlink(missing_ok=True)
             return None
+        request.touch()
         time.sleep(_POLL_S)
 
 
-def _free(former: Path) -> Path:
-    former.mkdir(mode=0o700, exist_ok=True)
-    names = (former / f"archive-{number}" for number in count(1))
-    return next(path for path in names if not path.exists())
+def move_aside(directory: Path, former: Path) -> Path:
+    """Move a directory to `NAME-N` below `former`; gives the place."""
+    former.mkdir(mode=0o700, parents=True, exist_ok=True)
+    names = (former / f"{directory.name}-{number}" for number in count(1))
+    aside = next(path for path in names if not path.exists())
+    shutil.move(directory, aside)
+    return aside

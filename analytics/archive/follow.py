@@ -4,13 +4,11 @@ One process at a time: a lock file says who. A run that needs the archive comple
 service that holds the lock, or does the work itself where no service runs.
 """
 
-import fcntl
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 import structlog
 from confluent_kafka import OFFSET_BEGINNING, TopicPartition
@@ -19,47 +17,29 @@ from analytics import kafka
 from analytics.archive.manifest import Manifest
 from analytics.archive.source import refuse_other_log
 from analytics.archive.writer import PartitionWriter, arrival, open_writers
+from analytics.damage import Damage
+from analytics.locks import exclusive
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
 _LOCK: Final = "lock"
 _FLUSH: Final = "flush"
+ASIDE: Final = "aside"  # a file by which `rearchive` asks a running archiver for its lock
 _WAIT_S: Final = 0.5
 _log = structlog.get_logger(__name__)
 
 Progress = Callable[[Mapping[int, int]], None]
 
 
-class ArchiveBehind(RuntimeError):
+class ArchiveBehind(Damage):
     """The archive did not reach the offsets it was asked for in time."""
 
 
 @contextmanager
 def only_archiver(directory: Path) -> Iterator[bool]:
     """Hold the archive's lock; yields False if another process has it, or moved it meanwhile."""
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / _LOCK
-    with path.open("a") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        if not _is_still(path, stream):
-            yield False
-            return
-        stream.truncate(0)
-        stream.write(f"{os.getpid()}\n")
-        stream.flush()
-        yield True
-
-
-def _is_still(path: Path, stream: TextIO) -> bool:
-    """Whether `path` is the file that was opened: an archive put aside takes its lock with it."""
-    try:
-        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+    with exclusive(directory / _LOCK) as mine:
+        yield mine
 
 
 def archive_until(
@@ -83,7 +63,8 @@ def archive_until(
     manifest = Manifest(settings.archive_dir)
     behind = {p: end - manifest.next_offset(p) for p, end in ends.items()}
     problem = f"{settings.archive_dir}: records missing per partition after {timeout_s} s: {behind}"
-    raise ArchiveBehind(problem)
+    kept = "what is archived is kept, nothing was computed"
+    raise ArchiveBehind(problem, kept, "`inventory status` shows if broker and archiver run")
 
 
 def _archive_here(settings: Connections, ends: Mapping[int, int], deadline: float) -> None:
@@ -106,7 +87,12 @@ def _archive_here(settings: Connections, ends: Mapping[int, int], deadline: floa
 
 
 def follow(settings: Connections, *, goes_on: Callable[[], bool], progress: Progress) -> None:
-    """Archive what arrives until `goes_on` says no; the last records are written before it ends."""
+    """Archive what arrives until `goes_on` says no; the last records are written before it ends.
+
+    Also until another process asks for the lock, to put the archive aside.
+    """
+    given_up = settings.archive_dir / ASIDE
+    given_up.unlink(missing_ok=True)  # of a command that was killed
     writers = open_writers(
         settings.archive_dir,
         partitions=settings.partitions,
@@ -118,7 +104,7 @@ def follow(settings: Connections, *, goes_on: Callable[[], bool], progress: Prog
     _log.info("archiver follows", topic=STOCK_EVENTS, next_offsets=starts)
     request = _FlushRequest(settings.archive_dir / _FLUSH)
     try:
-        while goes_on():
+        while goes_on() and not given_up.exists():
             asked = request.is_new()
             for message in kafka.records(client):
                 if message.error() is None:

@@ -1,42 +1,31 @@
-"""Which archive files exist: one JSON line per file, appended after the file is safely on disk.
+"""The list of archive files: one JSON line per file, appended after the file is safely on disk.
 
-Readers follow the manifest only. A crash between the file and its line leaves an orphan that the
-next run writes again under the same name; a crash inside the line leaves a torn tail that is cut.
+Each line names the next offset and the hash of the line before it in its partition. So a line that
+was removed, doubled, moved or changed breaks the chain. A chain says nothing about its own end:
+`head.json` says how much of the manifest is valid. It is replaced after each line. Readers take the
+lines that it covers and no others. A crash between file, line and head leaves a tail that no reader
+takes and that the next archiver cuts.
 """
 
-import json
+import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from cdc.contracts.versions import known
+from analytics.archive.entries import (
+    FORMER,
+    FORMER_SCHEMA,
+    ArchiveFile,
+    BrokenArchive,
+    broken,
+    line_of,
+    parsed,
+)
+from analytics.archive.head import HEAD, Head, read_head, write_head
 
-SCHEMA: Final = known("archive_file")[-1]
 MANIFEST: Final = "manifest.jsonl"
-
-
-class BrokenArchive(RuntimeError):
-    """The archive contradicts itself or the topic; nothing may be computed from it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveFile:
-    """One Parquet file: records [first_offset, next_offset) of one partition, offset-sorted."""
-
-    file: str  # relative to the archive
-    generation: int
-    partition: int
-    first_offset: int
-    next_offset: int
-    rows: int
-    digest: str
-    newest_commit_us: int | None  # of the partition, up to and including this file
-    highest_lsn: int | None  # likewise
-    streamed: bool  # whether the partition's snapshot phase is over, likewise
-    fact_end: int  # offset after the partition's last record that is no heartbeat, up to here
-    schema: int = SCHEMA
 
 
 class Manifest:
@@ -44,8 +33,11 @@ class Manifest:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._path = directory / MANIFEST
+        self.path = directory / MANIFEST
         self._files: dict[int, list[ArchiveFile]] = {}
+        self._hashes: dict[int, str] = {}
+        self._content = hashlib.sha256()
+        self._lines = 0
         self._read_to = 0
         self.refresh()
 
@@ -68,60 +60,157 @@ class Manifest:
         return files[-1].fact_end if files else 0
 
     def covers(self, ends: Mapping[int, int]) -> bool:
-        """Whether every record before the given end offsets is archived."""
+        """Return True if every record before the given end offsets is archived."""
         return all(self.next_offset(partition) >= end for partition, end in ends.items())
 
     def refresh(self) -> None:
-        """Take in lines appended since the last look; an unfinished last line waits."""
-        if not self._path.exists():
-            return
-        with self._path.open("rb") as stream:
-            stream.seek(self._read_to)
-            content = stream.read()
-        whole = content.rfind(b"\n") + 1
-        for line in content[:whole].splitlines():
-            self._take(_parsed(line, self._path))
-        self._read_to += whole
+        """Take in the lines that the head covers by now.
 
-    def append(self, file: ArchiveFile) -> None:
-        """List `file`; it must already be on disk under its final name."""
-        self._check(file)
-        line = json.dumps(asdict(file), sort_keys=True, separators=(",", ":")) + "\n"
-        with self._path.open("ab") as stream:
-            stream.write(line.encode())
+        Raises:
+            BrokenArchive: manifest and head differ, or a line doesn't continue its partition.
+        """
+        head = read_head(self.directory)
+        if head is None:
+            self._refuse_without_head()
+            return
+        self._take_lines(self._read(head.bytes))
+        self._compare(head)
+
+    def append(self, file: ArchiveFile) -> ArchiveFile:
+        """List `file` behind the last one of its partition; it must already be on disk.
+
+        The chain is filled in here: the caller can't know it.
+        """
+        listed = replace(
+            file,
+            previous_next_offset=self.next_offset(file.partition),
+            previous_hash=self._hashes.get(file.partition, ""),
+        )
+        self._check(listed)
+        line = line_of(listed)
+        with self.path.open("ab") as stream:
+            stream.write(line + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
-        self._read_to += len(line.encode())
-        self._files.setdefault(file.partition, []).append(file)
+        self._take(listed, line)
+        write_head(self.directory, self._head())
+        return listed
 
-    def cut_torn_tail(self) -> None:
-        """Remove a line that a crash left unfinished; only the archiver may call this."""
-        if self._path.exists() and self._path.stat().st_size > self._read_to:
-            with self._path.open("r+b") as stream:
+    def recover(self) -> None:
+        """Cut what a crash left behind the head, and write the first head of a new archive.
+
+        Only the archiver may call this. What is cut is in the topic.
+        """
+        if self.path.exists() and self.path.stat().st_size > self._read_to:
+            with self.path.open("r+b") as stream:
                 stream.truncate(self._read_to)
+        if read_head(self.directory) is None:
+            write_head(self.directory, self._head())
 
-    def _take(self, file: ArchiveFile) -> None:
-        self._check(file)
+    def behind_head(self) -> int:
+        """Return the number of bytes that the manifest has behind its head; a tail until cut."""
+        return self.path.stat().st_size - self._read_to if self.path.exists() else 0
+
+    def _read(self, end: int) -> bytes:
+        if end < self._read_to:
+            problem = f"{self.directory / HEAD}: covers {end} bytes, before {self._read_to}"
+            raise broken(problem)
+        if not self.path.exists():
+            if end:
+                problem = f"{self.path}: missing, but {HEAD} covers {end} bytes of it"
+                raise broken(problem)
+            return b""
+        with self.path.open("rb") as stream:
+            stream.seek(self._read_to)
+            return stream.read(end - self._read_to)
+
+    def _take_lines(self, content: bytes) -> None:
+        *lines, rest = content.split(b"\n")
+        for line in lines:
+            file = parsed(line, self._place())
+            self._refuse_former(file)
+            self._check(file)
+            self._take(file, line)
+        if rest:
+            problem = f"{self._place()}: ends in the middle of a line: {rest!r:.120}"
+            raise broken(problem)
+
+    def _take(self, file: ArchiveFile, line: bytes) -> None:
         self._files.setdefault(file.partition, []).append(file)
+        self._hashes[file.partition] = hashlib.sha256(line).hexdigest()
+        self._content.update(line + b"\n")
+        self._lines += 1
+        self._read_to += len(line) + 1
 
     def _check(self, file: ArchiveFile) -> None:
-        expected = self.next_offset(file.partition)
-        known = self._files.get(file.partition)
-        if known and file.first_offset < expected:
+        """Refuse a line that doesn't continue its partition where the line before it ended."""
+        end, known = self.next_offset(file.partition), self._hashes.get(file.partition, "")
+        place = f"{self._place()}: partition {file.partition}, {file.file}"
+        if file.previous_next_offset != end:
             problem = (
-                f"{self._path}: {file.file} starts at {file.first_offset}, but partition "
-                f"{file.partition} is archived up to {expected}"
+                f"{place}: follows offset {file.previous_next_offset}, but the line before it "
+                f"ends at {end}: a line of offsets {min(end, file.previous_next_offset)} to "
+                f"{max(end, file.previous_next_offset)} was removed, doubled or moved"
             )
-            raise BrokenArchive(problem)
+            raise broken(problem)
+        if file.previous_hash != known:
+            problem = (
+                f"{place}: follows a line with hash {file.previous_hash!r:.14}, the line before it "
+                f"(up to offset {end}) has {known!r:.14}: that line was changed"
+            )
+            raise broken(problem)
+        self._check_place(file, place, end)
+
+    def _check_place(self, file: ArchiveFile, place: str, end: int) -> None:
+        is_ordered = end <= file.first_offset < file.next_offset
+        if not is_ordered:
+            problem = (
+                f"{place}: holds offsets {file.first_offset} to {file.next_offset}, but partition "
+                f"{file.partition} is archived up to {end}"
+            )
+            raise broken(problem)
+        if file.file != file.expected_name:
+            problem = f"{place}: expected the name {file.expected_name}"
+            raise broken(problem)
+
+    def _compare(self, head: Head) -> None:
+        if self._read_to != head.bytes:
+            problem = (
+                f"{self.path}: has {self._read_to} bytes, {HEAD} covers {head.bytes}: "
+                f"the end was cut off; next offsets by head {head.next_offsets()}, by manifest "
+                f"{self._head().next_offsets()}"
+            )
+            raise broken(problem)
+        if head != self._head():
+            problem = (
+                f"{self.path}: its {self._lines} lines differ from {HEAD}: a line or the head was "
+                f"changed; next offsets by head {head.next_offsets()}, by manifest "
+                f"{self._head().next_offsets()}"
+            )
+            raise broken(problem)
+
+    def _head(self) -> Head:
+        ends = {
+            number: (self.next_offset(number), hashed) for number, hashed in self._hashes.items()
+        }
+        return Head(self._read_to, self._content.hexdigest(), dict(sorted(ends.items())))
+
+    def _refuse_without_head(self) -> None:
+        if not self.path.exists() or not self.path.stat().st_size:
+            return
+        with self.path.open("rb") as stream:
+            line = stream.readline().rstrip(b"\n")
+        self._refuse_former(parsed(line, self._place()))
+        problem = f"{self.directory / HEAD}: missing, so nothing says where {MANIFEST} ends"
+        raise broken(problem)
+
+    def _refuse_former(self, file: ArchiveFile) -> None:
+        if file.schema == FORMER_SCHEMA:
+            problem = f"{self._place()}: {FORMER}"
+            raise broken(problem)
+
+    def _place(self) -> str:
+        return f"{self.path} line {self._lines + 1}"
 
 
-def _parsed(line: bytes, path: Path) -> ArchiveFile:
-    try:
-        row: dict[str, Any] = json.loads(line)
-        if row["schema"] != SCHEMA:
-            problem = f"{path}: schema {row['schema']!r} is not known here, {SCHEMA} is"
-            raise BrokenArchive(problem)
-        return ArchiveFile(**row)
-    except (ValueError, TypeError, KeyError) as error:
-        problem = f"{path}: not an archive line: {line!r:.120}: {error}"
-        raise BrokenArchive(problem) from error
+__all__ = ["MANIFEST", "ArchiveFile", "BrokenArchive", "Manifest"]

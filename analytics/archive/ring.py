@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
+from analytics.archive.checked import checked_rows
 from analytics.archive.manifest import ArchiveFile, Manifest
-from analytics.archive.rows import RESENT, read
+from analytics.archive.rows import RESENT
 from cdc.contracts.decode import Malformed, decode
 from inventory.dedupe import HORIZON_US, Ring
 
@@ -27,7 +28,7 @@ def ring_at(
             streamed=known.streamed,
         )
     for file in files[first:]:
-        for row in read(manifest.directory / file.file):
+        for row in checked_rows(manifest.directory, file.source):
             if row.offset >= end:
                 return ring
             with suppress(Malformed):  # it is no member, whatever earlier code took it for

@@ -5,6 +5,7 @@ part of a partition could not find out by itself: the dedupe verdict, which need
 partition in order. Table, op, lsn and commit time are copied out for people and for pruning.
 """
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -69,24 +70,39 @@ def hash_of(row: ArchiveRow) -> int:
     return row_hash(place, row.key, row.value, row.admission.encode())
 
 
-def write_once(path: Path, rows: Sequence[ArchiveRow], *, topic: str, partition: int) -> None:
-    """Write `rows` under a temporary name, flush, and rename: readers see all or nothing."""
+def write_once(
+    path: Path, rows: Sequence[ArchiveRow], *, topic: str, partition: int
+) -> tuple[int, str]:
+    """Write `rows` under a temporary name, flush, and rename: readers see all or nothing.
+
+    Return size and sha256 of what was meant to be written, so that a bad disk shows.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    buffer = pa.BufferOutputStream()
     pq.write_table(
-        _table(rows, topic, partition),
-        temporary,
-        compression="zstd",
-        row_group_size=_ROW_GROUP,
+        _table(rows, topic, partition), buffer, compression="zstd", row_group_size=_ROW_GROUP
     )
-    with temporary.open("rb") as stream:
+    content = buffer.getvalue()
+    with temporary.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
         os.fsync(stream.fileno())
     temporary.replace(path)
+    return content.size, hashlib.sha256(content).hexdigest()
 
 
-def read(path: Path, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:
-    """Rows of one file in offset order, of one key bucket where there are several."""
-    with pq.ParquetFile(path) as file:
+def count_of(content: Any) -> int:  # noqa: ANN401 -- pyarrow ships no types
+    """Return the number of rows that a Parquet file says it has."""
+    return int(pq.read_metadata(content).num_rows)
+
+
+def read(content: Any, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:  # noqa: ANN401 -- as above
+    """Rows of one file, a path or its content, of one key bucket where there are several.
+
+    Unchecked: `checked_rows` is what readers of an archive use.
+    """
+    with pq.ParquetFile(content) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=[*_FIELDS, "key_crc32"]):
             chosen = batch
             if buckets > 1:

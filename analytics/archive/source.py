@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from analytics import kafka
+from analytics.archive.checked import checked_rows
+from analytics.archive.entries import broken
 from analytics.archive.manifest import BrokenArchive, Manifest
-from analytics.archive.rows import read
 from analytics.archive.writer import Arrival, arrival
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord, built, document_of, known
@@ -40,7 +41,7 @@ def source_id(directory: Path) -> str | None:
         return None
     except UnreadableRecord as error:
         problem = f"{path}: {error}"
-        raise BrokenArchive(problem) from error
+        raise broken(problem) from error
 
 
 def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> None:
@@ -113,7 +114,7 @@ def _last_records(manifest: Manifest) -> dict[int, Arrival]:
     newest = {file.partition: file for file in manifest.all_files()}  # in offset order
     found: dict[int, Arrival] = {}
     for number, file in newest.items():
-        [row] = deque(read(manifest.directory / file.file), maxlen=1)
+        [row] = deque(checked_rows(manifest.directory, file.source), maxlen=1)
         found[number] = Arrival(row.offset, row.kafka_timestamp_ms, row.key, row.value)
     return found
 
@@ -124,6 +125,18 @@ def settle_source(directory: Path, topic_id: str) -> None:
         return
     path = directory / SOURCE
     temporary = path.with_suffix(".tmp")
-    row = {"schema": known(KIND)[-1], "topic": STOCK_EVENTS, _ID: topic_id}
-    temporary.write_text(json.dumps(row), encoding="utf-8")
+    temporary.write_bytes(_encoded(topic_id))
     temporary.replace(path)
+
+
+def refuse_changed_source(directory: Path) -> None:
+    """Raise `BrokenArchive` unless the file is, byte for byte, what `settle_source` writes."""
+    path = directory / SOURCE
+    found = source_id(directory)
+    if found is None or path.read_bytes() != _encoded(found):
+        problem = f"{path}: changed: it is not in the form in which it was written"
+        raise broken(problem)
+
+
+def _encoded(topic_id: str) -> bytes:
+    return json.dumps({"schema": known(KIND)[-1], "topic": STOCK_EVENTS, _ID: topic_id}).encode()

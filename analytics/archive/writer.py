@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from analytics.archive.checked import refuse_missing, remove_unlisted
+from analytics.archive.entries import file_name
 from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
 from analytics.archive.ring import ring_at
 from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, write_once
@@ -103,9 +105,9 @@ class PartitionWriter:
         if not self._rows:
             return
         first, last = self._rows[0].offset, self._rows[-1].offset
-        name = f"partition={self.partition}/seq-{first:012d}-{last:012d}.parquet"
+        name = file_name(self.partition, first, last + 1)
         path = self.manifest.directory / name
-        write_once(path, self._rows, topic=STOCK_EVENTS, partition=self.partition)
+        size, sha256 = write_once(path, self._rows, topic=STOCK_EVENTS, partition=self.partition)
         self.manifest.append(
             ArchiveFile(
                 file=name,
@@ -119,6 +121,8 @@ class PartitionWriter:
                 highest_lsn=self.ring.highest_lsn,
                 streamed=self.ring.streamed,
                 fact_end=self.fact_end,
+                bytes=size,
+                sha256=sha256,
             )
         )
         self._rows = []
@@ -172,10 +176,16 @@ def _int64(number: int | None) -> int | None:
 
 
 def open_writers(directory: Path, *, partitions: int, generation: int) -> list[PartitionWriter]:
-    """A writer per partition, continuing where the manifest ends."""
+    """A writer per partition, continuing where the manifest ends.
+
+    Raises:
+        BrokenArchive: manifest, head and files don't agree.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     manifest = Manifest(directory)
-    manifest.cut_torn_tail()
+    manifest.recover()
+    refuse_missing(manifest)
+    remove_unlisted(manifest)
     writers = [PartitionWriter(manifest, number, generation) for number in range(partitions)]
     for writer in writers:
         writer.restore()

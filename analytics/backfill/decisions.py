@@ -7,7 +7,6 @@ far as that shows: its id may be new, its revision may not be lower.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -59,7 +58,7 @@ def compare_decisions(
     settings: Connections, rows: Iterable[ManifestRow], ends: Mapping[int, int]
 ) -> Decisions:
     """Hold proposals against a finished recomputation up to `ends`."""
-    decided = newest(event for row in rows for event in _events(Path(row.directory)))
+    decided = newest(event for row in rows for event in _events(row))
     url = settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         try:
@@ -115,9 +114,9 @@ def _broken(fresh: Said | None, shown: Said | None, ends: Mapping[int, int]) -> 
     return None if is_same else OTHER
 
 
-def _events(directory: Path) -> Iterable[tuple[str, Said]]:
+def _events(row: ManifestRow) -> Iterable[tuple[str, Said]]:
     """Decisions of one unit of the recomputation."""
-    for _key, offset, content in read_rows(directory, OUTPUTS):
+    for _key, offset, content in read_rows(row, OUTPUTS):
         try:
             event: Any = decode_reorder(content)
         except NotADecision:

@@ -6,7 +6,6 @@ Nothing is held but the rows of one batch: a partition may have millions of keys
 import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from analytics.archive.manifest import Manifest
 from analytics.archive.ring import ring_at
@@ -100,11 +99,11 @@ class PartitionHistory:
 
     def _read(self, kind: str) -> Iterator[Row]:
         for row in self.rows:
-            yield from read_rows(Path(row.directory), kind)
+            yield from read_rows(row, kind)
 
     def _merged(self, kind: str) -> Iterator[Row]:
         """The rows of all buckets in the order of their offsets, which each bucket has."""
-        parts = [read_rows(Path(row.directory), kind) for row in self.rows]
+        parts = [read_rows(row, kind) for row in self.rows]
         return heapq.merge(*parts, key=lambda row: row[1])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from analytics.engines.results import STATES, ResultFile, read_rows
+from analytics.engines.results import STATES, ResultFile, read_unlisted
 from analytics.live_state import LiveState
 from cdc.contracts.state import encode_state
 from cdc.settings import Connections
@@ -26,7 +26,7 @@ class LivePartition:
 
     def states(self) -> Iterator[tuple[bytes, bytes]]:
         """Key and whole state of every item, sorted by key."""
-        return ((key, content) for key, _offset, content in read_rows(self.directory, STATES))
+        return ((key, content) for key, _offset, content in read_unlisted(self.directory, STATES))
 
 
 def live_partitions(settings: Connections, directory: Path) -> tuple[LivePartition, ...]:

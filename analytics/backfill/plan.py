@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from analytics.archive.manifest import Manifest
 from analytics.archive.source import source_id
+from analytics.damage import Damage
 from analytics.engines.code import code_hash
-from analytics.engines.unit import ArchiveUnit, units_of
+from analytics.engines.unit import ArchiveUnit, unit_of, units_of
 from cdc.contracts.versions import known
 from inventory.revision import LOGIC_REVISION
 
@@ -20,8 +21,17 @@ PLAN_FILE: Final = "plan.json"
 _NAMED: Final = 5  # runs that a message about an unknown one names
 
 
-class UnknownRun(ValueError):
-    """No run has this name, or the request for one is malformed."""
+class UnknownRun(Damage, ValueError):
+    """No run has this name, it is damaged, or the request for one is malformed."""
+
+
+def damaged(directory: Path, problem: str) -> UnknownRun:
+    """Return the error of a run that can't be used, with what was kept and the next step."""
+    step = (
+        f"`inventory backfill discard {directory.name} --yes` puts the run aside, "
+        "`inventory backfill run` computes it again"
+    )
+    return UnknownRun(problem, "nothing was published, and no file was changed", step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ def make_plan(
     """
     if engine not in ENGINES:
         problem = f"engine must be one of {', '.join(ENGINES)}, got {engine!r}"
-        raise UnknownRun(problem)
+        raise UnknownRun(problem, "nothing was computed", "name one of them with `--engine`")
     units = units_of(manifest, ends, buckets=buckets)
     source = source_id(manifest.directory)
     inputs = [unit.input_digest for unit in units]
@@ -78,11 +88,28 @@ def save(plan: Plan, runs: Path) -> Path:
     directory = runs / plan.run
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / PLAN_FILE
-    if not target.exists():
-        temporary = target.with_suffix(".tmp")
-        temporary.write_text(json.dumps(plan.as_json(), sort_keys=True, indent=1))
-        temporary.replace(target)
+    if target.exists():
+        refuse_changed(directory, plan)
+        return directory
+    temporary = target.with_suffix(".tmp")
+    temporary.write_bytes(_encoded(plan))
+    temporary.replace(target)
     return directory
+
+
+def refuse_changed(directory: Path, plan: Plan) -> None:
+    """Raise `UnknownRun` unless the directory holds exactly `plan`, and is named after it.
+
+    `plan` is what the archive gives now.
+    """
+    path = directory / PLAN_FILE
+    if directory.name != plan.run or path.read_bytes() != _encoded(plan):
+        problem = f"{path}: differs from plan {plan.run}, which the archive gives for these offsets"
+        raise damaged(directory, problem)
+
+
+def _encoded(plan: Plan) -> bytes:
+    return json.dumps(plan.as_json(), sort_keys=True, indent=1).encode()
 
 
 def load(directory: Path) -> Plan:
@@ -94,19 +121,21 @@ def load(directory: Path) -> Plan:
     path = directory / PLAN_FILE
     try:
         row: dict[str, Any] = dict(json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         problem = f"{path}: no plan of a run: {error}"
-        raise UnknownRun(problem) from error
+        raise damaged(directory, problem) from error
     found = row.pop("schema", None)
-    if found != PLAN_SCHEMA:
-        problem = (
-            f"run {directory.name} is of another release, plan {found!r} and not {PLAN_SCHEMA}: "
-            "compute it again"
-        )
-        raise UnknownRun(problem)
-    ends = {int(partition): end for partition, end in row.pop("ends").items()}
-    units = tuple(ArchiveUnit(**unit) for unit in row.pop("units"))
-    return Plan(ends=ends, units=units, **row)
+    if type(found) is not int or found not in known("plan"):
+        versions = ", ".join(map(str, known("plan")))
+        problem = f"run {directory.name} is of another release, plan {found!r} and not {versions}"
+        raise damaged(directory, problem)
+    try:
+        ends = {int(partition): int(end) for partition, end in row.pop("ends").items()}
+        units = tuple(unit_of(unit) for unit in row.pop("units"))
+        return Plan(ends=ends, units=units, **row)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = f"{path}: no plan of a run: its fields are not those of its version: {error!r}"
+        raise damaged(directory, problem) from error
 
 
 def ends_of_run(runs: Path, name: str) -> dict[int, int]:
@@ -129,5 +158,6 @@ def directory_of(runs: Path, name: str) -> Path:
     if not wanted:
         names = ", ".join(path.parent.name for path in known[:_NAMED]) or "none yet"
         problem = f"run {name!r}: expected last, or the name of an earlier run; known are {names}"
-        raise UnknownRun(problem)
+        kept = "nothing was computed, published or changed"
+        raise UnknownRun(problem, kept, "`inventory backfill status` lists all runs")
     return wanted[0]

@@ -4,27 +4,40 @@ A publication is never looked at again: workers go on from it. So everything tha
 another history, or another logic, is refused here, with the reason.
 """
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from analytics import kafka
+from analytics.archive.checked import refuse_damaged, refuse_unlisted
 from analytics.archive.manifest import Manifest
-from analytics.archive.source import source_id
+from analytics.archive.source import refuse_changed_source, source_id
 from analytics.backfill.history import PartitionHistory
-from analytics.backfill.plan import Plan, directory_of, load
-from analytics.backfill.run import finished_units, load_report, runs_dir
+from analytics.backfill.plan import Plan, directory_of, load, make_plan, refuse_changed
+from analytics.backfill.run import runs_dir
+from analytics.backfill.seal import load_report, refuse_unsealed
+from analytics.backfill.units import finished_units
+from analytics.damage import Damage
+from analytics.engines import results
 from analytics.engines.code import code_hash, uncommitted
 from analytics.engines.unit import ManifestRow, units_of
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 from inventory.revision import LOGIC_REVISION
 
+KEPT: Final = "nothing was published"
+STEP: Final = "`inventory backfill run` computes a run that can be, if archive and rules are right"
+_SETTLE_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
+_POLL_S: Final = 0.1
 _NAMED: Final = 3  # files that a message about uncommitted ones names
 
 
-class NotPublishable(ValueError):
+class NotPublishable(Damage, ValueError):
     """The run is unfinished, of other rules, or of another log."""
+
+    def __init__(self, problem: str, kept: str = KEPT, step: str = STEP) -> None:
+        super().__init__(problem, kept, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +59,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
     directory = directory_of(runs_dir(settings), name)
     plan = load(directory)
     _refuse_other_rules(plan)
-    rows = _finished(directory, plan)
-    archive = _archive_of(settings, plan)
+    archive, rows = examined(settings, directory, plan)
     refuse_other_log(settings, plan)
     histories = tuple(
         PartitionHistory(
@@ -61,6 +73,44 @@ def publishable(settings: Connections, name: str) -> Publishable:
         if end > 0
     )
     return Publishable(plan.run, directory, histories)
+
+
+def examined(
+    settings: Connections, directory: Path, plan: Plan, *, settle_s: float = _SETTLE_S
+) -> tuple[Manifest, tuple[ManifestRow, ...]]:
+    """The archive and the units of a run, after each of their files was read and compared.
+
+    Nothing outside of these files is asked, so this costs one pass over their bytes.
+
+    Raises:
+        NotPublishable: the run is unfinished, or of another archive.
+        UnknownRun: plan, units or report were changed.
+        BrokenArchive: manifest, head or files of the archive were changed.
+        DamagedResult: a result file was changed.
+    """
+    rows = _finished(directory, plan)
+    archive = _archive_of(settings, plan)
+    again = make_plan(archive, engine=plan.engine, ends=plan.ends, buckets=plan.buckets)
+    refuse_changed(directory, again)
+    refuse_changed_source(archive.directory)
+    _refuse_tail(archive, settle_s)
+    refuse_unlisted(archive)
+    refuse_damaged(archive, plan.ends)
+    results.refuse_damaged(rows)
+    return archive, rows
+
+
+def _refuse_tail(archive: Manifest, settle_s: float) -> None:
+    """Raise `NotPublishable` if the manifest keeps bytes that its head doesn't cover."""
+    deadline = time.monotonic() + settle_s
+    while archive.behind_head():
+        if time.monotonic() > deadline:
+            problem = (
+                f"{archive.path}: has {archive.behind_head()} bytes that its head doesn't cover"
+            )
+            raise NotPublishable(problem, step="`inventory up`: its archiver cuts them")
+        time.sleep(_POLL_S)
+        archive.refresh()
 
 
 def _refuse_other_rules(plan: Plan) -> None:
@@ -89,14 +139,10 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
     missing = [unit.name for unit in plan.units if unit.name not in found]
     if missing or load_report(directory) is None:
         problem = (
-            f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing; "
-            "the command that began it goes on with it"
+            f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
         )
-        raise NotPublishable(problem)
-    for row in found.values():
-        if not Path(row.directory).is_dir():
-            problem = f"run {plan.run}: the results of {row.unit} in {row.directory} are gone"
-            raise NotPublishable(problem)
+        raise NotPublishable(problem, step="start the command again that began the run")
+    refuse_unsealed(directory)
     return tuple(found[unit.name] for unit in plan.units)
 
 

@@ -4,8 +4,6 @@ A finished unit is one line of the run's manifest. Equal input, logic revision a
 equal plan, so a second start of it computes only what is missing, and nothing if it was finished.
 """
 
-import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,16 +13,18 @@ from typing import Any, Final
 from analytics import kafka
 from analytics.archive.follow import archive_until
 from analytics.archive.manifest import Manifest
-from analytics.backfill.plan import Plan, UnknownRun, ends_of_run, make_plan, save
+from analytics.backfill.lock import only_run
+from analytics.backfill.plan import Plan, ends_of_run, make_plan, save
+from analytics.backfill.seal import is_sealed, refuse_unsealed, write_report
+from analytics.backfill.units import append, finished_units
 from analytics.digest import as_hex, from_hex, total
 from analytics.engines import local, spark
-from analytics.engines.unit import ArchiveUnit, ManifestRow, manifest_row
+from analytics.engines.failure import EngineFailed, UnitFailed
+from analytics.engines.results import refuse_damaged
+from analytics.engines.unit import ArchiveUnit, ManifestRow
 from cdc.contracts.topics import STOCK_EVENTS
-from cdc.contracts.versions import UnreadableRecord, document_of, known
 from cdc.settings import Connections
 
-RUN_MANIFEST: Final = "manifest.jsonl"
-RUN_FILE: Final = "_RUN.json"
 RESULTS: Final = "results"
 _COUNTS: Final = ("records", "keys", "outputs", "late", "rejected", "expired", "open_reorders")
 _DIGESTS: Final = (
@@ -104,64 +104,48 @@ def execute(
 ) -> RunReport:
     """Compute the units of `plan` that no earlier start has finished."""
     started = time.monotonic()
-    directory = save(plan, runs)
-    reported = load_report(directory)
-    finished = finished_units(directory, plan)
-    missing = [unit for unit in plan.units if unit.name not in finished]
-    for row in _computed(plan, missing, directory / RESULTS, master):
-        _append(directory, row)
-        finished[row.unit] = row
-        progress(len(finished), len(plan.units), row.unit)
-    rows = tuple(finished[unit.name] for unit in plan.units)
-    report = RunReport(plan, rows, len(missing), time.monotonic() - started, directory)
-    if missing or reported is None:
-        _finish(report)
+    with only_run(runs / plan.run):
+        directory = save(plan, runs)
+        sealed = is_sealed(directory)
+        finished = finished_units(directory, plan)
+        refuse_damaged(finished.values())
+        missing = [unit for unit in plan.units if unit.name not in finished]
+        _compute(plan, missing, finished, directory, master, progress)
+        rows = tuple(finished[unit.name] for unit in plan.units)
+        report = RunReport(plan, rows, len(missing), time.monotonic() - started, directory)
+        if missing or not sealed:
+            write_report(directory, report.as_json())
+        else:
+            refuse_unsealed(directory)
     return report
+
+
+def _compute(
+    plan: Plan,
+    missing: Sequence[ArchiveUnit],
+    finished: dict[str, ManifestRow],
+    directory: Path,
+    master: str,
+    progress: Progress,
+) -> None:
+    """Compute the missing units and list each; the first failure is raised when all have ended."""
+    failures: list[UnitFailed] = []
+    for found in _computed(plan, missing, directory / RESULTS, master):
+        if isinstance(found, UnitFailed):
+            failures.append(found)
+            continue
+        append(directory, found)
+        finished[found.unit] = found
+        progress(len(finished), len(plan.units), found.unit)
+    if failures:
+        problem = f"run {plan.run}: {failures[0].problem}"
+        kept = f"{len(finished)} of {len(plan.units)} units are finished and kept in {directory}"
+        raise EngineFailed(problem, kept, failures[0].step)
 
 
 def runs_dir(settings: Connections) -> Path:
     """Where runs are kept."""
     return settings.home / "backfill" / "runs"
-
-
-def load_report(directory: Path) -> dict[str, Any] | None:
-    """What `RunReport.as_json` said when the run of this directory ended; None if it has not.
-
-    Raises:
-        UnknownRun: another release wrote it, or it is damaged.
-    """
-    path = directory / RUN_FILE
-    if not path.exists():
-        return None
-    try:
-        report = document_of("run", path.read_bytes(), unsaid=1)
-    except UnreadableRecord as error:
-        problem = f"{path}: {error}"
-        raise UnknownRun(problem) from error
-    del report["schema"]
-    return report
-
-
-def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
-    """Finished units of the run whose input, revision and code are those of `plan`.
-
-    Raises:
-        UnknownRun: another release wrote them.
-    """
-    inputs = {unit.name: unit.input_digest for unit in plan.units}
-    path = directory / RUN_MANIFEST
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    try:
-        rows = [manifest_row(line) for line in lines]
-    except UnreadableRecord as error:
-        problem = f"run {plan.run} can't be continued, delete {directory}: {error}"
-        raise UnknownRun(problem) from error
-    return {
-        row.unit: row
-        for row in rows
-        if (row.input_digest, row.logic_revision, row.code)
-        == (inputs.get(row.unit), plan.logic_revision, plan.code)
-    }
 
 
 def _history(
@@ -180,38 +164,10 @@ def _history(
 
 def _computed(
     plan: Plan, units: Sequence[ArchiveUnit], results: Path, master: str
-) -> Iterator[ManifestRow]:
+) -> Iterator[ManifestRow | UnitFailed]:
     if plan.engine == "spark":
         return spark.run_units(units, results, master=master)
     return local.run_units(units, results)
-
-
-def _append(directory: Path, row: ManifestRow) -> None:
-    path = directory / RUN_MANIFEST
-    _cut_torn_tail(path)
-    line = json.dumps(row.as_json(), sort_keys=True, separators=(",", ":"))
-    with path.open("a") as stream:
-        stream.write(line + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _cut_torn_tail(path: Path) -> None:
-    """A start that was killed inside a line must not spoil the next one."""
-    if not path.exists():
-        return
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole != len(content):
-        os.truncate(path, whole)
-
-
-def _finish(report: RunReport) -> None:
-    target = report.directory / RUN_FILE
-    temporary = target.with_suffix(".tmp")
-    row = {"schema": known("run")[-1], **report.as_json()}
-    temporary.write_text(json.dumps(row, sort_keys=True, indent=1))
-    temporary.replace(target)
 
 
 def _total(rows: Sequence[ManifestRow], name: str) -> str:

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from analytics.archive.manifest import Manifest
+from analytics.archive.manifest import BrokenArchive, Manifest
 from analytics.backfill.plan import PLAN_FILE, UnknownRun, load
-from analytics.backfill.run import RUN_MANIFEST, load_report, runs_dir
+from analytics.backfill.run import runs_dir
+from analytics.backfill.seal import RUN_MANIFEST, load_report
 from cdc.settings import Connections
 
 
@@ -15,21 +16,27 @@ def status(settings: Connections | None = None) -> dict[str, Any]:
     A run whose report can't be read, because another release wrote it, has a `problem`.
     """
     known = settings or Connections()
-    manifest = Manifest(known.archive_dir)
-    files = manifest.all_files()
     plans = sorted(
         runs_dir(known).glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns
     )
     return {
-        "archive": {
-            "directory": str(known.archive_dir),
-            "files": len(files),
-            "records": sum(file.rows for file in files),
-            "next_offsets": {
-                str(number): manifest.next_offset(number) for number in range(known.partitions)
-            },
-        },
+        "archive": {"directory": str(known.archive_dir)} | _archive_status(known),
         "runs": [_run_status(path.parent) for path in plans],
+    }
+
+
+def _archive_status(settings: Connections) -> dict[str, Any]:
+    try:
+        manifest = Manifest(settings.archive_dir)
+    except BrokenArchive as error:
+        return {"problem": str(error)}
+    files = manifest.all_files()
+    return {
+        "files": len(files),
+        "records": sum(file.rows for file in files),
+        "next_offsets": {
+            str(number): manifest.next_offset(number) for number in range(settings.partitions)
+        },
     }
 
 

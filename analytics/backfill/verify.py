@@ -22,6 +22,7 @@ from analytics.backfill.run import Progress, RunReport, _silent, execute, runs_d
 from analytics.digest import as_hex, total
 from analytics.engines.results import STATES, read_rows
 from analytics.engines.spark import DEFAULT_MASTER
+from analytics.engines.unit import ManifestRow
 from cdc.settings import Connections
 
 _SHOWN: Final = 20
@@ -109,8 +110,8 @@ def compared(
     keys = keys_differing = 0
     differences: list[dict[str, Any]] = []
     for part in live:
-        directories = [Path(row.directory) for row in run.rows if row.partition == part.number]
-        for key, ours, theirs in side_by_side(part.states(), _states(directories)):
+        units = [row for row in run.rows if row.partition == part.number]
+        for key, ours, theirs in side_by_side(part.states(), _states(units)):
             keys += 1
             if ours != theirs:
                 keys_differing += 1
@@ -137,12 +138,9 @@ def side_by_side(live: Iterable[Entry], recomputed: Iterable[Entry]) -> Iterator
         yield key, said.get(True), said.get(False)
 
 
-def _states(directories: Iterable[Path]) -> Iterator[Entry]:
+def _states(rows: Iterable[ManifestRow]) -> Iterator[Entry]:
     """Key and state of one partition's units: each is sorted, so merged they are."""
-    units = (
-        ((key, content) for key, _offset, content in read_rows(directory, STATES))
-        for directory in directories
-    )
+    units = (((key, content) for key, _offset, content in read_rows(row, STATES)) for row in rows)
     return heapq.merge(*units, key=itemgetter(0))
 
 

@@ -2,26 +2,57 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
-from analytics.engines.task import recompute
+from analytics.engines.failure import UnitFailed
+from analytics.engines.task import attempt
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 
 
 def run_units(
     units: Sequence[ArchiveUnit], results: Path, *, processes: int | None = None
-) -> Iterator[ManifestRow]:
-    """One manifest row per unit, in the order in which they finish."""
+) -> Iterator[ManifestRow | UnitFailed]:
+    """One result per unit, in the order in which they finish; none begins after a failed one."""
     if not units:
         return
     count = min(processes or os.cpu_count() or 1, len(units))
     # spawn: the caller may have Kafka and database threads, which a fork would copy half-alive.
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(recompute, unit, results) for unit in units}
+    with ProcessPoolExecutor(
+        count, mp_context=get_context("spawn"), initializer=_begin_child
+    ) as pool:
+        waiting = [pool.submit(attempt, unit, results) for unit in units]
         try:
             for done in as_completed(waiting):
-                yield done.result()
+                if done.cancelled():
+                    continue
+                found = _result(done)
+                if isinstance(found, UnitFailed):
+                    pool.shutdown(wait=False, cancel_futures=True)
+                yield found
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _result(done: Future[ManifestRow | UnitFailed]) -> ManifestRow | UnitFailed:
+    try:
+        return done.result()
+    except BrokenProcessPool:
+        problem = "stage fold: a process of the pool ended without a result: killed, or no memory"
+        step = "free memory or name more `--buckets`, then start the same command again"
+        return UnitFailed("", problem, step)
+
+
+def _begin_child() -> None:
+    """End this process with the driver, in whatever way that ends."""
+    Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)  # no handler or buffer of a unit without a driver is of use

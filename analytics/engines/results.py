@@ -3,16 +3,22 @@
 Expired window rows, heartbeats and their content are what a publication needs beyond the states.
 """
 
+import hashlib
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analytics.damage import Damage
 from analytics.digest import add, row_hash
+from analytics.engines.unit import ManifestRow, Written
 
 STATES: Final = "states"
 OUTPUTS: Final = "outputs"
@@ -35,14 +41,49 @@ SCHEMAS: Final[dict[str, Any]] = {
 }
 
 
+class DamagedResult(Damage):
+    """A result file of a run is not what its unit wrote."""
+
+
+class _Hashed:
+    """A file for pyarrow to write to; it hashes what was meant to be written."""
+
+    def __init__(self, path: Path) -> None:
+        self._stream = path.open("wb")
+        self._hash = hashlib.sha256()
+        self.bytes = 0
+
+    def write(self, content: bytes) -> int:
+        """Write and hash."""
+        self._hash.update(content)
+        self.bytes += len(content)
+        return self._stream.write(content)
+
+    def flush(self) -> None:
+        """Hand over to the operating system."""
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Close the file; pyarrow may ask twice."""
+        self._stream.close()
+
+    @property
+    def closed(self) -> bool:
+        """Part of what pyarrow expects of a file."""
+        return self._stream.closed
+
+    def sha256(self) -> str:
+        """Return the hash of all that was written."""
+        return self._hash.hexdigest()
+
+
 class ResultFile:
     """Rows of one kind; counts and digest grow with every row."""
 
     def __init__(self, directory: Path, kind: str) -> None:
         self._schema = SCHEMAS[kind]
-        self._writer = pq.ParquetWriter(
-            directory / f"{kind}.parquet", self._schema, compression="zstd"
-        )
+        self._stream = _Hashed(directory / f"{kind}.parquet")
+        self._writer = pq.ParquetWriter(self._stream, self._schema, compression="zstd")
         self._rows: list[tuple[bytes, int, bytes]] = []
         self.rows = 0
         self.digest = 0
@@ -59,6 +100,18 @@ class ResultFile:
         """Write what waits and finish the file."""
         self._flush()
         self._writer.close()
+        self._stream.close()
+
+    def abandon(self) -> None:
+        """Release the file, in whatever state it is."""
+        with suppress(OSError, pa.ArrowException):
+            self._writer.close()
+        with suppress(OSError):
+            self._stream.close()
+
+    def written(self) -> Written:
+        """Return size, rows and checksum of the closed file."""
+        return Written(self._stream.bytes, self.rows, self._stream.sha256())
 
     def _flush(self) -> None:
         if self._rows:
@@ -82,10 +135,92 @@ class RunSink:
         for file in self.files.values():
             file.close()
 
+    def abandon(self) -> None:
+        """Release the files of a failed attempt; nothing reads what is in them."""
+        for file in self.files.values():
+            file.abandon()
 
-def read_rows(directory: Path, kind: str) -> Iterator[tuple[bytes, int, bytes]]:
-    """Rows (key, offset, content) of one kind that a task left."""
-    with pq.ParquetFile(directory / f"{kind}.parquet") as file:
+
+def read_rows(row: ManifestRow, kind: str) -> Iterator[tuple[bytes, int, bytes]]:
+    """Rows (key, offset, content) of one kind that a finished unit left, checked first.
+
+    Raises:
+        DamagedResult: the file is missing, or is not what the unit wrote.
+    """
+    with _checked(row, kind) as stream:
+        yield from _rows(stream)
+
+
+def read_unlisted(directory: Path, kind: str) -> Iterator[tuple[bytes, int, bytes]]:
+    """Rows of a file of this process, which no manifest lists."""
+    with (directory / f"{kind}.parquet").open("rb") as stream:
+        yield from _rows(stream)
+
+
+def checked_path(row: ManifestRow, kind: str) -> Path:
+    """Return the path of a checked file, for readers that open it themselves.
+
+    Raises:
+        DamagedResult: the file is missing, or is not what the unit wrote.
+    """
+    with _checked(row, kind) as stream:
+        return Path(stream.name)
+
+
+def refuse_damaged(rows: Iterable[ManifestRow]) -> None:
+    """Raise `DamagedResult` unless these units' directories hold exactly what they wrote."""
+    for row in rows:
+        for kind in SCHEMAS:
+            checked_path(row, kind)
+        expected = {f"{kind}.parquet" for kind in SCHEMAS}
+        extra = sorted({path.name for path in Path(row.directory).iterdir()} - expected)
+        if extra:
+            problem = f"{row.directory}: {extra[0]} is no result of {row.unit}"
+            raise _damaged(row, problem)
+
+
+def _checked(row: ManifestRow, kind: str) -> BufferedReader:
+    """Open the file and compare size, rows and checksum; later reads use the same handle."""
+    path = Path(row.directory) / f"{kind}.parquet"
+    expected = row.files.get(kind)
+    if expected is None:
+        problem = f"{path}: the unit's line names no checksum of it; a former release wrote it"
+        raise _damaged(row, problem)
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        problem = f"the results of {row.unit} in {row.directory} are gone: {error.strerror}: {path}"
+        raise _damaged(row, problem) from error
+    found = _found(stream, expected)
+    if found != expected:
+        stream.close()
+        problem = f"{path}: changed: expected {expected}, found {found}"
+        raise _damaged(row, problem)
+    return stream
+
+
+def _found(stream: BufferedReader, expected: Written) -> Written:
+    """Return what the open file is; its rows are asked for only if its bytes are right."""
+    sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    found = Written(stream.tell(), expected.rows, sha256)
+    stream.seek(0)
+    if found == expected:
+        found = replace(found, rows=int(pq.read_metadata(stream).num_rows))
+        stream.seek(0)
+    return found
+
+
+def _rows(stream: BufferedReader) -> Iterator[tuple[bytes, int, bytes]]:
+    with pq.ParquetFile(stream) as file:
         for batch in file.iter_batches(batch_size=_READ_ROWS):
             columns = [batch.column(index).to_pylist() for index in range(3)]
             yield from zip(*columns, strict=True)
+
+
+def _damaged(row: ManifestRow, problem: str) -> DamagedResult:
+    kept = "nothing was published, and no file was changed"
+    step = (
+        f"`inventory backfill discard {row.run.name} --yes` puts the run aside, "
+        "`inventory backfill run` computes it again"
+    )
+    return DamagedResult(problem, kept, step)

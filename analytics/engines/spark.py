@@ -6,26 +6,44 @@ The tasks read the archive and write results by path, so on a cluster both are s
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from analytics.engines.code import write_zip
-from analytics.engines.task import recompute
+from analytics.engines.failure import EngineFailed, UnitFailed
+from analytics.engines.task import attempt
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 
 DEFAULT_MASTER: Final = "local[2]"
 LOOPBACK: Final = "127.0.0.1"
 _WAVES: Final = 2  # units per core and wave
+_LONGEST: Final = 400
+_SPARKS: Final = ("py4j", "pyspark")
+_FRAME: Final = re.compile(r"\s+at |\s+File |\s*\.\.\. \d+ more|Driver stacktrace")
+_ERROR: Final = re.compile(r"(Caused by: |: )?[\w.$]+(Error|Exception)\b: ?\S")
 
 
 def run_units(
     units: Sequence[ArchiveUnit], results: Path, *, master: str = DEFAULT_MASTER
-) -> Iterator[ManifestRow]:
-    """One manifest row per unit; the session lives as long as the iteration."""
+) -> Iterator[ManifestRow | UnitFailed]:
+    """One result per unit; the session lives as long as the iteration.
+
+    Raises:
+        EngineFailed: Spark itself failed; the message is its cause, without the trace.
+    """
     if not units:
         return
+    with short_errors(master):
+        yield from _run(units, results, master)
+
+
+def _run(
+    units: Sequence[ArchiveUnit], results: Path, master: str
+) -> Iterator[ManifestRow | UnitFailed]:
     session = _session(master, results)
     try:
         context = session.sparkContext
@@ -35,9 +53,35 @@ def run_units(
         wave = _WAVES * context.defaultParallelism
         for first in range(0, len(units), wave):
             part = list(units[first : first + wave])
-            yield from context.parallelize(part, len(part)).map(_Task(str(results))).collect()
+            found = context.parallelize(part, len(part)).map(_Task(str(results))).collect()
+            yield from found
+            if any(isinstance(one, UnitFailed) for one in found):
+                return
     finally:
         session.stop()
+
+
+@contextmanager
+def short_errors(master: str) -> Iterator[None]:
+    """Replace errors of Spark and of its bridge to Java by their cause."""
+    try:
+        yield
+    except Exception as error:
+        # By name: the classes are only there where Spark is, and the bridge is no dependency.
+        if type(error).__module__.partition(".")[0] not in _SPARKS:
+            raise
+        problem = f"Spark with master {master!r}: {cause_of(str(error))}"
+        kept = "finished units are kept"
+        step = "start the same command again, or use `--engine local`"
+        raise EngineFailed(problem, kept, step) from error
+
+
+def cause_of(text: str) -> str:
+    """Return the line that names the cause: the last error before Java's own frames."""
+    lines = [line.strip() for line in text.splitlines() if not _FRAME.match(line)]
+    named = [line for line in lines if _ERROR.match(line)]
+    chosen = named[-1] if named else next((line for line in lines if line), "no reason given")
+    return chosen[:_LONGEST]
 
 
 class _Task:
@@ -46,8 +90,8 @@ class _Task:
     def __init__(self, results: str) -> None:
         self._results = results
 
-    def __call__(self, unit: ArchiveUnit) -> ManifestRow:
-        return recompute(unit, Path(self._results))
+    def __call__(self, unit: ArchiveUnit) -> ManifestRow | UnitFailed:
+        return attempt(unit, Path(self._results))
 
 
 def _is_on_this_machine(master: str) -> bool:

@@ -6,10 +6,13 @@ verdict that the archiver stored, in offset order, as a worker does with the ver
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from analytics.archive.rows import MALFORMED, ArchiveRow, read
+from analytics.archive.checked import checked_rows
+from analytics.archive.rows import MALFORMED, ArchiveRow
 from analytics.digest import as_hex
+from analytics.engines.failure import UnitFailed, failed
 from analytics.engines.results import (
     BEATS,
     EXPIRED,
@@ -46,16 +49,49 @@ from inventory.revision import LOGIC_REVISION
 _REJECTED = "rejected:"
 
 
-def recompute(unit: ArchiveUnit, results: Path) -> ManifestRow:
+@dataclass(slots=True)
+class At:
+    """Where a task is: kept up to date, so that an error can say at which record it came."""
+
+    stage: str = "read"
+    row: ArchiveRow | None = None
+
+
+def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
+    """Recompute one unit; an error is a value, so that no engine repeats it or prints a trace."""
+    at = At()
+    try:
+        return recompute(unit, results, at)
+    except Exception as error:  # noqa: BLE001 -- the edge of a pool process or executor
+        row = at.row
+        return failed(
+            unit.name,
+            at.stage,
+            error,
+            place="" if row is None else f"{STOCK_EVENTS}[{unit.partition}]@{row.offset}",
+            key=None if row is None else row.key,
+        )
+
+
+def recompute(unit: ArchiveUnit, results: Path, at: At | None = None) -> ManifestRow:
     """Fold one (partition, bucket) in offset order; one manifest row with counts and digests."""
-    started = time.monotonic_ns()
     sink = RunSink(results, unit.name)
+    try:
+        return _recomputed(unit, sink, at or At())
+    except BaseException:
+        sink.abandon()
+        raise
+
+
+def _recomputed(unit: ArchiveUnit, sink: RunSink, at: At) -> ManifestRow:
+    started = time.monotonic_ns()
     partition = Partition(unit.generation)
     beats: dict[bytes, tuple[int, bytes]] = {}
     records = 0
-    for row in _rows(unit):
-        _apply(unit, partition, row, sink, beats)
+    for row in _rows(unit, at):
+        _apply(unit, partition, row, sink, beats, at)
         records += 1
+    at.stage, at.row = "write states", None
     open_reorders = _write_states(partition, sink)
     for key, (offset, beat) in sorted(beats.items()):
         sink.files[BEATS].write(key, offset, beat)
@@ -63,11 +99,14 @@ def recompute(unit: ArchiveUnit, results: Path) -> ManifestRow:
     return _manifest_row(unit, sink, partition.ring, records, open_reorders, started)
 
 
-def _rows(unit: ArchiveUnit) -> Iterator[ArchiveRow]:
-    for name in unit.files:
-        for row in read(Path(unit.archive) / name, bucket=unit.bucket, buckets=unit.buckets):
+def _rows(unit: ArchiveUnit, at: At) -> Iterator[ArchiveRow]:
+    archive, part = Path(unit.archive), {"bucket": unit.bucket, "buckets": unit.buckets}
+    for source in unit.sources:
+        at.stage, at.row = "read", None
+        for row in checked_rows(archive, source, **part):
             if row.offset >= unit.end:
                 return
+            at.row = row
             yield row
 
 
@@ -77,19 +116,23 @@ def _apply(
     row: ArchiveRow,
     sink: RunSink,
     beats: dict[bytes, tuple[int, bytes]],
+    at: At,
 ) -> None:
     origin = Origin(unit.generation, unit.partition, row.offset)
+    at.stage = "decode"
     try:
         record = decode(row.key, row.value, offset=row.offset)
     except Malformed as error:
         _reject(sink, row, origin, reason=MALFORMED, stage="decode", detail=error.detail)
         return
+    at.stage = "fold"
     before = partition.states.get(InvKey(record.key))
     admission = Admission[row.admission.upper()]
     if admission is not Admission.MALFORMED:
         # Judges nothing here: a bucket lacks most of the ring. What it knows besides is a maximum.
         partition.ring.replay(record)
     folded = partition.apply_admitted(record, admission)
+    at.stage = "write outputs"
     if folded.verdict.startswith(_REJECTED):
         reason = folded.verdict.removeprefix(_REJECTED)
         _reject(sink, row, origin, reason=reason, stage="fold", detail=folded.detail)
@@ -206,4 +249,5 @@ def _manifest_row(
         streamed=ring.streamed,
         directory=str(sink.directory),
         milliseconds=(time.monotonic_ns() - started) // 1_000_000,
+        files={kind: file.written() for kind, file in files.items()},
     )

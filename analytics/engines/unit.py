@@ -3,20 +3,27 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.archive.manifest import ArchiveFile, BrokenArchive, Manifest
+from analytics.archive.checked import refuse_missing
+from analytics.archive.entries import Source, broken
+from analytics.archive.manifest import ArchiveFile, Manifest
 from analytics.engines.code import code_hash
-from cdc.contracts.versions import built, document_of, known
+from cdc.contracts.versions import UnreadableRecord, built, document_of, known
 
-RESULT_SCHEMA: Final = known("run_unit")[-1]
+KIND: Final = "run_unit"
+RESULT_SCHEMA: Final = known(KIND)[-1]
+_CHECKSUM: Final = "checksum"
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveUnit:
-    """One key bucket of one partition, offsets before `end`; files in offset order."""
+    """One key bucket of one partition, offsets before `end`; files in offset order.
+
+    `sources` are the same files with what a task checks when it reads them.
+    """
 
     archive: str
     partition: int
@@ -27,6 +34,7 @@ class ArchiveUnit:
     files: tuple[str, ...]
     input_digest: str
     code: str  # hash of the sources; found once, where they are files and not a shipped zip
+    sources: tuple[Source, ...] = ()
 
     @property
     def name(self) -> str:
@@ -34,10 +42,26 @@ class ArchiveUnit:
         return f"partition={self.partition}/bucket={self.bucket}of{self.buckets}"
 
 
+def unit_of(row: Mapping[str, Any]) -> ArchiveUnit:
+    """Return the unit that a plan's JSON describes."""
+    sources = tuple(Source(**source) for source in row.get("sources", ()))
+    return ArchiveUnit(**{**row, "files": tuple(row["files"]), "sources": sources})
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One result file as it was written."""
+
+    bytes: int
+    rows: int
+    sha256: str
+
+
 @dataclass(frozen=True, slots=True)
 class ManifestRow:
     """What one finished task gives: where its rows are, how many, and their digests.
 
+    `files` maps a kind to its file, which readers check before they use it.
     `newest_commit_us`, `highest_lsn` and `streamed` are what a dedupe ring knows after the unit
     besides its members; of several buckets the largest of each is the partition's.
     """
@@ -66,20 +90,46 @@ class ManifestRow:
     streamed: bool
     directory: str
     milliseconds: int
+    files: dict[str, Written] = field(default_factory=dict)
     schema: int = RESULT_SCHEMA
 
-    def as_json(self) -> dict[str, Any]:
-        """The row as the run manifest keeps it."""
-        return asdict(self)
+    @property
+    def run(self) -> Path:
+        """Directory of the run: its results are in `results/partition=P/bucket=B/attempt`."""
+        return Path(self.directory).parents[3]
+
+
+def line_of(row: ManifestRow) -> bytes:
+    """Return the row as the run's manifest keeps it, with its own checksum."""
+    return _canonical(_checked(asdict(row)))
 
 
 def manifest_row(line: bytes) -> ManifestRow:
     """The row that a line of a run's manifest holds.
 
     Raises:
-        UnreadableRecord: another release wrote it, or it is no such line.
+        UnreadableRecord: another release wrote it, or it is no such line, or was changed.
     """
-    return built("run_unit", document_of("run_unit", line), lambda row: ManifestRow(**row))
+    document = document_of(KIND, line)
+    content = {name: value for name, value in document.items() if name != _CHECKSUM}
+    if document["schema"] == RESULT_SCHEMA and line != _canonical(_checked(content)):
+        problem = f"{KIND} record: changed: its checksum is not that of its content"
+        raise UnreadableRecord(problem)
+    return built(KIND, document, _row)
+
+
+def _row(document: dict[str, Any]) -> ManifestRow:
+    document.pop(_CHECKSUM, None)
+    files = {kind: Written(**file) for kind, file in document.pop("files", {}).items()}
+    return ManifestRow(**document, files=files)
+
+
+def _checked(document: dict[str, Any]) -> dict[str, Any]:
+    return document | {_CHECKSUM: hashlib.sha256(_canonical(document)).hexdigest()}
+
+
+def _canonical(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
 
 def units_of(
@@ -88,11 +138,13 @@ def units_of(
     """Every unit of the history before `ends`.
 
     Raises:
-        BrokenArchive: the archive does not reach an end.
+        BrokenArchive: the archive does not reach an end, or a file is missing.
     """
     if not manifest.covers(ends):
-        problem = f"{manifest.directory}: not archived up to {dict(ends)}"
-        raise BrokenArchive(problem)
+        reached = {number: manifest.next_offset(number) for number in sorted(ends)}
+        problem = f"{manifest.directory}: archived up to {reached}, not up to {dict(ends)}"
+        raise broken(problem)
+    refuse_missing(manifest)
     return tuple(
         _unit(manifest, partition, end, bucket, buckets)
         for partition, end in sorted(ends.items())
@@ -106,7 +158,7 @@ def _unit(manifest: Manifest, partition: int, end: int, bucket: int, buckets: in
     generations = {file.generation for file in files}
     if len(generations) > 1:
         problem = f"{manifest.directory}: partition {partition} mixes generations {generations}"
-        raise BrokenArchive(problem)
+        raise broken(problem)
     return ArchiveUnit(
         archive=str(Path(manifest.directory).resolve()),
         partition=partition,
@@ -117,6 +169,7 @@ def _unit(manifest: Manifest, partition: int, end: int, bucket: int, buckets: in
         files=tuple(file.file for file in files),
         input_digest=_input_digest(files, end, bucket, buckets),
         code=code_hash(),
+        sources=tuple(file.source for file in files),
     )
 
 

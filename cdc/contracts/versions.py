@@ -12,9 +12,11 @@ Built = TypeVar("Built")
 
 _FIRST: Final = (1,)
 _RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds that have others
-    "plan": (2,),
+    "archive_file": (1, 2),
+    "plan": (2, 3),
     "progress": (1, 2),
-    "run_unit": (2,),
+    "run": (1, 2),
+    "run_unit": (2, 3),
     "snapshot": (4,),
 }
 
@@ -81,7 +83,7 @@ def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]
     """
     try:
         return build(document)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"{record} record: its fields are not those of its version: {error!r}"
         raise UnreadableRecord(problem) from error
 

@@ -1,4 +1,4 @@
-"""Verbs of recomputations: run, verify, publish, rearchive, status."""
+"""Verbs of recomputations: run, verify, publish, rearchive, discard, status."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ _RUN_COLUMNS: Final = (
     "digest",
 )
 _REARCHIVE: Final = "inventory backfill rearchive --yes"
-_HELD_S: Final = 10.0  # an archiver that halts gives its lock back after a look at its files
+_HELD_S: Final = 20.0  # an archiver that is asked for its lock first writes what it holds
 _MODULE: Final = "deploy.cli.main"
 
 backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
@@ -136,9 +136,29 @@ def rearchive(
         raise StackError(message)
     aside = put_aside(archive, timeout_s=_HELD_S)
     if aside is None:
-        message = f"an archiver goes on in {archive}: it was found to be of the topic that is there"
+        message = f"{archive}: an archiver kept its lock for {_HELD_S:.0f} s; nothing was moved"
         raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
-    output.console.print(f"what was archived is in {aside}")
+    output.console.print(f"what was archived is in {aside}", soft_wrap=True)
+
+
+@backfill.command()
+def discard(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="A run, or last.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Really put it aside.")] = False,
+) -> None:
+    """Put a run aside: the next `backfill run` over the same history computes it again."""
+    load_environment()
+    from analytics.backfill.discard import discard as put_aside  # noqa: PLC0415 -- reads files
+    from analytics.backfill.plan import directory_of  # noqa: PLC0415 -- as above
+    from analytics.backfill.run import runs_dir  # noqa: PLC0415 -- as above
+
+    runs = runs_dir(_settings())
+    directory = directory_of(runs, name)
+    if not yes:
+        message = f"{directory} would be put aside; it was left as it is"
+        raise StackError(message, repair=f"inventory backfill discard {directory.name} --yes")
+    output.console.print(f"the run is in {put_aside(directory)}", soft_wrap=True)
 
 
 @backfill.command()

@@ -96,7 +96,7 @@ def main() -> None:
         print(f"error: {message}", file=sys.stderr)
         if repair:
             print(f"repair: {repair}", file=sys.stderr)
-        sys.exit(error.exit_code if isinstance(error, StackError) else 1)
+        sys.exit(getattr(error, "exit_code", 1))
     except OSError as error:
         if error.filename is None:
             raise
@@ -122,9 +122,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("webui.ledger.services", "LedgerError"),
         ("bench.watch", "BenchFailed"),
         ("bench.faults.probe", "NotFresh"),
-        ("analytics.backfill.plan", "UnknownRun"),
-        ("analytics.backfill.publish", "NotPublishable"),
-        ("analytics.archive.follow", "ArchiveBehind"),
+        ("analytics.damage", "Damage"),
         ("analytics.kafka", "TopicUnreadable"),
         ("cdc.capture.client", "CaptureError"),
         ("streams.sinks.active", "RevisionMoved"),
@@ -132,7 +130,6 @@ def _expected() -> tuple[type[Exception], ...]:
         ("cdc.contracts.versions", "UnreadableRecord"),
         ("psycopg", "OperationalError"),
         ("confluent_kafka", "KafkaException"),
-        ("analytics.archive.manifest", "BrokenArchive"),
         ("analytics.verification.late", "LateUnexplained"),
     ):
         if module in sys.modules:

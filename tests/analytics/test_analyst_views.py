@@ -33,12 +33,12 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> RunReport:
 
 
 def states(run: RunReport) -> list[KeyState]:
-    rows = (row for unit in run.rows for row in read_rows(Path(unit.directory), STATES))
+    rows = (row for unit in run.rows for row in read_rows(unit, STATES))
     return [decode_state(content) for _key, _offset, content in rows]
 
 
 def contents(run: RunReport) -> list[bytes]:
-    return [row[2] for unit in run.rows for row in read_rows(Path(unit.directory), STATES)]
+    return [row[2] for unit in run.rows for row in read_rows(unit, STATES)]
 
 
 def test_windows_come_back_as_the_states_hold_them(run: RunReport) -> None:

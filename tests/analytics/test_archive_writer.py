@@ -1,13 +1,15 @@
 """The archive under crashes: the same rows and verdicts as if nothing had happened."""
 
 import json
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from analytics.archive.manifest import Manifest
+from analytics.archive.head import HEAD
+from analytics.archive.manifest import MANIFEST, Manifest
 from analytics.archive.rows import ArchiveRow, read
 from analytics.archive.writer import Arrival, open_writers
 from cdc.contracts.decode import Malformed, decode
@@ -42,15 +44,23 @@ def test_a_crash_anywhere_changes_no_row_and_no_verdict(tmp_path: Path, cut: int
 
 def test_a_file_without_its_line_is_written_again(tmp_path: Path) -> None:
     history = generate(seed=7)
-    archived(tmp_path, history)
+    archived(tmp_path, history, roll_every=500)
     expected = content(tmp_path)
-    lines = (tmp_path / "manifest.jsonl").read_text().splitlines(keepends=True)
-    (tmp_path / "manifest.jsonl").write_text("".join(lines[:-1]) + lines[-1][:20])
+    shutil.rmtree(tmp_path / "partition=2")
+    *lines, last = (tmp_path / MANIFEST).read_bytes().splitlines(keepends=True)
+    for writer in open_writers(tmp_path / "before", partitions=2, generation=1):
+        feed(writer, history.log[writer.partition], roll_every=500)
+    (tmp_path / "before" / HEAD).replace(tmp_path / HEAD)
+    (tmp_path / MANIFEST).write_bytes(b"".join(lines) + last[:20])
+    orphan = tmp_path / "partition=2" / "seq-000000000000-000000000003.parquet"
+    orphan.parent.mkdir()
+    orphan.write_bytes(b"as far as the crash let it")
 
     for writer in open_writers(tmp_path, partitions=PARTITIONS, generation=1):
         feed(writer, history.log[writer.partition], roll_every=37)
 
     assert content(tmp_path) == expected
+    assert not orphan.exists()
 
 
 def test_a_restart_far_into_the_archive_remembers_what_an_endless_run_does(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def live_of(run: RunReport, directory: Path, *, spoiled: bytes | None) -> list[L
     parts = []
     for number, end in run.plan.ends.items():
         units = [row for row in run.rows if row.partition == number]
-        rows = sorted(entry for unit in units for entry in read_rows(Path(unit.directory), STATES))
+        rows = sorted(entry for unit in units for entry in read_rows(unit, STATES))
         target = directory / str(number)
         target.mkdir(parents=True)
         file = ResultFile(target, STATES)

@@ -72,7 +72,7 @@ def test_a_recomputation_gives_the_states_of_a_partition_that_judged_itself(
     batch = {
         InvKey(key.decode()): state
         for row in report.rows
-        for key, _offset, state in read_rows(Path(row.directory), STATES)
+        for key, _offset, state in read_rows(row, STATES)
     }
     assert batch == live
 

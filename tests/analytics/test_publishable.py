@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,16 @@ from analytics.archive.source import SOURCE, refuse_other_source, settle_source,
 from analytics.backfill import publish
 from analytics.backfill.plan import PLAN_FILE, Plan, UnknownRun, load, make_plan
 from analytics.backfill.publish import NotPublishable, publishable
-from analytics.backfill.run import RUN_FILE, RUN_MANIFEST, RunReport, execute, runs_dir
+from analytics.backfill.run import RunReport, execute, runs_dir
+from analytics.backfill.seal import RUN_FILE, RUN_MANIFEST, is_sealed, load_report, write_report
 from analytics.backfill.status import status
 from analytics.engines import code
+from analytics.engines.results import DamagedResult
 from cdc.settings import Connections
 from tests.analytics.histories import PARTITIONS, archived, generate
 
 SOURCE_ID = "id-of-the-topic"
+OF_RELEASE_2 = ("schema", "plan_sha256", "units_sha256", "seal")
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,11 @@ def reason(finished: Finished, settings: Connections | None = None) -> str:
 
 
 def change_plan(finished: Finished, **fields: object) -> None:
-    path = finished.report.directory / PLAN_FILE
+    """Another plan, finished as it is: a change by accident breaks the seal."""
+    directory = finished.report.directory
+    path = directory / PLAN_FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+    write_report(directory, load_report(directory) or {})
 
 
 def of_another_revision(finished: Finished) -> None:
@@ -90,15 +96,19 @@ def of_an_unknown_topic(finished: Finished) -> None:
 
 
 def with_a_shorter_archive(finished: Finished) -> None:
-    path = finished.settings.archive_dir / "manifest.jsonl"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    """Sound, but made again from less."""
+    shutil.rmtree(finished.settings.archive_dir)
+    finished.settings.archive_dir.mkdir()
+    settle_source(finished.settings.archive_dir, SOURCE_ID)
+    archived(finished.settings.archive_dir, generate(seed=2, records=300))
 
 
 def with_another_archive(finished: Finished) -> None:
-    path = finished.settings.archive_dir / "manifest.jsonl"
-    first, *rest = path.read_text().splitlines(keepends=True)
-    row = json.loads(first) | {"digest": "0" * 32}
-    path.write_text(json.dumps(row) + "\n" + "".join(rest))
+    """Sound, but of another history."""
+    shutil.rmtree(finished.settings.archive_dir)
+    finished.settings.archive_dir.mkdir()
+    settle_source(finished.settings.archive_dir, SOURCE_ID)
+    archived(finished.settings.archive_dir, generate(seed=3, records=900))
 
 
 @pytest.mark.parametrize(
@@ -121,8 +131,10 @@ def test_a_run_that_is_not_the_history_of_this_log_by_these_rules_is_refused(
 ) -> None:
     spoil(finished)
 
-    with pytest.raises(NotPublishable, match=told):
+    with pytest.raises((NotPublishable, DamagedResult), match=told) as refused:
         publishable(finished.settings, "last")
+    assert "nothing was published" in str(refused.value)
+    assert refused.value.step
 
 
 def test_a_run_of_another_generation_is_refused(finished: Finished) -> None:
@@ -169,19 +181,20 @@ def test_a_report_without_a_version_is_read_and_none_is_shown(finished: Finished
     assert shown["finished"]
     assert "schema" not in shown
 
-    change_report(finished, lambda report: report.pop("schema"))
+    change_report(finished, lambda report: [report.pop(name) for name in OF_RELEASE_2])
 
     assert status(finished.settings)["runs"] == [shown]
+    with pytest.raises(UnknownRun, match="has no seal"):
+        publishable(finished.settings, "last")
     report = execute(finished.report.plan, runs_dir(finished.settings))
     assert report.units_computed == 0
+    assert is_sealed(report.directory)
 
 
 def test_a_plan_comes_back_as_it_was_written(finished: Finished) -> None:
     plan: Plan = finished.report.plan
 
-    assert load(finished.report.directory) == replace(
-        plan, units=load(finished.report.directory).units
-    )
+    assert load(finished.report.directory) == plan
     assert plan.source_topic_id == SOURCE_ID
 
 
@@ -207,7 +220,7 @@ def test_rules_in_work_are_named(
 
     monkeypatch.setattr(publish, "code_hash", lambda: finished.report.plan.code)
     expected = "inventory/a.py, inventory/b.py, inventory/c.py, …"
-    assert reason(finished).endswith(f"can't be published: {expected}")
+    assert f"can't be published: {expected};" in reason(finished)
 
 
 def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:

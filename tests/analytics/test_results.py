@@ -3,7 +3,7 @@
 import tracemalloc
 from pathlib import Path
 
-from analytics.engines.results import STATES, ResultFile, read_rows
+from analytics.engines.results import STATES, ResultFile, read_unlisted
 
 ROWS = 10_000
 STATE_BYTES = 1_000
@@ -18,7 +18,7 @@ def test_rows_are_read_a_few_at_a_time(tmp_path: Path) -> None:
 
     tracemalloc.start()
     try:
-        read = sum(1 for _ in read_rows(tmp_path, STATES))
+        read = sum(1 for _ in read_unlisted(tmp_path, STATES))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -33,6 +33,7 @@ FILES = {
     "topic_ids": "schema",
     "archive_source": "schema",
     "archive_file": "schema",
+    "archive_head": "schema",
     "plan": "schema",
     "run_unit": "schema",
     "run": "schema",

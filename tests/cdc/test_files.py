@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from analytics.archive import rows
+from analytics.archive.entries import parsed
+from analytics.archive.head import HEAD, read_head
 from analytics.archive.manifest import MANIFEST, BrokenArchive, Manifest
 from analytics.archive.source import SOURCE, source_id
 from analytics.backfill.plan import PLAN_FILE, UnknownRun, ends_of_run, load
-from analytics.backfill.run import RUN_MANIFEST, finished_units
+from analytics.backfill.seal import RUN_MANIFEST
+from analytics.backfill.units import finished_units
 from analytics.engines import results
 from analytics.engines.unit import manifest_row
 from cdc.contracts import versions
@@ -41,10 +44,18 @@ def of_file(name: str, read: Callable[[Path], Any]) -> Reader:
     return reader
 
 
+def printed(content: bytes) -> bytes:
+    """A document that is kept in one line, in the form of its file."""
+    return json.dumps(json.loads(content), indent=1).encode()
+
+
 READERS: dict[str, Reader] = {
     "topic_ids": lambda _directory, content: decode_topic_ids(content),
     "archive_source": of_file(SOURCE, source_id),
-    "archive_file": of_file(MANIFEST, lambda directory: Manifest(directory).all_files()),
+    "archive_file": lambda _directory, content: parsed(content, MANIFEST),
+    "archive_head": lambda directory, content: of_file(HEAD, read_head)(
+        directory, printed(content)
+    ),
     "plan": of_file(PLAN_FILE, load),
     "run_unit": lambda _directory, content: manifest_row(content),
     "run": lambda _directory, content: json.loads(content),
@@ -74,7 +85,15 @@ def test_a_released_file_is_read_and_fits_the_schema_of_its_version(
         assert complaints(kind, content) == []
         if kind in READERS:  # a snapshot of another format is left aside, and needs none
             assert READERS[kind](tmp_path, content)
-        (tmp_path / MANIFEST).unlink(missing_ok=True)
+
+
+def test_an_archive_of_the_former_format_is_refused_with_the_command_that_makes_it_again(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / MANIFEST).write_bytes(b"".join(line + b"\n" for line in kept("archive_file", 1)))
+
+    with pytest.raises(BrokenArchive, match=r"schema 1.*`inventory backfill rearchive --yes`"):
+        Manifest(tmp_path)
 
 
 @pytest.mark.parametrize("kind", sorted(READERS.keys() - {"run"}))
@@ -90,7 +109,7 @@ def test_ends_are_taken_from_no_plan_of_another_release(tmp_path: Path) -> None:
     plan = json.loads(kept("plan", 2)[0]) | {"schema": 9}
     (tmp_path / "run" / PLAN_FILE).write_text(json.dumps(plan))
 
-    with pytest.raises(UnknownRun, match="plan 9 and not 2"):
+    with pytest.raises(UnknownRun, match="plan 9 and not 2, 3"):
         ends_of_run(tmp_path, "last")
 
 
@@ -99,7 +118,7 @@ def test_a_run_is_not_continued_with_units_of_another_release(tmp_path: Path) ->
     unit = json.loads(kept("run_unit", 2)[0]) | {"schema": 9}
     (tmp_path / RUN_MANIFEST).write_text(json.dumps(unit) + "\n")
 
-    with pytest.raises(UnknownRun, match="run_unit record: schema 9 is unknown here; known: 2"):
+    with pytest.raises(UnknownRun, match="run_unit record: schema 9 is unknown here; known: 2, 3"):
         finished_units(tmp_path, load(tmp_path))
 
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from analytics.backfill.plan import PLAN_FILE, Plan, save
-from analytics.backfill.run import RUN_FILE
+from analytics.backfill.seal import RUN_FILE
 from deploy import output
 from deploy.cli.main import main
 from deploy.stack.home import Home

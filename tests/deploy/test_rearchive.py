@@ -63,7 +63,7 @@ def test_an_archiver_that_goes_on_keeps_its_archive(archive: Path) -> None:
     with only_archiver(archive):
         refused = refusal("--yes")
 
-    assert "an archiver goes on" in str(refused)
+    assert "an archiver kept its lock" in str(refused)
     assert refused.repair == f"inventory down && {COMMAND}"
     assert Manifest(archive).all_files()
 

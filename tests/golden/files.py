@@ -15,10 +15,13 @@ from pathlib import Path
 import orjson
 from cramjam import zstd
 
+from analytics.archive.head import HEAD
 from analytics.archive.manifest import MANIFEST
 from analytics.archive.source import SOURCE, settle_source
 from analytics.backfill.plan import PLAN_FILE, make_plan
-from analytics.backfill.run import RUN_FILE, RUN_MANIFEST, execute, runs_dir
+from analytics.backfill.run import execute, runs_dir
+from analytics.backfill.seal import RUN_FILE, RUN_MANIFEST
+from analytics.engines.unit import _row, line_of
 from cdc.contracts.topic_ids import topic_ids_document
 from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS
 from cdc.settings import Connections
@@ -42,6 +45,7 @@ def kept_in_files(home: Path) -> Iterator[tuple[str, bytes]]:
     yield "archive_source", (settings.archive_dir / SOURCE).read_bytes()
     manifest = archived(settings.archive_dir, generate(seed=2))
     yield from lines("archive_file", settings.archive_dir / MANIFEST)
+    yield "archive_head", (settings.archive_dir / HEAD).read_bytes()
     ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
     report = execute(make_plan(manifest, engine="local", ends=ends), runs_dir(settings))
     yield "plan", (report.directory / PLAN_FILE).read_bytes()
@@ -83,13 +87,20 @@ def documents_of(frames: list[bytes]) -> Iterator[tuple[str, bytes]]:
         )
 
 
+def plain(kind: str, content: bytes) -> bytes:
+    """The document in one line; a unit with the checksum of what it says now."""
+    document = json.loads(content)
+    if kind == "run_unit":
+        return line_of(_row(document))
+    return json.dumps(document).encode()
+
+
 def main() -> None:
     """Write the files of a version that has none yet."""
     found: dict[str, list[bytes]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as home:
         for kind, content in kept_in_files(Path(home)):
-            plain = json.dumps(json.loads(content.replace(home.encode(), b"/srv/stock")))
-            found[kind].append(plain.encode())
+            found[kind].append(plain(kind, content.replace(home.encode(), b"/srv/stock")))
     for kind, counter in FILES.items():
         version = json.loads(found[kind][0])[counter]
         file = RECORDS / f"v{version}" / f"{kind}.jsonl"

@@ -1,0 +1,119 @@
+"""Archive files as every reader reads them: checked against the manifest before a row is used.
+
+A file is read once, hashed, and decoded from the same bytes. So nothing can change between check
+and use. A file holds 20,000 rows at most, some megabytes.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from analytics.archive.entries import BrokenArchive, Source, broken
+from analytics.archive.manifest import Manifest
+from analytics.archive.rows import ArchiveRow, count_of, read
+
+_OWN: Final = re.compile(r"seq-(\d{12})-\d{12}(\.\d+\.tmp|\.parquet)")
+_SUFFIXES: Final = (".parquet", ".tmp")
+
+
+def checked_rows(
+    directory: Path, source: Source, *, bucket: int = 0, buckets: int = 1
+) -> Iterator[ArchiveRow]:
+    """Rows of one listed file in offset order, of one key bucket where there are several.
+
+    Raises:
+        BrokenArchive: the file is missing, or its content is not what the manifest says.
+    """
+    content = pa.BufferReader(checked_content(directory, source))
+    try:
+        if count_of(content) != source.rows:
+            raise _differs(directory, source, f"{count_of(content)} rows, expected {source.rows}")
+        at = source.first_offset - 1
+        for row in read(content, bucket=bucket, buckets=buckets):
+            if not at < row.offset < source.next_offset:
+                raise _differs(directory, source, f"offset {row.offset} after {at}")
+            at = row.offset
+            yield row
+    except pa.ArrowException as error:
+        raise _differs(directory, source, f"no Parquet file: {error!s:.120}") from error
+
+
+def checked_content(directory: Path, source: Source) -> bytes:
+    """Return the bytes of a listed file.
+
+    Raises:
+        BrokenArchive: missing, unreadable, or of another size or checksum.
+    """
+    try:
+        content = (directory / source.file).read_bytes()
+    except OSError as error:
+        raise _differs(directory, source, error.strerror or str(error)) from error
+    if len(content) != source.bytes:
+        raise _differs(directory, source, f"{len(content)} bytes, expected {source.bytes}")
+    found = hashlib.sha256(content).hexdigest()
+    if found != source.sha256:
+        problem = f"sha256 {found:.12}…, expected {source.sha256:.12}…"
+        raise _differs(directory, source, problem)
+    return content
+
+
+def refuse_missing(manifest: Manifest) -> None:
+    """Raise `BrokenArchive` unless each listed file exists in its size; reads no content."""
+    for file in manifest.all_files():
+        path = manifest.directory / file.file
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            raise _differs(manifest.directory, file.source, error.strerror or "") from error
+        if size != file.bytes:
+            problem = f"{size} bytes, expected {file.bytes}"
+            raise _differs(manifest.directory, file.source, problem)
+
+
+def refuse_damaged(manifest: Manifest, ends: Mapping[int, int]) -> None:
+    """Raise `BrokenArchive` unless every file with records before `ends` is what was written."""
+    for number, end in sorted(ends.items()):
+        for file in manifest.files(number):
+            if file.first_offset < end:
+                checked_content(manifest.directory, file.source)
+
+
+def refuse_unlisted(manifest: Manifest) -> None:
+    """Raise `BrokenArchive` if a partition's directory holds a file that no line lists.
+
+    The archiver writes a file before its line. So one behind the last line is allowed.
+    """
+    for path in _unlisted(manifest):
+        if not _is_ahead(manifest, path):
+            problem = f"{path}: no line of the manifest lists this file"
+            raise BrokenArchive(problem, "it was not read", f"move it away: `mv {path} /tmp/`")
+
+
+def remove_unlisted(manifest: Manifest) -> None:
+    """Delete what a killed archiver left behind the last line; its records are taken again."""
+    for path in _unlisted(manifest):
+        if _is_ahead(manifest, path):
+            path.unlink()
+
+
+def _unlisted(manifest: Manifest) -> Iterator[Path]:
+    listed = {manifest.directory / file.file for file in manifest.all_files()}
+    for path in sorted(manifest.directory.glob("partition=*/**/*")):
+        if path not in listed:
+            yield path
+
+
+def _is_ahead(manifest: Manifest, path: Path) -> bool:
+    named = _OWN.fullmatch(path.name)
+    number = path.parent.name.removeprefix("partition=")
+    if named is None or not number.isdecimal() or path.parent.parent != manifest.directory:
+        return False
+    return named[2] != ".parquet" or int(named[1]) >= manifest.next_offset(int(number))
+
+
+def _differs(directory: Path, source: Source, problem: str) -> BrokenArchive:
+    return broken(f"{directory / source.file} ({source.place}): {problem}")

@@ -1,0 +1,124 @@
+"""One line of an archive's manifest: its fields, its JSON form, and the error of an archive."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, get_type_hints
+
+from analytics.damage import Damage
+from cdc.contracts.versions import UnreadableRecord, built, document_of, known
+
+KIND: Final = "archive_file"
+SCHEMA: Final = known(KIND)[-1]
+FORMER_SCHEMA: Final = 1
+REARCHIVE: Final = "inventory backfill rearchive --yes"
+KEPT: Final = "all files are left as they are, nothing was computed or published"
+STEP: Final = f"`{REARCHIVE}` puts the archive aside and makes it again from stock.events"
+FORMER: Final = (
+    "written by a former release (schema 1), whose lines name neither checksum nor predecessor, "
+    "so damage could not be seen"
+)
+
+
+class BrokenArchive(Damage):
+    """The archive contradicts itself or the topic; nothing may be computed from it."""
+
+
+def broken(problem: str) -> BrokenArchive:
+    """Return the error of a damaged archive, with what was kept and the next step."""
+    return BrokenArchive(problem, KEPT, STEP)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a reader needs of one archive file to check what it reads."""
+
+    file: str  # relative to the archive
+    partition: int
+    first_offset: int
+    next_offset: int
+    rows: int
+    bytes: int
+    sha256: str
+
+    @property
+    def place(self) -> str:
+        """Partition and offsets, for messages."""
+        return f"stock.events[{self.partition}]@{self.first_offset} to {self.next_offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveFile:
+    """One Parquet file: records [first_offset, next_offset) of one partition, offset-sorted.
+
+    `previous_next_offset` and `previous_hash` are those of the partition's line before; 0 and "" if
+    there is none.
+    """
+
+    file: str  # relative to the archive
+    generation: int
+    partition: int
+    first_offset: int
+    next_offset: int
+    rows: int
+    digest: str
+    newest_commit_us: int | None  # of the partition, up to and including this file
+    highest_lsn: int | None  # likewise
+    streamed: bool  # whether the partition's snapshot phase is over, likewise
+    fact_end: int  # offset after the partition's last record that is no heartbeat, up to here
+    bytes: int = 0
+    sha256: str = ""
+    previous_next_offset: int = 0
+    previous_hash: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def source(self) -> Source:
+        """The part of it that a reader checks."""
+        return Source(
+            file=self.file,
+            partition=self.partition,
+            first_offset=self.first_offset,
+            next_offset=self.next_offset,
+            rows=self.rows,
+            bytes=self.bytes,
+            sha256=self.sha256,
+        )
+
+    @property
+    def expected_name(self) -> str:
+        """The only name that a file of these offsets has."""
+        return file_name(self.partition, self.first_offset, self.next_offset)
+
+
+def file_name(partition: int, first_offset: int, next_offset: int) -> str:
+    """Return the path below the archive: `partition=3/seq-000000000400-000000000799.parquet`."""
+    return f"partition={partition}/seq-{first_offset:012d}-{next_offset - 1:012d}.parquet"
+
+
+def line_of(file: ArchiveFile) -> bytes:
+    """Return the line without its end."""
+    return json.dumps(asdict(file), sort_keys=True, separators=(",", ":")).encode()
+
+
+def parsed(line: bytes, place: Path | str) -> ArchiveFile:
+    """Return the file that a line lists, of any released schema.
+
+    Raises:
+        BrokenArchive: it is no such line, or of an unknown schema.
+    """
+    try:
+        row: dict[str, Any] = document_of(KIND, line)
+        return built(KIND, row, _typed)
+    except UnreadableRecord as error:
+        problem = f"{place}: not an archive line: {line!r:.120}: {error}"
+        raise broken(problem) from error
+
+
+def _typed(row: dict[str, Any]) -> ArchiveFile:
+    file = ArchiveFile(**row)
+    for name, kind in get_type_hints(ArchiveFile).items():
+        if not isinstance(getattr(file, name), kind):
+            problem = f"{name} is {getattr(file, name)!r}"
+            raise TypeError(problem)
+    return file

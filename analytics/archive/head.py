@@ -1,0 +1,82 @@
+"""`head.json`: how much of an archive's manifest is valid, and where each partition ends.
+
+A chain of lines can't show that its last lines were cut off. The head can. It is written after each
+line: under a temporary name, flushed, renamed. So it is one line behind at most and never ahead.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from analytics.archive.entries import broken
+from cdc.contracts.versions import UnreadableRecord, built, document_of, known
+
+HEAD: Final = "head.json"
+KIND: Final = "archive_head"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The valid part of a manifest; `partitions` maps a partition to its next offset and hash."""
+
+    bytes: int
+    sha256: str
+    partitions: dict[int, tuple[int, str]]
+
+    def next_offsets(self) -> dict[int, int]:
+        """Where each partition goes on."""
+        return {number: next_offset for number, (next_offset, _hash) in self.partitions.items()}
+
+
+def read_head(directory: Path) -> Head | None:
+    """Return the head; None if there is no file.
+
+    Raises:
+        BrokenArchive: the file is not, byte for byte, what `write_head` writes.
+    """
+    path = directory / HEAD
+    try:
+        content = path.read_bytes()
+        head = built(KIND, document_of(KIND, content), _head)
+    except FileNotFoundError:
+        return None
+    except UnreadableRecord as error:
+        problem = f"{path}: {error}"
+        raise broken(problem) from error
+    if content != _encoded(head):
+        problem = f"{path}: changed: it is not in the form in which it was written"
+        raise broken(problem)
+    return head
+
+
+def write_head(directory: Path, head: Head) -> None:
+    """Replace the head; a crash leaves the one before."""
+    temporary = directory / f"{HEAD}.tmp"
+    with temporary.open("wb") as stream:
+        stream.write(_encoded(head))
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(directory / HEAD)
+
+
+def _encoded(head: Head) -> bytes:
+    row = {
+        "schema": known(KIND)[-1],
+        "bytes": head.bytes,
+        "sha256": head.sha256,
+        "partitions": {
+            str(number): {"next_offset": next_offset, "hash": hashed}
+            for number, (next_offset, hashed) in head.partitions.items()
+        },
+    }
+    return json.dumps(row, indent=1).encode() + b"\n"
+
+
+def _head(row: dict[str, Any]) -> Head:
+    partitions = {
+        int(number): (int(end["next_offset"]), str(end["hash"]))
+        for number, end in row["partitions"].items()
+    }
+    return Head(int(row["bytes"]), str(row["sha256"]), partitions)

@@ -1,0 +1,17 @@
+"""A run put aside, so that the same plan is computed again."""
+
+from pathlib import Path
+
+from analytics.archive.aside import move_aside
+from analytics.backfill.lock import only_run
+
+
+def discard(directory: Path) -> Path:
+    """Move a run's directory to `former/runs` in the home; gives the place.
+
+    Raises:
+        RunInUse: another process computes it.
+    """
+    home = directory.parents[2]  # home/backfill/runs/NAME
+    with only_run(directory):
+        return move_aside(directory, home / "former" / "runs")

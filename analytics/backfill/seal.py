@@ -1,0 +1,95 @@
+"""`_RUN.json` of a finished run, sealed: it names the hashes of itself, of plan and of units.
+
+The seal is no secret. It shows changes by accident, not those of a person who computes it again.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from analytics.backfill.plan import PLAN_FILE, damaged
+from cdc.contracts.versions import UnreadableRecord, document_of, known
+
+KIND: Final = "run"
+RUN_FILE: Final = "_RUN.json"
+RUN_MANIFEST: Final = "manifest.jsonl"
+_SEALED: Final = {"plan_sha256": PLAN_FILE, "units_sha256": RUN_MANIFEST}
+_SEAL: Final = "seal"
+_UNSEALED: Final = 1  # schema of former releases
+
+
+def write_report(directory: Path, report: Mapping[str, Any]) -> None:
+    """Write the report of a finished run over plan and units as they are on disk now."""
+    hashes = {name: _sha256(directory / file) for name, file in _SEALED.items()}
+    row = {"schema": known(KIND)[-1], **report, **hashes}
+    target = directory / RUN_FILE
+    temporary = target.with_suffix(".tmp")
+    temporary.write_bytes(_encoded(row | {_SEAL: _seal_of(row)}))
+    temporary.replace(target)
+
+
+def load_report(directory: Path) -> dict[str, Any] | None:
+    """Return what the run reported when it ended; None if it has not.
+
+    Raises:
+        UnknownRun: another release wrote it, or it was changed.
+    """
+    row = _document(directory)
+    if row is None:
+        return None
+    for name in ("schema", _SEAL, *_SEALED):
+        row.pop(name, None)
+    return row
+
+
+def is_sealed(directory: Path) -> bool:
+    """Return False for an unfinished run, or one that a former release finished."""
+    row = _document(directory)
+    return row is not None and row["schema"] != _UNSEALED
+
+
+def refuse_unsealed(directory: Path) -> None:
+    """Raise `UnknownRun` unless plan and units are those that the run was finished with."""
+    row = _document(directory)
+    if row is None or row["schema"] == _UNSEALED:
+        problem = f"{directory / RUN_FILE}: has no seal: a former release finished this run"
+        raise damaged(directory, problem)
+    for name, file in _SEALED.items():
+        found = _sha256(directory / file)
+        if found != row[name]:
+            problem = (
+                f"{directory / file}: changed since the run ended: sha256 {found:.12}…, "
+                f"{RUN_FILE} says {row[name]!s:.12}…"
+            )
+            raise damaged(directory, problem)
+
+
+def _document(directory: Path) -> dict[str, Any] | None:
+    path = directory / RUN_FILE
+    if not path.exists():
+        return None
+    content = path.read_bytes()
+    try:
+        row = document_of(KIND, content, unsaid=1)
+    except UnreadableRecord as error:
+        problem = f"{path}: {error}"
+        raise damaged(directory, problem) from error
+    if row["schema"] != _UNSEALED and (content != _encoded(row) or row.get(_SEAL) != _seal_of(row)):
+        problem = f"{path}: changed: its seal is not that of its content"
+        raise damaged(directory, problem)
+    return row
+
+
+def _seal_of(row: Mapping[str, Any]) -> str:
+    content = {name: value for name, value in row.items() if name != _SEAL}
+    return hashlib.sha256(_encoded(content)).hexdigest()
+
+
+def _encoded(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row, sort_keys=True, indent=1).encode()
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()

@@ -1,0 +1,67 @@
+"""The lines of a run's manifest: one finished unit each, checked when they are read."""
+
+import os
+from pathlib import Path
+
+from analytics.backfill.plan import Plan, damaged
+from analytics.backfill.seal import RUN_MANIFEST
+from analytics.engines.unit import ArchiveUnit, ManifestRow, line_of, manifest_row
+from cdc.contracts.versions import UnreadableRecord
+
+
+def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
+    """Finished units of the run, by name. An unfinished last line is left out.
+
+    Raises:
+        UnknownRun: a line was changed or doubled, belongs to no unit of `plan`, or another release
+            wrote it.
+    """
+    path = directory / RUN_MANIFEST
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    planned = {unit.name: unit for unit in plan.units}
+    found: dict[str, ManifestRow] = {}
+    for number, line in enumerate(lines, 1):
+        place = f"run {plan.run} can't be continued: {path} line {number}"
+        try:
+            row = manifest_row(line)
+        except UnreadableRecord as error:
+            problem = f"{place}: {error}"
+            raise damaged(directory, problem) from error
+        problem = _problem(row, planned, found)
+        if problem:
+            raise damaged(directory, f"{place}: {problem}")
+        found[row.unit] = row
+    return found
+
+
+def append(directory: Path, row: ManifestRow) -> None:
+    """List a finished unit; its result files are on disk."""
+    path = directory / RUN_MANIFEST
+    _cut_torn_tail(path)
+    with path.open("ab") as stream:
+        stream.write(line_of(row) + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _problem(
+    row: ManifestRow, planned: dict[str, ArchiveUnit], found: dict[str, ManifestRow]
+) -> str:
+    unit = planned.get(row.unit)
+    if unit is None:
+        return f"{row.unit} is no unit of the plan"
+    if row.unit in found:
+        return f"{row.unit} is listed twice"
+    if (row.input_digest, row.code, row.end) != (unit.input_digest, unit.code, unit.end):
+        return f"{row.unit} was computed from other records or by other rules"
+    return ""
+
+
+def _cut_torn_tail(path: Path) -> None:
+    """A start that was killed inside a line must not spoil the next one."""
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole != len(content):
+        os.truncate(path, whole)

@@ -1,0 +1,54 @@
+"""A unit that failed, as a value and as a message: stage, record, key, cause, next step."""
+
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from analytics.damage import Damage
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_LONGEST: Final = 300
+
+
+class EngineFailed(Damage):
+    """Units of a run failed, or the engine itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFailed:
+    """The reason why one unit has no result; its attempt left an orphan that nothing reads."""
+
+    unit: str
+    problem: str
+    step: str
+
+
+def failed(
+    unit: str, stage: str, error: Exception, *, place: str = "", key: bytes | None = None
+) -> UnitFailed:
+    """Describe the error of one unit; `place` and `key` are of the record it came at, if any."""
+    key_text = "" if key is None else f"key {key.decode('utf-8', 'replace')}"
+    about = ", ".join(part for part in (f"unit {unit}", f"stage {stage}", place, key_text) if part)
+    if isinstance(error, Damage):
+        return UnitFailed(unit, f"{about}: {error.problem}", error.step)
+    if isinstance(error, OSError):
+        step = f"make {error.filename or 'the disk'} usable, then start the same command again"
+        return UnitFailed(unit, f"{about}: {_cause(error)}", step)
+    step = "correct the code that the message names, then start the same command again"
+    return UnitFailed(unit, f"{about}: {_cause(error)}{_source_of(error)}", step)
+
+
+def _cause(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:_LONGEST]
+
+
+def _source_of(error: Exception) -> str:
+    """Return the deepest line of this project that the error passed, as ` (path:line)`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "site-packages" not in frame.filename]
+    if not ours:
+        return ""
+    path = Path(ours[-1].filename)
+    shown = path.relative_to(_ROOT) if path.is_relative_to(_ROOT) else path
+    return f" ({shown}:{ours[-1].lineno})"

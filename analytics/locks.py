@@ -1,0 +1,46 @@
+"""An exclusive lock on a file, which the kernel releases when its holder ends."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[bool]:
+    """Hold the lock of `path` and write the process id into it; yields False if it is taken.
+
+    Also False if another process has moved the file between the opening and the locking.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        if not _is_still(path, stream):
+            yield False
+            return
+        stream.truncate(0)
+        stream.write(f"{os.getpid()}\n")
+        stream.flush()
+        yield True
+
+
+def holder(path: Path) -> str:
+    """Return the process id that the last holder has written, or `unknown`."""
+    try:
+        return path.read_text(encoding="utf-8").strip() or "unknown"
+    except OSError:
+        return "unknown"
+
+
+def _is_still(path: Path, stream: TextIO) -> bool:
+    """Return False if the opened file has another name by now: a directory moves with its lock."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

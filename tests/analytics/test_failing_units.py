@@ -1,0 +1,222 @@
+"""Units that fail end in one message; drivers that are killed leave no process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analytics.archive.manifest import Manifest
+from analytics.backfill.plan import Plan, load, make_plan, save
+from analytics.backfill.run import execute
+from analytics.backfill.units import finished_units
+from analytics.engines.failure import EngineFailed, UnitFailed
+from analytics.engines.spark import cause_of, short_errors
+from analytics.engines.task import attempt
+from analytics.engines.unit import units_of
+from deploy.stack.home import PROJECT
+from inventory.dedupe import Admission
+from inventory.fold import Folded
+from inventory.model.record import Record
+from inventory.partition import Partition
+from tests.analytics.histories import PARTITIONS, archived, generate
+
+WITHIN_S = 120.0
+LONGEST = 1_000
+DRIVER = """
+import sys
+from pathlib import Path
+from analytics.backfill.plan import load
+from analytics.backfill.run import execute
+
+if __name__ == "__main__":
+    execute(load(Path(sys.argv[1])), Path(sys.argv[1]).parent)
+"""
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Manifest:
+    return archived(tmp_path / "archive", generate(seed=4, records=60))
+
+
+def plan_of(manifest: Manifest, *, engine: str = "local") -> Plan:
+    ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+    return make_plan(manifest, engine=engine, ends=ends)
+
+
+def failure(manifest: Manifest, results: Path) -> UnitFailed:
+    unit = units_of(manifest, {1: manifest.next_offset(1)}, buckets=1)[0]
+    found = attempt(unit, results)
+    assert isinstance(found, UnitFailed)
+    assert len(found.problem) < LONGEST
+    assert "\n" not in found.problem
+    return found
+
+
+def test_a_rule_that_raises_is_named_with_record_key_and_line(
+    manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply = Partition.apply_admitted
+
+    def broken(self: Partition, record: Record, admission: Admission) -> Folded:
+        if record.offset >= 7:
+            raise ZeroDivisionError
+        return apply(self, record, admission)
+
+    monkeypatch.setattr(Partition, "apply_admitted", broken)
+    found = failure(manifest, tmp_path / "results")
+
+    assert found.problem.startswith("unit partition=1/bucket=0of1, stage fold, stock.events[1]@")
+    assert "key L" in found.problem
+    assert "ZeroDivisionError" in found.problem
+    assert "tests/analytics/test_failing_units.py:" in found.problem
+    assert "start the same command again" in found.step
+
+
+def missing(path: Path) -> str:
+    path.unlink()
+    return "No such file or directory"
+
+
+def cut_off(path: Path) -> str:
+    path.write_bytes(path.read_bytes()[:-1])
+    return "bytes, expected"
+
+
+@pytest.mark.parametrize("spoil", [missing, cut_off])
+def test_a_missing_or_truncated_file_is_named_with_partition_offsets_and_path(
+    manifest: Manifest, tmp_path: Path, spoil: Callable[[Path], str]
+) -> None:
+    file = manifest.files(1)[0]
+    unit = units_of(manifest, {1: file.next_offset}, buckets=1)[0]
+    reason = spoil(manifest.directory / file.file)
+
+    found = attempt(unit, tmp_path / "results")
+
+    assert isinstance(found, UnitFailed)
+    assert found.problem.startswith("unit partition=1/bucket=0of1, stage read: ")
+    assert f"{file.file} (stock.events[1]@0 to {file.next_offset}): " in found.problem
+    assert reason in found.problem
+    assert "`inventory backfill rearchive --yes`" in found.step
+
+
+def test_a_disk_that_takes_no_result_is_named(manifest: Manifest, tmp_path: Path) -> None:
+    (tmp_path / "results").write_bytes(b"a file, where a directory is needed")
+
+    found = failure(manifest, tmp_path / "results")
+
+    assert "NotADirectoryError" in found.problem or "FileExistsError" in found.problem
+    assert str(tmp_path / "results") in found.step
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_a_failed_run_is_one_message_and_keeps_what_is_finished(
+    manifest: Manifest, tmp_path: Path, engine: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = plan_of(manifest, engine=engine)
+    whole = execute(plan, tmp_path / "sound").digest
+    path = manifest.directory / manifest.files(2)[0].file
+    content = path.read_bytes()
+    path.write_bytes(content[:-7] + b"changed")
+    capfd.readouterr()
+
+    with pytest.raises(EngineFailed) as refused:
+        execute(plan, tmp_path / "runs")
+    printed = capfd.readouterr()
+
+    assert "unit partition=2/bucket=0of1, stage read: " in str(refused.value)
+    assert (
+        f"of {PARTITIONS} units are finished and kept in {tmp_path / 'runs'}" in refused.value.kept
+    )
+    assert "Traceback" not in printed.out + printed.err
+    path.write_bytes(content)
+    assert execute(plan, tmp_path / "runs").digest == whole
+
+
+@pytest.mark.engines
+def test_a_killed_driver_leaves_no_pool_process_and_its_run_goes_on(tmp_path: Path) -> None:
+    manifest = archived(tmp_path / "archive", generate(seed=4, records=6_000), roll_every=3_000)
+    plan = plan_of(manifest)
+    runs = tmp_path / "runs"
+    directory = save(plan, runs)
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    driver = subprocess.Popen(  # noqa: S603 -- the script above
+        [sys.executable, str(script), str(directory)], cwd=PROJECT, env=paths()
+    )
+    try:
+        until(lambda: any((directory / "results").glob("*/*/attempt-*")), "a unit to begin")
+        pool = children(driver.pid)
+        assert pool
+    finally:
+        driver.send_signal(signal.SIGKILL)
+        driver.wait(WITHIN_S)
+
+    until(lambda: not any(map(alive, pool)), "pool processes to end")
+    report = execute(plan, runs)
+    assert len(finished_units(directory, load(directory))) == len(report.rows) == PARTITIONS
+
+
+def paths() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(PROJECT)}
+
+
+def until(holds: Callable[[], bool], wanted: str) -> None:
+    deadline = time.monotonic() + WITHIN_S
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {WITHIN_S} s for {wanted}"
+        time.sleep(0.05)
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+PY4J = """An error occurred while calling o42.collect.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed
+\tat org.apache.spark.scheduler.DAGScheduler.failJobAndIndependentStages(DAGScheduler.scala:2856)
+Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/x/worker.py", line 1247, in main
+    process()
+ModuleNotFoundError: No module named 'analytics'
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:572)
+\t... 1 more
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (PY4J, "ModuleNotFoundError: No module named 'analytics'"),
+        ("\n  \n[JAVA_GATEWAY_EXITED] Java gateway process exited", "[JAVA_GATEWAY_EXITED] Java "),
+        ("", "no reason given"),
+    ],
+)
+def test_errors_of_spark_are_reduced_to_their_cause(text: str, cause: str) -> None:
+    assert cause_of(text).startswith(cause)
+
+
+def test_an_error_of_spark_names_master_cause_and_next_step() -> None:
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 -- loads pyspark
+
+    error = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+    text = r"master 'spark://x:7077': \[JAVA_GATEWAY"
+    with pytest.raises(EngineFailed, match=text) as refused, short_errors("spark://x:7077"):
+        raise error
+    assert "finished units are kept" in str(refused.value)
+
+    with pytest.raises(KeyError), short_errors("local[2]"):
+        raise KeyError
