@@ -101,7 +101,8 @@ def damage_of(connection: Connection) -> Damage | None:
     found = _identity(connection)
     changed = sorted(name for name, of in recorded.items() if found.get(name) != of)
     if changed:
-        return Damage("publication", f"was changed or created again: {', '.join(changed)}")
+        tables = "" if PUBLICATION in changed else f": {', '.join(changed)}"
+        return Damage("publication", f"was changed or created again{tables}")
     slot = slot_of(connection)
     if slot is None:
         return Damage("slot", "does not exist")

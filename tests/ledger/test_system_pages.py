@@ -263,6 +263,31 @@ def test_the_chain_says_whether_anything_is_done_by_rule(
     assert link.details == ([] if age is None else [("tasks", "3 changed")])
 
 
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        ('{"paused_by": "", "problem": "", "repairs": 2}', ""),
+        ('{"paused_by": "op", "problem": "", "repairs": 2}', "paused by op"),
+        (
+            '{"paused_by": "", "problem": "slot does not exist", "repairs": 2}',
+            "slot does not exist",
+        ),
+    ],
+)
+def test_the_chain_says_why_the_capture_is_not_repaired(
+    inbox: psycopg.Connection, detail: str, said: str
+) -> None:
+    probes = import_module("webui.system.probes")
+    assert probes.keeper_says() == ("", [])
+    inbox.execute(
+        "INSERT INTO read_model.service_heartbeat (service, pid, at, detail)"
+        " VALUES ('capture', 7, clock_timestamp(), %s)",
+        (detail,),
+    )
+
+    assert probes.keeper_says() == (said, [("repairs", "2")])
+
+
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The probes, asking where nobody listens."""

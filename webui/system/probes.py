@@ -63,6 +63,11 @@ class _Service:
 
 
 @dataclass(frozen=True, slots=True)
+class _Keeper:
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class _Automation:
     pid: int
     detail: dict[str, int]
@@ -150,12 +155,25 @@ def debezium() -> Link:
     tasks = [task["state"] for task in body.get("tasks", [])]
     running = connector == "RUNNING" and tasks == ["RUNNING"]
     errors = [task["trace"].splitlines()[0] for task in body.get("tasks", []) if task.get("trace")]
+    said, kept = keeper_says()
     return Link(
         "Debezium",
-        OK if running else DOWN,
-        errors[0][:200] if errors else f"connector {connector.lower()}",
-        details=[("task", ", ".join(tasks).lower() or "none")],
+        OK if running and not said else DOWN,
+        said or (errors[0][:200] if errors else f"connector {connector.lower()}"),
+        details=[("task", ", ".join(tasks).lower() or "none"), *kept],
     )
+
+
+def keeper_says() -> tuple[str, list[tuple[str, str]]]:
+    """Return what keeps the capture from being repaired, and how often it was."""
+    found = select_one(
+        "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'", {}, _Keeper
+    )
+    if found is None:
+        return "", []
+    by, problem = found.detail.get("paused_by"), found.detail.get("problem")
+    said = f"paused by {by}" if by else str(problem or "")
+    return said, [("repairs", units_text(int(found.detail.get("repairs", 0))))]
 
 
 def kafka() -> Link:
