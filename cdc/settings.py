@@ -22,6 +22,7 @@ class Connections(BaseSettings):
     connect_password: SecretStr = SecretStr("")  # of the account `inventory` in Connect's REST API
     database_url: SecretStr = SecretStr("postgresql://app_rw@127.0.0.1:5432/retail")
     owner_database_url: SecretStr = SecretStr("postgresql://retail_owner@127.0.0.1:5432/retail")
+    sink_database_url: SecretStr = SecretStr("postgresql://sink_rw@127.0.0.1:5432/retail")
     read_database_url: SecretStr = SecretStr("postgresql://app_ro@127.0.0.1:5432/retail")
     query_token: SecretStr = SecretStr("")
     partitions: int = 12

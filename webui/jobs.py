@@ -3,6 +3,7 @@
 Two facts only a clock can give. A heartbeat row per partition, once a second, tells every reader
 how old the newest state is, on idle partitions too. A review mark per live key, once per UTC day,
 is what time-driven rules act on: they may not look at a clock, or a recomputation would differ.
+The end of the action log is kept outside of Postgres every 10 s (`webui.audit.head`).
 Both survive a restart of Postgres; the review goes on where it stopped, because the mark itself
 says which keys are done.
 """
@@ -19,11 +20,13 @@ import structlog
 
 from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
+from webui.audit import head
 
 BEAT_EVERY_S: Final = 1.0
 # 200 keys a second: a chain of 100,000 keys is reviewed in nine minutes, and tills do not notice.
 REVIEWED_PER_BEAT: Final = 200
 RETRY_AFTER_S: Final = 1.0
+BEATS_PER_HEAD: Final = 10
 SERVICE: Final = "heartbeat"
 HEARTBEAT_LOCATION: Final = "~heartbeat"
 # A dead server must not hold a beat for the minutes that TCP would wait.
@@ -105,16 +108,34 @@ def run(connections: Connections, stop: threading.Event) -> None:
                 connections.database_url.get_secret_value(), **CONNECTION_OPTIONS
             ) as connection:
                 connection.autocommit = True
-                _beat_until(stop, connection, connections.partitions)
+                _beat_until(stop, connection, connections)
         except psycopg.OperationalError as problem:
             log.warning("database_lost", error=str(problem).strip())
             stop.wait(RETRY_AFTER_S)
 
 
-def _beat_until(stop: threading.Event, connection: psycopg.Connection, partitions: int) -> None:
-    keys = create_heartbeats(connection, partitions)
-    log.info("heartbeat_started", partitions=partitions)
-    while not stop.is_set():
+def keep_head(connection: psycopg.Connection, settings: Connections) -> None:
+    """Move the file with the end of the action log forward; log where the log was changed."""
+    path = head.path_of(settings)
+    if not path.parent.is_dir():
+        return
+    try:
+        if head.follow(connection, path) is None:
+            log.critical("audit_log_changed", kept=str(path), repair="inventory audit verify")
+    except (OSError, head.UnreadableHead) as problem:
+        log.critical("audit_head_not_kept", error=str(problem), repair="inventory audit verify")
+
+
+def _beat_until(
+    stop: threading.Event, connection: psycopg.Connection, settings: Connections
+) -> None:
+    keys = create_heartbeats(connection, settings.partitions)
+    log.info("heartbeat_started", partitions=settings.partitions)
+    for number in count():
+        if stop.is_set():
+            return
+        if number % BEATS_PER_HEAD == 0:
+            keep_head(connection, settings)
         beat(connection, keys)
         reviewed = review(connection)
         alive = {"service": SERVICE, "pid": os.getpid(), "reviewed": reviewed}

@@ -17,6 +17,8 @@ from deploy.stack import bootstrap, capture
 _PASSWORDS: Final = {
     "retail_owner": "RETAIL_OWNER_PASSWORD",
     "app_rw": "APP_RW_PASSWORD",
+    "sink_rw": "SINK_RW_PASSWORD",
+    "archiver": "ARCHIVER_PASSWORD",
     "app_ro": "APP_RO_PASSWORD",
     "cdc": "CDC_PASSWORD",
 }

@@ -26,8 +26,8 @@ def active(settings: Connections) -> int | None:
 
 
 def connect(settings: Connections) -> Connection:
-    """A connection with the application's rights, in autocommit mode."""
-    address = settings.database_url.get_secret_value()
+    """A connection with the rights of the sinks, in autocommit mode."""
+    address = settings.sink_database_url.get_secret_value()
     return psycopg.connect(address, autocommit=True, connect_timeout=10)
 
 

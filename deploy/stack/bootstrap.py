@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,8 @@ OWNER: Final = "retail_owner"
 ROLES: Final = {
     OWNER: "LOGIN",
     "app_rw": "LOGIN",
+    "sink_rw": "LOGIN",
+    "archiver": "LOGIN",
     "app_ro": "LOGIN",
     "cdc": "LOGIN REPLICATION",
 }
@@ -29,10 +31,10 @@ ROLES: Final = {
 class Server:
     """A Postgres to set up: superuser's addresses and the roles' passwords."""
 
-    maintenance_url: str
-    database_url: str
-    owner_url: str
-    passwords: Mapping[str, str]
+    maintenance_url: str = field(repr=False)
+    database_url: str = field(repr=False)
+    owner_url: str = field(repr=False)
+    passwords: Mapping[str, str] = field(repr=False)
 
 
 def server_of(context: Context) -> Server:
@@ -91,14 +93,14 @@ def _create_schemas(target: Server) -> None:
 
 def migrate(target: Server, environment: Mapping[str, str], log: Path) -> None:
     """Apply Django's migrations as the owner of the schema."""
-    owner = {**environment, "INVENTORY_DATABASE_URL": target.owner_url}
+    owner = {**environment, "INVENTORY_OWNER_DATABASE_URL": target.owner_url}
     run_module("webui.manage", "migrate", "--no-input", environment=owner, log=log)
 
 
 def seed(context: Context) -> None:
     """Write the demo retailer where it is not there yet."""
     log = context.home.log_of("seed")
-    run_module("deploy.stack.seed", environment=context.environment(), log=log)
+    run_module("deploy.stack.seed", environment=context.environment("seed"), log=log)
 
 
 def run_module(module: str, *arguments: str, environment: Mapping[str, str], log: Path) -> None:

@@ -15,6 +15,8 @@ _SECRETS: Final = (
     "postgres",
     "retail_owner",
     "app_rw",
+    "sink_rw",
+    "archiver",
     "app_ro",
     "cdc",
     "connect",

@@ -17,6 +17,7 @@ EMPTIED = (
     *(f"retail.{table}" for table in VALID),
     *("retail.product", "retail.location", "retail.supplier"),
     *("app.reorder_proposal", "app.price_proposal", "app.command", "app.action_log"),
+    "app.action_chain",
     *("app.purchase_order", "app.revision_switch", "app.scorecard"),
     *("app.count_entry", "app.count_sheet", "app.adjustment_request"),
     *("read_model.stock", "read_model.service_heartbeat", "read_model.sink_position"),
@@ -74,4 +75,13 @@ def ledger(server: Server, database: str) -> Iterator[psycopg.Connection]:
 def till(server: Server, database: str, ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
     """A connection with the application's rights to the emptied ledger, in autocommit mode."""
     with psycopg.connect(server.url("app_rw", database), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def sinks(
+    server: Server, database: str, ledger: psycopg.Connection
+) -> Iterator[psycopg.Connection]:
+    """A connection with the rights of projector and actuator, in autocommit mode."""
+    with psycopg.connect(server.url("sink_rw", database), autocommit=True) as connection:
         yield connection

@@ -37,7 +37,10 @@ class Server:
         return {
             "INVENTORY_DATABASE_URL": self.url("app_rw", database),
             "INVENTORY_OWNER_DATABASE_URL": self.url("retail_owner", database),
+            "INVENTORY_SINK_DATABASE_URL": self.url("sink_rw", database),
             "INVENTORY_READ_DATABASE_URL": self.url("app_ro", database),
+            # No directory: what is kept there belongs to a stack.
+            "INVENTORY_HOME": str(Path(tempfile.gettempdir()) / f"no-home-{self.port}"),
             "DJANGO_SETTINGS_MODULE": "webui.config.settings",
         }
 
@@ -122,6 +125,8 @@ def _create_roles(server: Server) -> None:
     with _answering(server) as connection:
         connection.execute("CREATE ROLE retail_owner LOGIN")
         connection.execute("CREATE ROLE app_rw LOGIN")
+        connection.execute("CREATE ROLE sink_rw LOGIN")
+        connection.execute("CREATE ROLE archiver LOGIN")
         connection.execute("CREATE ROLE app_ro LOGIN")
         connection.execute("CREATE ROLE cdc LOGIN REPLICATION")
 

@@ -84,15 +84,15 @@ def written_after(table: str, key: str, row: dict[str, Any], commit_us: int) -> 
     ids=range(len(FORGED) + len(STRANGE)),
 )
 def test_what_workers_write_of_a_forged_record_the_sinks_can_keep(
-    till: psycopg.Connection, record: tuple[str, str, dict[str, Any], int], rejected: int
+    sinks: psycopg.Connection, record: tuple[str, str, dict[str, Any], int], rejected: int
 ) -> None:
     written = written_after(*record)
-    with till.transaction(force_rollback=True):
-        till.execute("DELETE FROM read_model.rejected; DELETE FROM read_model.heartbeat")
+    with sinks.transaction(force_rollback=True):
+        sinks.execute("DELETE FROM read_model.rejected; DELETE FROM read_model.heartbeat")
         for sink in (Projector(), Actuator()):
-            topics = sink.topics(till)
-            sink.write(till, [found for found in written if found.topic in topics])
+            topics = sink.topics(sinks)
+            sink.write(sinks, [found for found in written if found.topic in topics])
 
-        stock = till.execute("SELECT on_hand_units FROM read_model.stock").fetchall()
-        refused = till.execute("SELECT count(*) FROM read_model.rejected").fetchone()
+        stock = sinks.execute("SELECT on_hand_units FROM read_model.stock").fetchall()
+        refused = sinks.execute("SELECT count(*) FROM read_model.rejected").fetchone()
     assert (stock, refused) == ([(2,)], (rejected,))

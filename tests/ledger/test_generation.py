@@ -41,12 +41,12 @@ def url(server: Server, database: str) -> str:
 
 
 def test_positions_are_forgotten_and_open_proposals_closed(
-    till: psycopg.Connection, ledger: psycopg.Connection, url: str
+    sinks: psycopg.Connection, ledger: psycopg.Connection, url: str
 ) -> None:
     sink = Actuator()
-    sink.topics(till)
-    with till.transaction():
-        sink.write(till, [PROPOSED])
+    sink.topics(sinks)
+    with sinks.transaction():
+        sink.write(sinks, [PROPOSED])
     assert ledger.execute("SELECT count(*) FROM read_model.sink_position").fetchone() != (0,)
 
     for _again in range(2):
@@ -58,18 +58,18 @@ def test_positions_are_forgotten_and_open_proposals_closed(
 
 
 def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
-    till: psycopg.Connection, url: str
+    sinks: psycopg.Connection, url: str
 ) -> None:
     """A window's row doesn't tell its generation: the former's offsets would pass for later."""
 
     def show(sold_units: int, at: Position, start_us: int = 0) -> None:
         sink = Projector()
-        sink.topics(till)
+        sink.topics(sinks)
         row = WindowRow(start_us, sold_units=sold_units, sale_lines=1, had_line=True)
         content = encode_window(InvKey("L|S"), row, at)
         record = SinkRecord(SALES_WINDOWS_CHANGELOG, 0, at.offset, b"L|S@%d" % start_us, content)
-        with till.transaction():
-            sink.write(till, [record])
+        with sinks.transaction():
+            sink.write(sinks, [record])
 
     show(1, Position(1, 900))
     show(1, Position(1, 901), start_us=600_000_000)  # of a row that is deleted since
@@ -77,40 +77,40 @@ def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
     settle(url, COMING)
     show(2, Position(2, 5))
 
-    found = till.execute("SELECT start_us, sold_units FROM read_model.sales_window").fetchall()
+    found = sinks.execute("SELECT start_us, sold_units FROM read_model.sales_window").fetchall()
     assert found == [(0, 2)]
 
 
 def test_another_revision_decides_no_more_only_if_somebody_has_asked(
-    till: psycopg.Connection, url: str
+    sinks: psycopg.Connection, url: str
 ) -> None:
     for revision, former in ((1, None), (2, 1)):
-        with till.transaction():
-            switch(till, Switch(revision, former, "analyst", {}, {}))
+        with sinks.transaction():
+            switch(sinks, Switch(revision, former, "analyst", {}, {}))
     sink = Actuator()
-    sink.topics(till)
+    sink.topics(sinks)
     other = SinkRecord(written_by(2).reorder_events, 0, 7, PROPOSED.key, encode_reorder(OTHER))
-    with till.transaction():
-        sink.write(till, [other])
+    with sinks.transaction():
+        sink.write(sinks, [other])
 
     with pytest.raises(StackError, match=r"logic revision 2 decides and .* are of 1") as refused:
         settle(url, COMING)
     assert refused.value.repair == "inventory generation --yes --own-rules"
-    assert read_positions(till, Actuator.name)
+    assert read_positions(sinks, Actuator.name)
     for _again in range(2):
         settle(url, replace(COMING, own_rules="ann"))
 
     words = "SELECT revision, former, switched_by FROM app.revision_switch ORDER BY id"
-    assert till.execute(words).fetchall() == [
+    assert sinks.execute(words).fetchall() == [
         (1, None, "analyst"),
         (2, 1, "analyst"),
         (1, 2, "ann, generation 2"),
     ]
-    assert till.execute("SELECT status, logic_revision FROM app.reorder_proposal").fetchall() == [
+    assert sinks.execute("SELECT status, logic_revision FROM app.reorder_proposal").fetchall() == [
         ("superseded", 2)
     ]
-    assert not read_positions(till, Actuator.name)
-    assert set(sink.topics(till)) == {REORDER_EVENTS, PRICE_EVENTS}
+    assert not read_positions(sinks, Actuator.name)
+    assert set(sink.topics(sinks)) == {REORDER_EVENTS, PRICE_EVENTS}
 
 
 def test_policies_are_written_once_more_as_they_are(

@@ -39,42 +39,42 @@ def event(offset: int = 10, *, generation: int = 1, **changes: Any) -> ReorderEv
     return replace(OPENED, output=replace(OPENED.output, id=named, **changes))
 
 
-def told(till: psycopg.Connection, *events: ReorderEvent) -> list[tuple[Any, ...]]:
+def told(sinks: psycopg.Connection, *events: ReorderEvent) -> list[tuple[Any, ...]]:
     """Status by id after each event came in a batch of its own."""
     for one in events:
-        with till.transaction():
-            propose(till, [one], [])
-    return till.execute(
+        with sinks.transaction():
+            propose(sinks, [one], [])
+    return sinks.execute(
         "SELECT split_part(reorder_id, ':', 4), revision, status, quantity_units"
         " FROM app.reorder_proposal ORDER BY opened_at"
     ).fetchall()
 
 
-def test_only_a_higher_revision_replaces_what_stands(till: psycopg.Connection) -> None:
-    assert told(till, event(revision=2), event(revision=1, quantity_units=3)) == [
+def test_only_a_higher_revision_replaces_what_stands(sinks: psycopg.Connection) -> None:
+    assert told(sinks, event(revision=2), event(revision=1, quantity_units=3)) == [
         ("1-10", 2, "open", 24)
     ]
-    assert told(till, event(revision=2, quantity_units=4)) == [("1-10", 2, "open", 24)]
-    assert told(till, event(revision=4, quantity_units=30)) == [("1-10", 4, "open", 30)]
+    assert told(sinks, event(revision=2, quantity_units=4)) == [("1-10", 2, "open", 24)]
+    assert told(sinks, event(revision=4, quantity_units=30)) == [("1-10", 4, "open", 30)]
 
 
-def test_a_re_sent_revision_leaves_the_time_of_the_last_change(till: psycopg.Connection) -> None:
+def test_a_re_sent_revision_leaves_the_time_of_the_last_change(sinks: psycopg.Connection) -> None:
     changed = "SELECT updated_at FROM app.reorder_proposal"
-    told(till, event())
-    before = till.execute(changed).fetchone()
+    told(sinks, event())
+    before = sinks.execute(changed).fetchone()
 
-    told(till, event(), event())
+    told(sinks, event(), event())
 
-    assert till.execute(changed).fetchone() == before
+    assert sinks.execute(changed).fetchone() == before
 
 
 @pytest.mark.parametrize("order", list(permutations((0, 1, 2))))
 def test_the_newest_id_of_a_key_stands_in_whatever_order_they_come(
-    till: psycopg.Connection, order: tuple[int, ...]
+    sinks: psycopg.Connection, order: tuple[int, ...]
 ) -> None:
     known = (event(999), event(1000), event(5, generation=2))
 
-    found = told(till, *(known[place] for place in order))
+    found = told(sinks, *(known[place] for place in order))
 
     assert {row[0]: row[2] for row in found} == {
         "1-999": "superseded",
@@ -84,54 +84,54 @@ def test_the_newest_id_of_a_key_stands_in_whatever_order_they_come(
 
 
 def test_an_older_id_is_superseded_by_a_need_that_is_closed_already(
-    till: psycopg.Connection,
+    sinks: psycopg.Connection,
 ) -> None:
-    told(till, event(20, revision=2, status="cancelled", quantity_units=None))
+    told(sinks, event(20, revision=2, status="cancelled", quantity_units=None))
 
-    assert told(till, event(10))[-1][2] == "superseded"
+    assert told(sinks, event(10))[-1][2] == "superseded"
 
 
-def test_ids_of_one_batch_are_put_in_order(till: psycopg.Connection) -> None:
-    with till.transaction():
-        propose(till, [event(20), event(10), event(20, revision=2, quantity_units=36)], [])
+def test_ids_of_one_batch_are_put_in_order(sinks: psycopg.Connection) -> None:
+    with sinks.transaction():
+        propose(sinks, [event(20), event(10), event(20, revision=2, quantity_units=36)], [])
 
-    assert sorted(told(till)) == [("1-10", 1, "superseded", 24), ("1-20", 2, "open", 36)]
+    assert sorted(told(sinks)) == [("1-10", 1, "superseded", 24), ("1-20", 2, "open", 36)]
 
 
 @pytest.mark.parametrize("word", ["approve", "reject"])
 def test_a_final_word_is_kept_and_the_need_may_still_close(
-    till: psycopg.Connection, word: str
+    sinks: psycopg.Connection, word: str
 ) -> None:
-    told(till, event())
-    till.execute("UPDATE app.reorder_proposal SET decided_action = %s, decided_by = 'ann'", [word])
+    told(sinks, event())
+    sinks.execute("UPDATE app.reorder_proposal SET decided_action = %s, decided_by = 'ann'", [word])
 
-    assert told(till, event(revision=2, quantity_units=99)) == [("1-10", 1, "open", 24)]
-    assert told(till, event(revision=2, status="snoozed")) == [("1-10", 1, "open", 24)]
+    assert told(sinks, event(revision=2, quantity_units=99)) == [("1-10", 1, "open", 24)]
+    assert told(sinks, event(revision=2, status="snoozed")) == [("1-10", 1, "open", 24)]
     closed = event(revision=3, status="accepted", quantity_units=None)
-    assert told(till, closed) == [("1-10", 3, "accepted", 24)]
+    assert told(sinks, closed) == [("1-10", 3, "accepted", 24)]
 
 
-def test_a_snooze_is_no_final_word(till: psycopg.Connection) -> None:
-    told(till, event())
-    till.execute("UPDATE app.reorder_proposal SET decided_action = 'snooze'")
+def test_a_snooze_is_no_final_word(sinks: psycopg.Connection) -> None:
+    told(sinks, event())
+    sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'snooze'")
 
-    assert told(till, event(revision=2, status="snoozed")) == [("1-10", 2, "snoozed", 24)]
-    assert told(till, event(revision=3, quantity_units=30)) == [("1-10", 3, "open", 30)]
+    assert told(sinks, event(revision=2, status="snoozed")) == [("1-10", 2, "snoozed", 24)]
+    assert told(sinks, event(revision=3, quantity_units=30)) == [("1-10", 3, "open", 30)]
 
 
 def test_an_event_between_look_and_click_is_a_conflict_for_the_buyer(
-    ledger: psycopg.Connection, till: psycopg.Connection
+    ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     services.range_item(location="L", sku="S:1-9", policy={"supplier": "ACME"})
-    told(till, event())
+    told(sinks, event())
 
-    told(till, event(revision=2, quantity_units=30))
+    told(sinks, event(revision=2, quantity_units=30))
 
     with pytest.raises(services.Conflict, match="revision 1 was shown, 2 stands"):
         services.approve_reorder(reorder_id=f"R:{KEY}:1-10", shown_revision=1)
 
 
-def test_the_newest_price_of_a_key_stands_alone(till: psycopg.Connection) -> None:
+def test_the_newest_price_of_a_key_stands_alone(sinks: psycopg.Connection) -> None:
     def offer(offset: int) -> PriceEvent:
         output = PriceOutput(
             id=ProposalId(f"P:{KEY}:1-{offset}"),
@@ -151,8 +151,8 @@ def test_the_newest_price_of_a_key_stands_alone(till: psycopg.Connection) -> Non
         return PriceEvent(output, OPENED.at)
 
     for offset in (30, 2, 4):
-        propose(till, [], [offer(offset)])
+        propose(sinks, [], [offer(offset)])
 
-    assert till.execute(
+    assert sinks.execute(
         "SELECT split_part(proposal_id, ':', 4), status FROM app.price_proposal ORDER BY opened_at"
     ).fetchall() == [("1-30", "open"), ("1-2", "cancelled"), ("1-4", "cancelled")]

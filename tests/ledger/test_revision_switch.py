@@ -43,13 +43,13 @@ def decided(to: int, former: int | None) -> Switch:
     return Switch(to, former, "test", {0: 12}, {"equal": 3})
 
 
-def move(till: psycopg.Connection, to: int, former: int | None) -> None:
-    with till.transaction():
-        switch(till, decided(to, former))
+def move(sinks: psycopg.Connection, to: int, former: int | None) -> None:
+    with sinks.transaction():
+        switch(sinks, decided(to, former))
 
 
-def needs(till: psycopg.Connection) -> list[tuple[Any, ...]]:
-    return till.execute(
+def needs(sinks: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return sinks.execute(
         "SELECT reorder_id, status, quantity_units, logic_revision FROM app.reorder_proposal"
         " ORDER BY reorder_id"
     ).fetchall()
@@ -61,31 +61,31 @@ def read(event: ReorderEvent, revision: int, offset: int = 0) -> SinkRecord:
 
 
 def test_a_new_installation_follows_the_first_revision_that_starts(
-    till: psycopg.Connection,
+    sinks: psycopg.Connection,
 ) -> None:
-    assert active_revision(till) is None
+    assert active_revision(sinks) is None
 
-    assert active_or_first(till, 4) == 4
-    assert active_or_first(till, 5) == 4
-    assert active_revision(till) == 4
+    assert active_or_first(sinks, 4) == 4
+    assert active_or_first(sinks, 5) == 4
+    assert active_revision(sinks) == 4
 
 
-def test_a_switch_is_refused_when_somebody_else_has_switched(till: psycopg.Connection) -> None:
-    move(till, 1, None)
-    move(till, 2, 1)
+def test_a_switch_is_refused_when_somebody_else_has_switched(sinks: psycopg.Connection) -> None:
+    move(sinks, 1, None)
+    move(sinks, 2, 1)
 
     with pytest.raises(RevisionMoved, match="logic revision 2 decides now, not 1: compare again"):
-        move(till, 3, 1)
+        move(sinks, 3, 1)
 
-    assert active_revision(till) == 2
+    assert active_revision(sinks) == 2
 
 
-def test_every_switch_is_kept_with_what_was_known(till: psycopg.Connection) -> None:
-    move(till, 1, None)
-    move(till, 2, 1)
-    move(till, 1, 2)
+def test_every_switch_is_kept_with_what_was_known(sinks: psycopg.Connection) -> None:
+    move(sinks, 1, None)
+    move(sinks, 2, 1)
+    move(sinks, 1, 2)
 
-    kept = till.execute(
+    kept = sinks.execute(
         "SELECT revision, former, reached, comparison, switched_by FROM app.revision_switch"
         " ORDER BY id"
     ).fetchall()
@@ -93,89 +93,89 @@ def test_every_switch_is_kept_with_what_was_known(till: psycopg.Connection) -> N
     known = {"0": 12}, {"equal": 3}, "test"
     assert kept == [(1, None, *known), (2, 1, *known), (1, 2, *known)]
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        till.execute("DELETE FROM app.revision_switch")
+        sinks.execute("DELETE FROM app.revision_switch")
 
 
 def test_a_switch_waits_for_who_acts_on_the_former_revision(
-    till: psycopg.Connection, server: Server, database: str
+    sinks: psycopg.Connection, server: Server, database: str
 ) -> None:
-    move(till, 1, None)
+    move(sinks, 1, None)
     waiting = threading.Event()
 
     def switch_beside() -> None:
-        with psycopg.connect(server.url("app_rw", database)) as other:
+        with psycopg.connect(server.url("sink_rw", database)) as other:
             waiting.set()
             switch(other, decided(2, 1))
 
     beside = threading.Thread(target=switch_beside)
-    with till.transaction():
-        hold_active(till, 1)
+    with sinks.transaction():
+        hold_active(sinks, 1)
         beside.start()
         assert waiting.wait(30)
-        held_until_here = active_revision(till)
+        held_until_here = active_revision(sinks)
     beside.join(30)
 
-    assert (held_until_here, active_revision(till)) == (1, 2)
-    with pytest.raises(RevisionMoved, match="2 decides now, not 1"), till.transaction():
-        hold_active(till, 1)
+    assert (held_until_here, active_revision(sinks)) == (1, 2)
+    with pytest.raises(RevisionMoved, match="2 decides now, not 1"), sinks.transaction():
+        hold_active(sinks, 1)
 
 
-def test_the_actuator_reads_what_the_deciding_revision_writes(till: psycopg.Connection) -> None:
+def test_the_actuator_reads_what_the_deciding_revision_writes(sinks: psycopg.Connection) -> None:
     actuator = Actuator()
 
-    assert actuator.topics(till) == ("reorder.events", "price.events")
-    move(till, 2, 1)
+    assert actuator.topics(sinks) == ("reorder.events", "price.events")
+    move(sinks, 2, 1)
 
-    assert actuator.topics(till) == ("inventory-v2-reorder.events", "inventory-v2-price.events")
+    assert actuator.topics(sinks) == ("inventory-v2-reorder.events", "inventory-v2-price.events")
 
 
 def test_the_actuator_proposes_nothing_of_a_revision_that_decides_no_more(
-    till: psycopg.Connection,
+    sinks: psycopg.Connection,
 ) -> None:
     actuator = Actuator()
-    actuator.topics(till)
-    move(till, 2, 1)
+    actuator.topics(sinks)
+    move(sinks, 2, 1)
 
-    with pytest.raises(RevisionMoved), till.transaction():
-        actuator.write(till, [read(need("L|A", 10, by=1), 1)])
+    with pytest.raises(RevisionMoved), sinks.transaction():
+        actuator.write(sinks, [read(need("L|A", 10, by=1), 1)])
 
-    assert needs(till) == []
-    assert till.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
+    assert needs(sinks) == []
+    assert sinks.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
 
 
 def test_the_actuator_leaves_out_what_other_rules_wrote_into_its_topic(
-    till: psycopg.Connection,
+    sinks: psycopg.Connection,
 ) -> None:
     actuator = Actuator()
-    actuator.topics(till)
+    actuator.topics(sinks)
 
-    with till.transaction():
+    with sinks.transaction():
         actuator.write(
-            till, [read(need("L|A", 10, by=2), 1), read(need("L|B", 10, by=1), 1, offset=1)]
+            sinks, [read(need("L|A", 10, by=2), 1), read(need("L|B", 10, by=1), 1, offset=1)]
         )
 
-    assert [row[0] for row in needs(till)] == ["R:L|B:1-10"]
+    assert [row[0] for row in needs(sinks)] == ["R:L|B:1-10"]
 
 
-def test_after_a_switch_exactly_the_needs_of_the_new_rules_stand(till: psycopg.Connection) -> None:
+def test_after_a_switch_exactly_the_needs_of_the_new_rules_stand(sinks: psycopg.Connection) -> None:
     both, earlier, only_former = "L|A", "L|B", "L|C"
     former = [need(both, 10, by=1, revision=5), need(earlier, 90, by=1), need(only_former, 7, by=1)]
-    propose(till, former, [offer(both, 3, by=1), offer(earlier, 3, by=1)])
+    propose(sinks, former, [offer(both, 3, by=1), offer(earlier, 3, by=1)])
 
-    with till.transaction():
+    with sinks.transaction():
         propose_only(
-            till,
+            sinks,
             [need(both, 10, by=2, revision=1, quantity_units=30), need(earlier, 40, by=2)],
             [offer(both, 3, by=2)],
         )
 
-    assert needs(till) == [
+    assert needs(sinks) == [
         ("R:L|A:1-10", "open", 30, 2),
         ("R:L|B:1-40", "open", 24, 2),
         ("R:L|B:1-90", "superseded", 24, 1),
         ("R:L|C:1-7", "superseded", 24, 1),
     ]
-    assert till.execute(
+    assert sinks.execute(
         "SELECT proposal_id, status, reason FROM app.price_proposal ORDER BY proposal_id"
     ).fetchall() == [
         ("P:L|A:1-3", "open", None),
@@ -183,60 +183,60 @@ def test_after_a_switch_exactly_the_needs_of_the_new_rules_stand(till: psycopg.C
     ]
 
 
-def test_a_way_back_restores_the_needs_of_the_former_rules(till: psycopg.Connection) -> None:
-    propose(till, [need("L|A", 10, by=1, revision=5)], [])
-    with till.transaction():
-        propose_only(till, [need("L|A", 10, by=2, revision=9, quantity_units=30)], [])
+def test_a_way_back_restores_the_needs_of_the_former_rules(sinks: psycopg.Connection) -> None:
+    propose(sinks, [need("L|A", 10, by=1, revision=5)], [])
+    with sinks.transaction():
+        propose_only(sinks, [need("L|A", 10, by=2, revision=9, quantity_units=30)], [])
 
-    with till.transaction():
-        propose_only(till, [need("L|A", 10, by=1, revision=5)], [])
+    with sinks.transaction():
+        propose_only(sinks, [need("L|A", 10, by=1, revision=5)], [])
 
-    assert needs(till) == [("R:L|A:1-10", "open", 24, 1)]
+    assert needs(sinks) == [("R:L|A:1-10", "open", 24, 1)]
 
 
-def test_a_final_word_stands_whatever_revision_decides(till: psycopg.Connection) -> None:
-    propose(till, [need("L|A", 10, by=1)], [])
-    till.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
+def test_a_final_word_stands_whatever_revision_decides(sinks: psycopg.Connection) -> None:
+    propose(sinks, [need("L|A", 10, by=1)], [])
+    sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
 
-    with till.transaction():
-        propose_only(till, [need("L|A", 10, by=2, quantity_units=30)], [])
+    with sinks.transaction():
+        propose_only(sinks, [need("L|A", 10, by=2, quantity_units=30)], [])
 
-    assert needs(till) == [("R:L|A:1-10", "open", 24, 1)]
+    assert needs(sinks) == [("R:L|A:1-10", "open", 24, 1)]
 
 
 def test_rules_are_not_changed_while_an_approved_order_is_on_its_way(
-    till: psycopg.Connection,
+    sinks: psycopg.Connection,
 ) -> None:
-    propose(till, [need("L|A", 10, by=1)], [])
-    till.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
+    propose(sinks, [need("L|A", 10, by=1)], [])
+    sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
     theirs = [need("L|A", 40, by=2)]
 
-    with pytest.raises(ApprovalOnItsWay, match=r"R:L\|A:1-10 was approved"), till.transaction():
-        propose_only(till, theirs, [])
-    assert needs(till) == [("R:L|A:1-10", "open", 24, 1)]
+    with pytest.raises(ApprovalOnItsWay, match=r"R:L\|A:1-10 was approved"), sinks.transaction():
+        propose_only(sinks, theirs, [])
+    assert needs(sinks) == [("R:L|A:1-10", "open", 24, 1)]
 
-    propose(till, [need("L|A", 10, by=1, revision=3, status="accepted")], [])
-    with till.transaction():
-        propose_only(till, theirs, [])
-    assert [row[:2] for row in needs(till)] == [
+    propose(sinks, [need("L|A", 10, by=1, revision=3, status="accepted")], [])
+    with sinks.transaction():
+        propose_only(sinks, theirs, [])
+    assert [row[:2] for row in needs(sinks)] == [
         ("R:L|A:1-10", "accepted"),
         ("R:L|A:1-40", "open"),
     ]
 
 
 def test_the_projector_empties_a_read_model_that_another_revision_filled(
-    till: psycopg.Connection,
+    sinks: psycopg.Connection,
 ) -> None:
     position = "INSERT INTO read_model.sink_position VALUES ('projector', %s, 0, 7, NULL, now())"
     window = "INSERT INTO read_model.sales_window SELECT 'L|A', 0, 1, 0, 1, 0, 5, 0, 1, 0, 3"
-    till.execute(position, (TOPICS[0],))
-    till.execute(window)
+    sinks.execute(position, (TOPICS[0],))
+    sinks.execute(window)
 
-    assert tuple(Projector().topics(till)) == TOPICS
-    assert till.execute("SELECT count(*) FROM read_model.sales_window").fetchone() == (1,)
-    till.execute(position, (written_by(9).on_hand_changelog,))
+    assert tuple(Projector().topics(sinks)) == TOPICS
+    assert sinks.execute("SELECT count(*) FROM read_model.sales_window").fetchone() == (1,)
+    sinks.execute(position, (written_by(9).on_hand_changelog,))
 
-    assert take_over(till, "projector", TOPICS)
-    assert till.execute("SELECT count(*) FROM read_model.sales_window").fetchone() == (0,)
-    assert till.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
-    assert not take_over(till, "projector", TOPICS)
+    assert take_over(sinks, "projector", TOPICS)
+    assert sinks.execute("SELECT count(*) FROM read_model.sales_window").fetchone() == (0,)
+    assert sinks.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
+    assert not take_over(sinks, "projector", TOPICS)

@@ -26,16 +26,16 @@ class Crash(Exception):
     """The process dies here."""
 
 
-def attempt(till: psycopg.Connection, sink: Sink, batch: Sequence[SinkRecord], *, dies: bool):
-    sink.topics(till)
-    with till.transaction():
-        sink.write(till, batch)
+def attempt(sinks: psycopg.Connection, sink: Sink, batch: Sequence[SinkRecord], *, dies: bool):
+    sink.topics(sinks)
+    with sinks.transaction():
+        sink.write(sinks, batch)
         if dies:
             raise Crash
 
 
-def rows_of(till: psycopg.Connection, table: str) -> int:
-    found = till.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 -- a constant
+def rows_of(sinks: psycopg.Connection, table: str) -> int:
+    found = sinks.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 -- a constant
     assert found is not None
     return int(found[0])
 
@@ -45,16 +45,16 @@ def rows_of(till: psycopg.Connection, table: str) -> int:
     [(Projector, LEVEL, STOCK), (Actuator, DECISION, PROPOSALS)],
 )
 def test_rows_and_positions_of_a_sink_come_together_or_not_at_all(
-    till: psycopg.Connection, sink: type[Sink], record: SinkRecord, table: str
+    sinks: psycopg.Connection, sink: type[Sink], record: SinkRecord, table: str
 ) -> None:
     with pytest.raises(Crash):
-        attempt(till, sink(), [record], dies=True)
-    assert rows_of(till, table) == 0
-    assert record.offset + 1 not in read_positions(till, sink().name).values()
+        attempt(sinks, sink(), [record], dies=True)
+    assert rows_of(sinks, table) == 0
+    assert record.offset + 1 not in read_positions(sinks, sink().name).values()
 
-    attempt(till, sink(), [record], dies=False)
-    assert rows_of(till, table) == 1
-    assert read_positions(till, sink().name)[record.topic, 0] == record.offset + 1
+    attempt(sinks, sink(), [record], dies=False)
+    assert rows_of(sinks, table) == 1
+    assert read_positions(sinks, sink().name)[record.topic, 0] == record.offset + 1
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_rows_and_positions_of_a_sink_come_together_or_not_at_all(
     [(Projector, LEVEL, STOCK), (Actuator, DECISION, PROPOSALS)],
 )
 def test_a_batch_that_comes_again_changes_nothing(
-    till: psycopg.Connection, sink: type[Sink], record: SinkRecord, table: str
+    sinks: psycopg.Connection, sink: type[Sink], record: SinkRecord, table: str
 ) -> None:
-    attempt(till, sink(), [record], dies=False)
-    before = till.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 -- a constant
+    attempt(sinks, sink(), [record], dies=False)
+    before = sinks.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 -- a constant
 
-    attempt(till, sink(), [record], dies=False)
+    attempt(sinks, sink(), [record], dies=False)
 
     same = [column for column in range(len(before[0])) if not hasattr(before[0][column], "tzinfo")]
-    after = till.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 -- a constant
+    after = sinks.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 -- a constant
     assert [[row[n] for n in same] for row in after] == [[row[n] for n in same] for row in before]

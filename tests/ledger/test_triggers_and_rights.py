@@ -15,14 +15,14 @@ PUBLISHED = sorted([*VALID, "product", "location", "supplier", "debezium_signal"
 
 
 @pytest.mark.parametrize("table", ["sale_line", "stock_adjustment", "item_location"])
-def test_an_update_is_stamped_with_its_own_time(till: psycopg.Connection, table: str) -> None:
-    row_id = write(till, table)
+def test_an_update_is_stamped_with_its_own_time(ledger: psycopg.Connection, table: str) -> None:
+    row_id = write(ledger, table)
     query = f"SELECT recorded_at FROM retail.{table} WHERE id = %s"
-    first = till.execute(query, [row_id]).fetchone()
+    first = ledger.execute(query, [row_id]).fetchone()
 
-    till.execute(f"UPDATE retail.{table} SET recorded_by = 'me' WHERE id = %s", [row_id])
+    ledger.execute(f"UPDATE retail.{table} SET recorded_by = 'me' WHERE id = %s", [row_id])
 
-    second = till.execute(query, [row_id]).fetchone()
+    second = ledger.execute(query, [row_id]).fetchone()
     assert first is not None
     assert second is not None
     assert second[0] > first[0]
@@ -61,17 +61,17 @@ def test_a_price_is_never_changed_or_deleted(ledger: psycopg.Connection, verb: s
     ],
 )
 def test_an_approved_count_can_be_changed_for_48_hours_only(
-    till: psycopg.Connection, verb: str
+    ledger: psycopg.Connection, verb: str
 ) -> None:
-    now = till.execute("SELECT clock_timestamp()").fetchone()
+    now = ledger.execute("SELECT clock_timestamp()").fetchone()
     assert now is not None
-    old = write(till, "stock_count", occurred_at=now[0] - timedelta(hours=48, seconds=1))
-    young = write(till, "stock_count", occurred_at=now[0] - timedelta(hours=47, minutes=59))
+    old = write(ledger, "stock_count", occurred_at=now[0] - timedelta(hours=48, seconds=1))
+    young = write(ledger, "stock_count", occurred_at=now[0] - timedelta(hours=47, minutes=59))
 
     with pytest.raises(psycopg.errors.CheckViolation, match="older than 48 h"):
-        till.execute(f"{verb} WHERE id = {old}")
+        ledger.execute(f"{verb} WHERE id = {old}")
 
-    assert till.execute(f"{verb} WHERE id = {young}").rowcount == 1
+    assert ledger.execute(f"{verb} WHERE id = {young}").rowcount == 1
 
 
 def test_a_count_of_a_clock_that_ran_ahead_ages_from_when_it_was_recorded(
@@ -100,13 +100,13 @@ def test_an_old_draft_is_not_approved_but_may_be_voided(till: psycopg.Connection
     assert voided.rowcount == 1
 
 
-def test_a_young_count_is_not_moved_to_an_old_time(till: psycopg.Connection) -> None:
-    now = till.execute("SELECT clock_timestamp()").fetchone()
+def test_a_young_count_is_not_moved_to_an_old_time(ledger: psycopg.Connection) -> None:
+    now = ledger.execute("SELECT clock_timestamp()").fetchone()
     assert now is not None
-    count = write(till, "stock_count", occurred_at=now[0])
+    count = write(ledger, "stock_count", occurred_at=now[0])
 
     with pytest.raises(psycopg.errors.CheckViolation, match="older than 48 h"):
-        till.execute(
+        ledger.execute(
             "UPDATE retail.stock_count SET occurred_at = %s WHERE id = %s",
             [now[0] - timedelta(days=3), count],
         )

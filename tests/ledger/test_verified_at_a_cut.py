@@ -194,26 +194,26 @@ def missing(connection: psycopg.Connection, needs: Needs, *states: KeyState) -> 
     return [(entry["key"], entry["reorder_id"]) for entry in found.missing]
 
 
-def test_a_need_on_its_way_to_the_desk_is_not_missing(till: psycopg.Connection) -> None:
-    propose(till, [need("L|A", 10, by=1)], [])
+def test_a_need_on_its_way_to_the_desk_is_not_missing(ledger: psycopg.Connection) -> None:
+    propose(ledger, [need("L|A", 10, by=1)], [])
     states = opened("L|A", "R:L|A:1-10"), opened("L|B", "R:L|B:1-20")
 
     coming = Needs(lambda: {"R:L|B:1-20"})
 
-    assert missing(till, coming, *states) == []
-    assert missing(till, Needs(set), *states) == [("L|B", "R:L|B:1-20")]
+    assert missing(ledger, coming, *states) == []
+    assert missing(ledger, Needs(set), *states) == [("L|B", "R:L|B:1-20")]
 
 
 def test_needs_of_the_revision_that_decides_are_looked_for_and_no_others(
-    till: psycopg.Connection,
+    ledger: psycopg.Connection,
 ) -> None:
-    propose(till, [need("L|A", 12, by=2)], [])
+    propose(ledger, [need("L|A", 12, by=2)], [])
     ours = opened("L|A", "R:L|A:1-10")
 
     theirs = Needs(set, {"L|A": "R:L|A:1-12"})
     forgotten = Needs(set, {"L|A": "R:L|A:1-12", "L|B": "R:L|B:1-20"})
 
-    assert missing(till, theirs, ours) == []
-    assert missing(till, forgotten, ours) == [("L|B", "R:L|B:1-20")]
-    found = check_reorders(till, [ours], "L", forgotten, only=["L|B"])
+    assert missing(ledger, theirs, ours) == []
+    assert missing(ledger, forgotten, ours) == [("L|B", "R:L|B:1-20")]
+    found = check_reorders(ledger, [ours], "L", forgotten, only=["L|B"])
     assert [entry["rule"] for entry in found.missing] == [UNPROPOSED]

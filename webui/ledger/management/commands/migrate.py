@@ -1,7 +1,8 @@
 """`migrate`, with the one step that has to come before Django's own: its schema.
 
 Django writes its bookkeeping table before the first migration runs, and it is to live in `app`, not
-in `public`. Default privileges stand here too, because they only reach tables made after them.
+in `public`. A new table gives the application no right: the migration that makes it grants what its
+statements need (docs/security.md). Earlier releases gave all rights by default; that is taken back.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from typing_extensions import override
 
 BEFORE = """
 CREATE SCHEMA IF NOT EXISTS app;
-ALTER DEFAULT PRIVILEGES IN SCHEMA app GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO app_rw;
+ALTER DEFAULT PRIVILEGES IN SCHEMA app REVOKE ALL ON TABLES FROM app_rw;
 ALTER DEFAULT PRIVILEGES IN SCHEMA app GRANT USAGE, SELECT ON SEQUENCES TO app_rw;
 GRANT USAGE ON SCHEMA app TO app_rw, app_ro;
 """

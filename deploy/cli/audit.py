@@ -1,0 +1,82 @@
+"""The verbs of the audit log: check its hash chain, and take it as it is after a restore."""
+
+import getpass
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from deploy import output
+from deploy.errors import StackError
+from deploy.stack.runtime import load_environment
+
+if TYPE_CHECKING:
+    from cdc.settings import Connections
+    from webui.audit.chain import Verdict
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+_BACKUP: Final = "inventory audit verify --json > audit.json  # compare these entries with a backup"
+
+audit = typer.Typer(help="The log of who did what.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's verbs."""
+    app.add_typer(audit, name="audit")
+
+
+@audit.command()
+def verify(*, json: Json = False) -> None:
+    """Check each entry's hash and the end of the log; exits 1 where an entry was tampered with."""
+    load_environment()
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment loaded above
+
+    settings = Connections()
+    found = _verdict(settings)
+    rows = [(each.place, each.action_id, each.found) for each in found.breaks]
+    if json:
+        breaks = [dict(zip(("place", "action_id", "found"), row, strict=True)) for row in rows]
+        output.as_json({"place": found.head.place, "hash": found.head.hash, "breaks": breaks})
+    elif rows:
+        output.table("", ("place", "entry", "found"), rows)
+    else:
+        output.console.print(f"{found.head.place} entries, none changed; hash {found.head.hash}")
+    if rows:
+        message = f"the action log was changed in {len(rows)} places; nothing was written"
+        raise StackError(message, repair=_BACKUP)
+
+
+@audit.command()
+def accept(
+    *, reason: Annotated[str, typer.Option(help="Why the log may differ, for the log.")]
+) -> None:
+    """Take the log's present end for the truth, after a restore from a backup; this is logged."""
+    load_environment()
+    import psycopg  # noqa: PLC0415 -- other verbs start without it
+
+    from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment loaded above
+    from webui.audit import head  # noqa: PLC0415 -- as above
+
+    if not reason.strip():
+        message = "--reason is empty: expected why the log may differ; nothing was written"
+        raise StackError(message)
+    settings = Connections()
+    path = head.path_of(settings)
+    detail = {"reason": reason.strip(), "outside": head.kept(path).place}
+    with psycopg.connect(settings.database_url.get_secret_value(), connect_timeout=5) as connection:
+        head.log_accepted(connection, getpass.getuser(), detail)
+        connection.commit()
+        now = head.newest(connection)
+    head.write(path, now)
+    output.console.print(f"place {now.place} is the end of the log from now on, see {path}")
+
+
+def _verdict(settings: "Connections") -> "Verdict":
+    import psycopg  # noqa: PLC0415 -- other verbs start without it
+
+    from webui.audit import chain, head  # noqa: PLC0415 -- as above
+
+    outside = head.kept(head.path_of(settings))
+    with psycopg.connect(
+        settings.database_url.get_secret_value(), autocommit=True, connect_timeout=5
+    ) as connection:
+        return chain.verify(connection, outside)

@@ -1,0 +1,103 @@
+"""The newest place of the audit chain, kept in a file outside of Postgres.
+
+The owner of the database can cut the end of the log and of its chain together. The file then names
+a place that the chain no longer has. The heartbeat service moves the file forward only along the
+chain, so that damage which came first is not taken for the truth.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from cdc.settings import Connections
+
+_NEWEST: Final = (
+    "SELECT place, encode(hash, 'hex') FROM app.action_chain ORDER BY place DESC LIMIT 1"
+)
+_AT: Final = "SELECT encode(hash, 'hex') FROM app.action_chain WHERE place = %s"
+
+_ACCEPTED: Final = """
+INSERT INTO app.action_log (actor, action, subject, detail)
+VALUES (%s, 'audit_accepted', 'action_log', %s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One place of the chain with its hash; place 0 is the empty chain."""
+
+    place: int = 0
+    hash: str = ""
+
+
+class UnreadableHead(Exception):
+    """The file holds something else than a head."""
+
+
+def path_of(settings: Connections) -> Path:
+    """Return where the head of this installation is kept."""
+    return settings.home / "audit-head.json"
+
+
+def kept(path: Path) -> Head:
+    """Return the head in the file, the empty chain's if there is no file.
+
+    Raises:
+        UnreadableHead: the file is damaged.
+    """
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return Head(int(found["place"]), str(found["hash"]))
+    except FileNotFoundError:
+        return Head()
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"{path}: expected place and hash, found {error!r}"
+        raise UnreadableHead(message) from error
+
+
+def newest(connection: psycopg.Connection) -> Head:
+    """Return the last place of the chain in Postgres."""
+    row = connection.execute(_NEWEST).fetchone()
+    return Head() if row is None else Head(*row)
+
+
+def is_on_chain(connection: psycopg.Connection, head: Head) -> bool:
+    """Return True if the chain in Postgres still has this place with this hash."""
+    if not head.place:
+        return True
+    row = connection.execute(_AT, (head.place,)).fetchone()
+    return row is not None and row[0] == head.hash
+
+
+def write(path: Path, head: Head) -> None:
+    """Replace the file in one step, readable by its owner only."""
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(asdict(head), file)
+    staged.replace(path)
+
+
+def follow(connection: psycopg.Connection, path: Path) -> Head | None:
+    """Move the file to the end of the chain; None if the chain lost what the file names.
+
+    Raises:
+        UnreadableHead: the file is damaged.
+    """
+    before = kept(path)
+    if not is_on_chain(connection, before):
+        return None
+    now = newest(connection)
+    if now != before:
+        write(path, now)
+    return now
+
+
+def log_accepted(connection: psycopg.Connection, actor: str, detail: Mapping[str, object]) -> None:
+    """Append the entry of a person who takes the present log for the truth."""
+    connection.execute(_ACCEPTED, (actor, Jsonb(dict(detail))))
