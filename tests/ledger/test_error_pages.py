@@ -1,13 +1,18 @@
 """What a person reads when a page could not be made."""
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 from django.db import OperationalError, connection, connections
 from django.test import Client, RequestFactory
 
-from webui.config.errors import broken
+from deploy.stack.home import PROJECT
+from webui.config.errors import SLOW, broken
+from webui.config.limits import options
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -48,8 +53,8 @@ def test_a_database_that_is_away_is_said_and_no_traceback_shown(address: str) ->
         ("57P03", 503, "The database does not answer"),
         ("40001", 503, "Try again"),
         ("40P01", 503, "Try again"),
-        ("57014", 500, "Something broke"),
-        ("55P03", 500, "Something broke"),
+        ("57014", 503, "This took too long"),
+        ("55P03", 503, "This took too long"),
         ("53100", 500, "Something broke"),
     ],
 )
@@ -66,6 +71,70 @@ def test_a_database_that_answers_with_a_refusal_is_not_called_away(
     assert answer.status_code == status
     assert f"<h1>{title}</h1>" in answer.content.decode()
     assert ("Retry-After" in answer) == (status == 503)
+
+
+@pytest.fixture
+def limited() -> Iterator[None]:
+    """Django's sessions have the limits of pages, much shorter."""
+    entry = connections["default"].settings_dict
+    before = entry["OPTIONS"]
+    connections["default"].close()
+    entry["OPTIONS"] = {**before, "options": before["options"] + options(2_000, 100)}
+    yield
+    connections["default"].close()
+    entry["OPTIONS"] = before
+
+
+@pytest.mark.usefixtures("limited")
+def test_a_page_that_waits_for_a_lock_ends_with_the_next_step(ledger: psycopg.Connection) -> None:
+    client = Client(raise_request_exception=False, SERVER_NAME="127.0.0.1")
+    client.cookies["sessionid"] = "a" * 32
+    with ledger.transaction():
+        ledger.execute("LOCK TABLE app.django_session IN ACCESS EXCLUSIVE MODE")
+
+        page = client.get("/")
+        program = client.get("/", headers={"Accept": "application/json"})
+
+    assert (page.status_code, page["Retry-After"]) == (503, "5")
+    assert "This took too long" in page.content.decode()
+    assert program.status_code == 503
+    assert program.json() == {"error": SLOW.error}
+
+
+@pytest.mark.usefixtures("limited")
+def test_a_slow_statement_of_a_page_is_ended() -> None:
+    with connection.cursor() as cursor, pytest.raises(OperationalError, match="statement timeout"):
+        cursor.execute("SELECT pg_sleep(30)")
+
+
+def test_the_server_of_the_pages_sets_the_limits() -> None:
+    program = (
+        "import webui.config.asgi; from django.db import connections;"
+        "print(connections.settings['default']['OPTIONS']['options'])"
+    )
+    done = subprocess.run(  # noqa: S603 -- our own module
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=PROJECT
+    )
+
+    assert done.stdout.strip().endswith(options())
+
+
+@pytest.mark.usefixtures("nobody_answers")
+def test_readiness_names_the_part_and_shows_no_error_of_the_database() -> None:
+    answer = Client(SERVER_NAME="127.0.0.1").get("/readyz")
+
+    assert answer.status_code == 503
+    assert answer.json() == {"ready": False, "not_ready": ["database"]}
+
+
+@pytest.mark.usefixtures("nobody_answers")
+def test_the_chain_shows_no_error_of_the_database() -> None:
+    from webui.system.probes import chain  # noqa: PLC0415 -- needs Django set up
+
+    found = {link.name: link.summary for link in chain()}
+
+    assert found["Postgres"] == "the database does not answer"
+    assert not [text for text in found.values() if "5432" in text or "127.0.0.1" in text]
 
 
 def test_any_other_error_is_one_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

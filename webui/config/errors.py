@@ -1,34 +1,66 @@
-"""What a person reads when a page could not be made."""
+"""What a person or a program reads when a page could not be made; never an error's own text."""
 
 import sys
+from dataclasses import dataclass
+from typing import Final
 
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.views.defaults import server_error
 
 RETRY_S = 5
-# Classes of SQLSTATE: no connection, the server is starting or ending; and what a retry may mend.
-_AWAY = ("08", "57P")
-_CONFLICT = "40"
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """An answer that asks to try again: a page, and the same for programs."""
+
+    template: str
+    error: str
+
+
+AWAY: Final = Later(
+    "503.html",
+    "the database does not answer; what was sent is there as a whole or not at all;"
+    " try again in a moment",
+)
+CONFLICT: Final = Later(
+    "conflict.html",
+    "another request changed the same thing; nothing was written; send it again",
+)
+SLOW: Final = Later(
+    "slow.html",
+    "the database took too long; what was sent is there as a whole or not at all;"
+    " try again, or ask for less",
+)
+# By the beginning of the SQLSTATE: no connection, the server is starting or ending, what a retry
+# may mend, and what the limits of webui.config.limits have ended.
+_BY_STATE: Final = {"08": AWAY, "57P": AWAY, "40": CONFLICT, "57014": SLOW, "55P03": SLOW}
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """The page of an unexpected error.
-
-    503 where the database does not answer or asks to be asked again, else 500.
-    """
+    """Answer 503 where the database does not answer or a retry may help, else 500."""
     failure = sys.exc_info()[1]
-    if not isinstance(failure, OperationalError | InterfaceError):
+    later = None
+    if isinstance(failure, OperationalError | InterfaceError):
+        later = _later(getattr(failure.__cause__, "sqlstate", None))
+    if later is None:
         return server_error(request)
-    state = getattr(failure.__cause__, "sqlstate", None)
-    if state is None or state.startswith(_AWAY):
-        return _later("503.html")
-    if state.startswith(_CONFLICT):
-        return _later("conflict.html")
-    return server_error(request)
+    headers = {"Retry-After": str(RETRY_S)}
+    if _is_program(request):
+        return JsonResponse({"error": later.error}, status=503, headers=headers)
+    page = loader.get_template(later.template).render()
+    return HttpResponse(page, status=503, headers=headers)
 
 
-def _later(template: str) -> HttpResponse:
-    page = loader.get_template(template).render()
-    return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_S)})
+def _later(state: str | None) -> Later | None:
+    if state is None:
+        return AWAY
+    return next((each for start, each in _BY_STATE.items() if state.startswith(start)), None)
+
+
+def _is_program(request: HttpRequest) -> bool:
+    """Return True for a request that asks for JSON and would not take a page."""
+    accepted = request.headers.get("Accept", "")
+    return "application/json" in accepted and "text/html" not in accepted

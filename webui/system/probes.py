@@ -13,7 +13,7 @@ import httpx
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from cdc.capture.admin import committed_offsets
 from cdc.capture.client import ACCOUNT, CONNECTOR
@@ -102,10 +102,12 @@ def _answer(name: str, future: "Future[Link]") -> Link:
 
 
 def _said(failure: Exception) -> str:
-    """What an ill link said; the client of the broker writes its errors like code."""
+    """What an ill link said, without the text of errors that name addresses or accounts."""
     if isinstance(failure, KafkaException):
         return f"{_NO_BROKER} ({failure.args[0].str()[:200]})"
-    return f"{type(failure).__name__}: {str(failure)[:200] or 'no answer'}"
+    if isinstance(failure, DatabaseError):
+        return "the database does not answer"  # its text names addresses and roles
+    return f"no answer ({type(failure).__name__})"
 
 
 def state_of_age(age_us: int | None) -> str:

@@ -1,0 +1,26 @@
+"""Limits of a page's database session: a slow statement or a held lock ends in a page that says so.
+
+Commands and jobs open sessions of their own: an import may take as long as it needs.
+"""
+
+from typing import Final
+
+from django.db import DEFAULT_DB_ALIAS, connections
+
+STATEMENT_MS: Final = 10_000
+LOCK_MS: Final = 5_000
+# A request that hangs between two statements would keep its row locks from everybody else.
+IDLE_IN_TRANSACTION_MS: Final = 60_000
+
+
+def options(statement_ms: int = STATEMENT_MS, lock_ms: int = LOCK_MS) -> str:
+    """Return the limits as options of a Postgres session."""
+    return (
+        f" -c statement_timeout={statement_ms} -c lock_timeout={lock_ms}"
+        f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS}"
+    )
+
+
+def limit_pages() -> None:
+    """Give every session that this process opens from now on the limits of pages."""
+    connections.settings[DEFAULT_DB_ALIAS]["OPTIONS"]["options"] += options()
