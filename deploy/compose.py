@@ -20,8 +20,10 @@ from deploy.parts import (
     POSTGRES_MAJOR,
     jaas,
 )
+from deploy.stack.bootstrap import ROLES
 from deploy.stack.context import APPLICATIONS, COMPANY, SESSIONS, WORKER_MODULE
 from deploy.stack.home import PROJECT
+from deploy.stack.needs import needs_of
 from deploy.variables import PREFIX
 from streams.engine.undecodable import PERMILLE
 from webui.config.environment import WebEnvironment
@@ -33,6 +35,8 @@ _HEADER: Final = """\
 # Secrets come from a file .env, see .env.example. `docker compose up --build --wait`,
 # Docker Compose 2.23.1 or later.
 # The Spark cluster is a profile: `docker compose --profile spark up`.
+# An operator's commands run in a container of their own:
+# `docker compose run --rm tools inventory verify`.
 """
 # Debezium's image sets these itself, with other defaults, so its own names must be used.
 _DEBEZIUM_NAMES: Final = {
@@ -45,7 +49,6 @@ _DEBEZIUM_NAMES: Final = {
     "value.converter": "VALUE_CONVERTER",
     "offset.flush.interval.ms": "OFFSET_FLUSH_INTERVAL_MS",
 }
-_ROLES: Final = ("retail_owner", "app_rw", "app_ro")
 _KAFKA: Final = "kafka:9092"
 _WORKER_PORT: Final = 6066
 _WORKERS: Final = ("worker-1", "worker-2")
@@ -153,11 +156,11 @@ def _connect_files() -> dict[str, tuple[str, str]]:
     }
 
 
-def _application(module: str, **extra: str) -> dict[str, Any]:
+def _application(name: str, module: str, **extra: str) -> dict[str, Any]:
     return {
         "image": "retail-inventory:local",
         "command": ["python", "-m", module],
-        "environment": variables() | extra,
+        "environment": variables_of(name) | extra,
         "volumes": ["inventory:/var/lib/inventory"],
         "depends_on": {"setup": {"condition": "service_completed_successfully"}},
         "restart": _RESTART,
@@ -171,28 +174,42 @@ def database_url(role: str) -> str:
 
 
 def variables() -> dict[str, str]:
-    """The `INVENTORY_*` variables of every process of ours."""
-    owner, writer, reader = map(database_url, _ROLES)
+    """The `INVENTORY_*` variables of an operator's commands; no service gets all of them."""
     return {
         "INVENTORY_HOME": "/var/lib/inventory",
         "INVENTORY_KAFKA_BOOTSTRAP": _KAFKA,
         "INVENTORY_CONNECT_URL": "http://connect:8083",
         "INVENTORY_CONNECT_PASSWORD": secret("INVENTORY_CONNECT_PASSWORD"),
-        "INVENTORY_DATABASE_URL": writer,
-        "INVENTORY_OWNER_DATABASE_URL": owner,
-        "INVENTORY_READ_DATABASE_URL": reader,
+        "INVENTORY_DATABASE_URL": database_url("app_rw"),
+        "INVENTORY_SINK_DATABASE_URL": database_url("sink_rw"),
+        "INVENTORY_READ_DATABASE_URL": database_url("app_ro"),
         "INVENTORY_QUERY_TOKEN": secret("INVENTORY_QUERY_TOKEN"),
         "INVENTORY_SECRET_KEY": secret("INVENTORY_SECRET_KEY"),
     }
 
 
+def variables_of(name: str) -> dict[str, str]:
+    """Return the variables that one service reads, as in the local stack."""
+    needs = needs_of(name)
+    found = {key: text for key, text in variables().items() if key in needs.variables}
+    if needs.role:
+        found["INVENTORY_DATABASE_URL"] = database_url(needs.role)
+    return found
+
+
 def setup() -> dict[str, Any]:
     """The one-shot that creates database, topics and connector; it builds the image for all."""
-    names = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "APP_RO", "CDC")
+    roles = ("postgres", *ROLES)
     service = _application(
+        "setup",
         "deploy.container.setup",
+        INVENTORY_HOME="/var/lib/inventory",
+        INVENTORY_KAFKA_BOOTSTRAP=_KAFKA,
+        INVENTORY_CONNECT_URL="http://connect:8083",
+        INVENTORY_CONNECT_PASSWORD=secret("INVENTORY_CONNECT_PASSWORD"),
+        INVENTORY_OWNER_DATABASE_URL=database_url("retail_owner"),
         POSTGRES_HOST="postgres",
-        **{f"{name}_PASSWORD": secret(f"{name}_PASSWORD") for name in names},
+        **{f"{role.upper()}_PASSWORD": secret(f"{role.upper()}_PASSWORD") for role in roles},
     )
     service["build"] = _build("app")
     service["depends_on"] = {
@@ -200,6 +217,17 @@ def setup() -> dict[str, Any]:
     }
     service["restart"] = "on-failure"
     return service
+
+
+def tools() -> dict[str, Any]:
+    """An operator's commands: `docker compose run --rm tools inventory verify`."""
+    service = _application("tools", "deploy.cli.main")
+    service["environment"] = variables() | {"INVENTORY_WORKER_URLS": worker_urls()}
+    return service | {
+        "command": ["inventory", "--help"],
+        "profiles": ["tools"],
+        "restart": "no",
+    }
 
 
 def _build(target: str) -> dict[str, Any]:
@@ -219,6 +247,7 @@ def worker_urls() -> str:
 def worker(name: str) -> dict[str, Any]:
     """A stream worker."""
     service = _application(
+        name,
         WORKER_MODULE,
         INVENTORY_WORKER_ID=name,
         INVENTORY_WORKER_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
@@ -233,6 +262,7 @@ def worker(name: str) -> dict[str, Any]:
 def web() -> dict[str, Any]:
     """The pages, published on loopback only: TLS and the outside are a proxy's business."""
     service = _application(
+        "web",
         APPLICATIONS["web"],
         INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WEB_PORT=str(_WEB_PORT),
@@ -280,8 +310,11 @@ def document() -> dict[str, Any]:
         "setup": setup(),
     }
     services |= {name: worker(name) for name in _WORKERS}
-    services |= {name: _application(m) for name, m in APPLICATIONS.items() if name != "web"}
+    services |= {
+        name: _application(name, module) for name, module in APPLICATIONS.items() if name != "web"
+    }
     services["web"] = web()
+    services["tools"] = tools()
     services |= {f"spark-{role}": spark(role) for role in ("master", "worker")}
     return {
         "name": "retail-inventory",

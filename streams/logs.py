@@ -4,6 +4,11 @@ import logging
 import sys
 
 import structlog
+from structlog.processors import ExceptionRenderer
+from structlog.tracebacks import ExceptionDictTransformer
+
+# Local variables of a failed call hold addresses with passwords: a traceback names lines only.
+WITHOUT_LOCALS = ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
 
 
 def configure_logging(*, level: str, service: str) -> None:
@@ -14,7 +19,7 @@ def configure_logging(*, level: str, service: str) -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.dict_tracebacks,
+            WITHOUT_LOCALS,
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(numeric),

@@ -15,12 +15,14 @@ from typer.core import TyperGroup
 from typing_extensions import override
 
 from deploy.cli import (
+    audit,
     backfill,
     bench,
     capture,
     generation,
     history,
     people,
+    leaks,
     records,
     revision,
     sql,
@@ -63,6 +65,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings=_CONTEXT,
     pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,
 )
 for group in (
     stack,
@@ -76,6 +79,8 @@ for group in (
     people,
     records,
     revision,
+    audit,
+    leaks,
     bench,
 ):
     group.register(app)
@@ -130,6 +135,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("cdc.contracts.versions", "UnreadableRecord"),
         ("psycopg", "OperationalError"),
         ("confluent_kafka", "KafkaException"),
+        ("webui.audit.head", "UnreadableHead"),
         ("analytics.verification.late", "LateUnexplained"),
     ):
         if module in sys.modules:

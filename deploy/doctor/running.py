@@ -70,7 +70,7 @@ def _history(home: Home) -> list[str]:
 
 
 def _query(home: Home, statement: str, *values: object) -> list[tuple[object, ...]]:
-    url = environment_of(home)["INVENTORY_OWNER_DATABASE_URL"]
+    url = environment_of(home)["INVENTORY_READ_DATABASE_URL"]
     with psycopg.connect(url, connect_timeout=3, autocommit=True) as connection:
         return connection.execute(statement, values).fetchall()
 

@@ -59,7 +59,7 @@ def running(
             database_url=context.database_url("postgres", "postgres") if database else "",
             postgres_pid=database,
             worker_environment={
-                **context.variables(),
+                **context.variables_of("worker-1"),
                 **(worker_variables or {}),
                 "INVENTORY_WORKER_PORT": str(ports["worker"]),
             },

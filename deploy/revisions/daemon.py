@@ -13,6 +13,7 @@ from typing import Final
 from deploy.revisions.shadow import home_of, tree_first
 from deploy.stack.context import HOST, WORKER_MODULE
 from deploy.stack.home import Home
+from deploy.stack.needs import WORKER
 from deploy.stack.ports import choose_ports
 from deploy.stack.probes import http_ok
 from deploy.stack.processes import end, identify
@@ -45,7 +46,8 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
             signal.signal(number, on_signal)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         urls = ",".join(f"http://{HOST}:{port}" for port in ports.values())
-        environment = environment_of(home) | {"INVENTORY_WORKER_URLS": urls}
+        of_workers = {n: text for n, text in environment_of(home).items() if n in WORKER.variables}
+        environment = of_workers | {"INVENTORY_WORKER_URLS": urls}
         supervisor.want(*(_worker(environment, name, ports[name], tree, python) for name in names))
         threading.Thread(target=_probe, args=(supervisor,), name="probe", daemon=True).start()
         Watcher(beside, supervisor).start()

@@ -10,6 +10,7 @@ from deploy.artifacts.fetch import Artifacts
 from deploy.errors import StackError
 from deploy.parts import DATABASE
 from deploy.stack.home import Home
+from deploy.stack.needs import needs_of
 
 INFRASTRUCTURE: Final = ("postgres", "kafka", "connect")
 # Service name to the module that it runs, in starting order.
@@ -84,7 +85,7 @@ class Context:
     home: Home
     options: Options
     ports: Mapping[str, int]
-    secrets: Mapping[str, str]
+    secrets: Mapping[str, str] = field(repr=False)
     artifacts: Artifacts | None = None
     java: str = ""
     generation: int = 1
@@ -111,7 +112,7 @@ class Context:
         )
 
     def variables(self) -> dict[str, str]:
-        """The `INVENTORY_*` variables of every process of this stack."""
+        """The `INVENTORY_*` variables of an operator's commands; no service gets all of them."""
         return {
             "INVENTORY_HOME": str(self.home.path),
             "INVENTORY_KAFKA_BOOTSTRAP": self.kafka_bootstrap,
@@ -119,6 +120,7 @@ class Context:
             "INVENTORY_CONNECT_PASSWORD": self.secrets["connect"],
             "INVENTORY_DATABASE_URL": self.database_url("app_rw"),
             "INVENTORY_OWNER_DATABASE_URL": self.database_url("retail_owner"),
+            "INVENTORY_SINK_DATABASE_URL": self.database_url("sink_rw"),
             "INVENTORY_READ_DATABASE_URL": self.database_url("app_ro"),
             "INVENTORY_QUERY_TOKEN": self.secrets["query_token"],
             "INVENTORY_SECRET_KEY": self.secrets["secret_key"],
@@ -128,11 +130,22 @@ class Context:
             "INVENTORY_GENERATION": str(self.generation),
         }
 
-    def environment(self, **extra: str) -> dict[str, str]:
-        """A child's environment: ours without other stacks' variables, plus this stack's."""
+    def variables_of(self, service: str) -> dict[str, str]:
+        """Return the variables that `service` reads, see `deploy.stack.needs`."""
+        needs = needs_of(service)
+        found = {name: text for name, text in self.variables().items() if name in needs.variables}
+        if needs.role:
+            found["INVENTORY_DATABASE_URL"] = self.database_url(needs.role)
+        return found
+
+    def environment(self, service: str = "", **extra: str) -> dict[str, str]:
+        """Return a child's environment: ours without other stacks' variables, plus its own.
+
+        Without a service the child gets no variable of this stack but those in `extra`.
+        """
         inherited = {
             name: value
             for name, value in os.environ.items()
             if name in KNOBS | COMPANY | SESSIONS or not name.startswith("INVENTORY_")
         }
-        return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables() | extra
+        return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables_of(service) | extra

@@ -96,7 +96,8 @@ class Director(threading.Thread):
         server = bootstrap.server_of(self.context)
         self._step("database", lambda: bootstrap.create_database(server))
         if self.context.options.wants("migrate"):
-            environment, log = self.context.environment(), self.context.home.log_of("migrate")
+            environment = self.context.environment("migrate")
+            log = self.context.home.log_of("migrate")
             self._step("migrations", lambda: bootstrap.migrate(server, environment, log))
 
     def _start_kafka(self, started: float) -> None:

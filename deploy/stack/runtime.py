@@ -17,6 +17,8 @@ from deploy.stack.processes import ProcessId, alive
 
 UP: Final = "inventory up --detach"  # the repair wherever a stack is missing
 _ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
+# Migrations alone use it; a command and its children never get it.
+_OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 _SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$|PASSWORD$")
 
 
@@ -149,6 +151,8 @@ def environment_of(home: Home) -> dict[str, str]:
 def load_environment(home: Home | None = None) -> dict[str, str]:
     """Put the running stack's variables into `os.environ`, before a command imports its part.
 
+    The owner's address is left out.
+
     Where they say already where the parts are, as in a container, whose stack no supervisor keeps,
     they stay as they are; a stack that runs here comes first.
 
@@ -158,6 +162,6 @@ def load_environment(home: Home | None = None) -> dict[str, str]:
     chosen = home or Home(default_home())
     if _ADDRESS in os.environ and not read_runtime(chosen).running:
         return {name: value for name, value in os.environ.items() if name.startswith("INVENTORY_")}
-    found = environment_of(chosen)
+    found = {name: text for name, text in environment_of(chosen).items() if name != _OWNER}
     os.environ.update(found)
     return found

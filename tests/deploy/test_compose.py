@@ -37,7 +37,7 @@ def parsed() -> dict[str, Any]:
 def local(tmp_path: Path) -> Context:
     ports = {"kafka": 1, "kafka_controller": 2, "connect": 3, "postgres": 4, "web": 5}
     passwords = dict.fromkeys(("postgres", "cdc", "connect"), "x")
-    passwords |= dict.fromkeys(("retail_owner", "app_rw", "app_ro"), "x")
+    passwords |= dict.fromkeys(("retail_owner", "app_rw", "sink_rw", "archiver", "app_ro"), "x")
     passwords |= dict.fromkeys(("query_token", "secret_key"), "x")
     return Context(Home(tmp_path), Options(), ports, passwords, Artifacts(tmp_path), "/bin/java")
 
@@ -95,9 +95,22 @@ def test_workers_pass_as_much_garbage_as_the_env_file_says(parsed: dict[str, Any
 
 def test_every_process_of_the_project_is_a_service(parsed: dict[str, Any]) -> None:
     services = parsed["services"]
-    modules = {s["command"][-1] for s in services.values() if s["image"] == OURS}
+    ours = {name: s for name, s in services.items() if s["image"] == OURS and name != "tools"}
+    modules = {service["command"][-1] for service in ours.values()}
 
     assert modules == {*APPLICATIONS.values(), "streams.worker", "deploy.container.setup"}
+
+
+def test_commands_of_an_operator_have_a_container_that_no_service_shares(
+    parsed: dict[str, Any],
+) -> None:
+    tools, setup = parsed["services"]["tools"], parsed["services"]["setup"]
+
+    assert tools["profiles"] == ["tools"]
+    assert tools["environment"].items() >= compose.variables().items()
+    owner = {name for name in tools["environment"] if "OWNER" in name}
+    assert not owner
+    assert "INVENTORY_OWNER_DATABASE_URL" in setup["environment"]
 
 
 def test_a_spark_worker_has_the_python_and_the_packages_of_the_driver(

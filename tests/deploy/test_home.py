@@ -97,7 +97,7 @@ def test_a_child_gets_no_variable_of_another_stack(tmp_path, monkeypatch) -> Non
     home = Home(tmp_path / "home")
     home.create()
 
-    environment = context(home).environment(INVENTORY_WORKER_ID="worker-1")
+    environment = context(home).environment("worker-1", INVENTORY_WORKER_ID="worker-1")
 
     assert "INVENTORY_ARCHIVE" not in environment
     assert environment["INVENTORY_HOME"] == str(home.path)
@@ -112,7 +112,7 @@ def test_what_a_person_sets_reaches_the_processes_and_decides_no_address(
     home = Home(tmp_path / "home")
     home.create()
 
-    environment = context(home).environment()
+    environment = context(home).environment("worker-1")
 
     assert environment["INVENTORY_SNAPSHOT_S"] == "5"
     assert environment["INVENTORY_KAFKA_BOOTSTRAP"] == "127.0.0.1:2"

@@ -6,6 +6,7 @@ and a test on the running stack compares them with what the connector says today
 """
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -163,9 +164,10 @@ def kept() -> dict[str, Golden]:
 
 
 def main() -> None:
-    from deploy.stack.runtime import load_environment  # noqa: PLC0415 -- only when run as a program
+    from deploy.stack.home import Home, default_home  # noqa: PLC0415 -- only when run as a program
+    from deploy.stack.runtime import environment_of  # noqa: PLC0415 -- as above
 
-    load_environment()
+    os.environ.update(environment_of(Home(default_home())))
     for name, golden in record(Connections()).items():
         text = json.dumps(asdict(golden), ensure_ascii=False, indent=1)
         (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -36,6 +36,8 @@ VERBS = (
     "verify",
     "backfill",
     "rejected",
+    "audit",
+    "leaks",
     "fold",
     "bench",
 )

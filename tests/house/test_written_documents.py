@@ -69,6 +69,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
     "analytics/engines/unit.py _input_digest": DIGEST,
     "analytics/explain_facts.py read_state": READ,
     "analytics/verification/rejections.py _as_json": READ,
+    "webui/audit/head.py write": HOME,
     "webui/automation/__main__.py _alive": COLUMN,
     "webui/ledger/services/bulk.py insert_documents": READ,
     "webui/ledger/services/transactions.py insert_rows": READ,

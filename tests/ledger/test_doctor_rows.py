@@ -26,11 +26,8 @@ def home(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Pa
     found = Home(tmp_path)
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
-    variables = {
-        "INVENTORY_OWNER_DATABASE_URL": server.url("retail_owner", database),
-        "INVENTORY_READ_DATABASE_URL": server.url("app_ro", database),
-    }
-    write_environment(found, runtime, variables)
+    url = server.url("app_ro", database)
+    write_environment(found, runtime, {"INVENTORY_READ_DATABASE_URL": url})
     write_runtime(found, runtime)
     return found
 

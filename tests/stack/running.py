@@ -44,6 +44,7 @@ class RunningStack:
             connect_url=value["INVENTORY_CONNECT_URL"],
             database_url=SecretStr(value["INVENTORY_DATABASE_URL"]),
             owner_database_url=SecretStr(value["INVENTORY_OWNER_DATABASE_URL"]),
+            sink_database_url=SecretStr(value["INVENTORY_SINK_DATABASE_URL"]),
             read_database_url=SecretStr(value["INVENTORY_READ_DATABASE_URL"]),
             query_token=SecretStr(value["INVENTORY_QUERY_TOKEN"]),
         )

@@ -25,7 +25,9 @@ def worker(context: Context, name: str) -> Service:
     return Service(
         name=name,
         command=(sys.executable, "-m", WORKER_MODULE),
-        environment=context.environment(INVENTORY_WORKER_ID=name, INVENTORY_WORKER_PORT=str(port)),
+        environment=context.environment(
+            name, INVENTORY_WORKER_ID=name, INVENTORY_WORKER_PORT=str(port)
+        ),
         directory=PROJECT,
         ready=lambda pid: asked.ready(pid) is True,
         alive=asked.alive,
@@ -46,7 +48,7 @@ def application(context: Context, name: str) -> Service:
     return Service(
         name=name,
         command=(sys.executable, "-m", APPLICATIONS[name]),
-        environment=context.environment(),
+        environment=context.environment(name),
         directory=PROJECT,
         ready=lambda pid: asked.ready(pid) is True,
         alive=asked.alive,
@@ -66,7 +68,7 @@ def trading(context: Context) -> Service:
     return Service(
         name="trading",
         command=(sys.executable, "-m", "deploy.cli.main", *simulate),
-        environment=context.environment(),
+        environment=context.environment("trading"),
         directory=PROJECT,
         ready=lambda _pid: True,
         stop_rank=0,

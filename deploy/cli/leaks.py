@@ -1,0 +1,40 @@
+"""The verb that searches for secrets where none may be."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from deploy import output
+from deploy.errors import StackError
+from deploy.stack.home import Home, default_home
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's verb."""
+    app.command()(leaks)
+
+
+def leaks(*, json: Json = False) -> None:
+    """Search logs, processes, answers and pages for secrets; exits 1 if one is found."""
+    from deploy.leaks.search import search  # noqa: PLC0415 -- other verbs start without it
+
+    home = Home(default_home())
+    found = search(home)
+    if not found.secrets:
+        message = f"{home.path} has no secrets; nothing was searched"
+        raise StackError(message, repair="inventory up --detach")
+    if json:
+        output.as_json(asdict(found))
+    elif found.leaks:
+        output.table("", ("secret", "place"), [(each.secret, each.place) for each in found.leaks])
+    else:
+        searched = f"{found.processes} processes, {found.answers} answers, files of {home.path}"
+        output.console.print(f"none of {found.secrets} secrets was found; searched {searched}")
+    if found.leaks:
+        message = f"secrets were found in {len(found.leaks)} places; nothing was changed"
+        raise StackError(
+            message, repair="inventory leaks --json > leaks.json  # report it as a bug"
+        )

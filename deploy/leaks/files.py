@@ -1,0 +1,43 @@
+"""Files below a home: logs, configuration, archive, exports, and the broker's data."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from deploy.leaks.needles import Needles, found_in, longest
+from deploy.stack.home import Home
+
+# These are where secrets are kept; nobody but their owner may read them.
+KEPT: Final = frozenset(
+    {"secrets.json", "environment.json", "logins.json", "config/connect-credentials.properties"}
+)
+# Postgres keeps no password, only what proves one; its directory belongs to another account.
+_LEFT_OUT: Final = frozenset({"postgres"})
+_CHUNK: Final = 8_000_000
+
+
+def search(home: Home, needles: Needles) -> Iterator[tuple[str, str]]:
+    """Yield secret and place for each secret in a file, and for each kept file that is open."""
+    for path in sorted(home.path.rglob("*")):
+        name = path.relative_to(home.path).as_posix()
+        if name.split("/")[0] in _LEFT_OUT or path.is_symlink() or not path.is_file():
+            continue
+        if name in KEPT:
+            if path.stat().st_mode & 0o077:
+                yield "all", f"{path} can be read by other accounts"
+            continue
+        for secret in sorted(_in_file(path, needles)):
+            yield secret, str(path)
+
+
+def _in_file(path: Path, needles: Needles) -> set[str]:
+    found: set[str] = set()
+    rest = b""
+    try:
+        with path.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                found |= found_in(needles, rest + chunk)
+                rest = chunk[-longest(needles) :]
+    except OSError:
+        return found  # removed meanwhile, as segments and logs are
+    return found

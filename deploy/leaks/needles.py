@@ -1,0 +1,57 @@
+"""Secrets of a home, and every form of them that a search looks for."""
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from deploy.stack.home import Home
+
+# Shorter ones would be found in places that have nothing to do with them.
+_SHORTEST: Final = 8
+Needles = Mapping[str, tuple[bytes, ...]]
+
+
+def secrets_of(home: Home) -> dict[str, str]:
+    """Return every secret by its name: passwords of roles, tokens, keys, passwords of demo people.
+
+    An absent file has no secrets; nothing is created.
+    """
+    found = _read(home.path / "secrets.json")
+    people = _read(home.logins_file)
+    found |= {f"login {person}": password for person, password in people.items()}
+    return {name: secret for name, secret in found.items() if len(secret) >= _SHORTEST}
+
+
+def needles_of(secrets: Mapping[str, str]) -> Needles:
+    """Return the forms of each secret: as it is, in base64 at each alignment, in hexadecimal."""
+    return {name: tuple(_forms(secret.encode())) for name, secret in secrets.items()}
+
+
+def found_in(needles: Needles, content: bytes) -> set[str]:
+    """Return the names of the secrets that the content holds in any form."""
+    return {name for name, forms in needles.items() if any(form in content for form in forms)}
+
+
+def longest(needles: Needles) -> int:
+    """Return the length of the longest form: so much of a chunk is searched with the next one."""
+    return max((len(form) for forms in needles.values() for form in forms), default=0)
+
+
+def _forms(secret: bytes) -> set[bytes]:
+    forms = {secret, secret.hex().encode()}
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + secret)
+        # Characters that also hold bits of what stands before or behind differ from text to text.
+        first, last = -(-shift * 8 // 6), (shift + len(secret)) * 8 // 6
+        forms |= {encoded[first:last], encoded[first:last].replace(b"+", b"-").replace(b"/", b"_")}
+    return forms
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return {str(name): str(value) for name, value in content.items()}

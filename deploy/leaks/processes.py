@@ -1,0 +1,72 @@
+"""Environments and arguments of a stack's processes, and which secrets each may hold."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from deploy.stack.home import Home
+from deploy.stack.needs import needs_of
+from deploy.stack.runtime import read_runtime
+
+# Names in `secrets.json` of variables that hold a secret.
+_OF_VARIABLES: Final = {
+    "QUERY_TOKEN": "query_token",
+    "SECRET_KEY": "secret_key",
+    "CONNECT_PASSWORD": "connect",
+    "OWNER_DATABASE_URL": "retail_owner",
+    "SINK_DATABASE_URL": "sink_rw",
+    "READ_DATABASE_URL": "app_ro",
+}
+_PROC: Final = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes of one place, and the names of the secrets that may stand in it."""
+
+    place: str
+    content: bytes
+    allowed: frozenset[str] = frozenset()
+
+
+def allowed_in(service: str) -> frozenset[str]:
+    """Return the secrets that the environment of a service may hold."""
+    if service == "connect":
+        return frozenset({"cdc"})
+    needs = needs_of(service)
+    names = {_OF_VARIABLES[name] for name in needs.names if name in _OF_VARIABLES}
+    return frozenset(names | ({needs.role} if needs.role else set()))
+
+
+def processes(home: Home) -> Iterator[Content]:
+    """Yield environment and arguments of the supervisor, the services and all their children."""
+    runtime = read_runtime(home)
+    roots = {service.pid: name for name, service in runtime.services.items() if service.pid}
+    if runtime.running:
+        roots[runtime.supervisor_pid] = "supervisor"
+    for pid, name in _family(roots).items():
+        for kind, allowed in (("environ", allowed_in(name)), ("cmdline", frozenset[str]())):
+            try:
+                content = (_PROC / str(pid) / kind).read_bytes()
+            except OSError:
+                continue  # it has ended meanwhile, or is another account's
+            yield Content(f"{kind} of {name}, pid {pid}", content, allowed)
+
+
+def _family(roots: dict[int, str]) -> dict[int, str]:
+    """Return the roots with all their descendants, each under the nearest root's name."""
+    children: dict[int, list[int]] = {}
+    for status in _PROC.glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(status.parent.name))
+    found: dict[int, str] = {}
+    waiting = list(roots.items())
+    while waiting:
+        pid, name = waiting.pop()
+        found[pid] = name
+        waiting += [(child, name) for child in children.get(pid, ()) if child not in roots]
+    return found

@@ -1,0 +1,125 @@
+"""Answers of a running stack: Connect's REST API, the workers, and pages as people see them."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import httpx
+
+from cdc.capture.client import ACCOUNT, CONNECTOR, connector_config
+from deploy.leaks.processes import Content
+from deploy.stack.context import HOST
+from deploy.stack.home import Home
+from deploy.stack.runtime import environment_of, read_runtime
+
+_WAIT_S: Final = 20.0
+_MOST_PAGES: Final = 150
+_VALIDATE: Final = "/connector-plugins/PostgresConnector/config/validate"
+_CONNECT: Final = (
+    "/",
+    "/connectors?expand=info&expand=status",
+    f"/connectors/{CONNECTOR}/config",
+    "/connector-plugins",
+    "/admin/loggers",
+)
+_OPEN: Final = ("/livez", "/readyz", "/metrics", "/nowhere")
+_WORKER: Final = tuple(
+    f"/iq/v1/{name}" for name in ("partitions", "lag", "health", "revision", "keys/bad")
+)
+_PAGES: Final = ("/", "/login/", "/livez", "/readyz", "/nowhere/")
+_LINK: Final = re.compile(r'href="(/[^"#]*)"')
+_TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+def replies(home: Home) -> Iterator[Content]:
+    """Yield the answers; a part that doesn't answer has none."""
+    variables = environment_of(home)
+    yield from _connect(home, variables)
+    for name, service in read_runtime(home).services.items():
+        if name.startswith("worker-") and service.url:
+            yield from _worker(name, service.url, variables["INVENTORY_QUERY_TOKEN"])
+    web = read_runtime(home).services.get("web")
+    if web is not None and web.url:
+        yield from _web(home, web.url)
+
+
+def _connect(home: Home, variables: Mapping[str, str]) -> Iterator[Content]:
+    account = (ACCOUNT, variables.get("INVENTORY_CONNECT_PASSWORD", ""))
+    url = variables["INVENTORY_CONNECT_URL"]
+    hostile = connector_config(HOST, read_runtime(home).ports["postgres"]) | {
+        "database.user": "${env:INVENTORY_DATABASE_URL}",
+        "database.dbname": "${env:INVENTORY_SECRET_KEY}",
+        "topic.prefix": f"${{file:{home.path / 'secrets.json'}:postgres}}",
+        "slot.name": f"${{directory:{home.path}:secrets.json}}",
+    }
+    for login in (None, account):
+        client = httpx.Client(base_url=url, auth=login, timeout=_WAIT_S)
+        who = "with the password" if login else "without a password"
+        with client:
+            for path in _CONNECT:
+                yield from _answer(client, "GET", path, f"Connect {path} {who}")
+            body = {"name": CONNECTOR, **hostile}
+            yield from _answer(client, "PUT", _VALIDATE, f"Connect validate {who}", body)
+
+
+def _worker(name: str, url: str, token: str) -> Iterator[Content]:
+    with httpx.Client(base_url=url, timeout=_WAIT_S) as client:
+        for path in (*_OPEN, *_WORKER):
+            yield from _answer(client, "GET", path, f"{name} {path} without a token")
+    bearer = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=url, timeout=_WAIT_S, headers=bearer) as client:
+        for path in _WORKER:
+            yield from _answer(client, "GET", path, f"{name} {path}")
+
+
+def _web(home: Home, url: str) -> Iterator[Content]:
+    with httpx.Client(base_url=url, timeout=_WAIT_S) as client:
+        for path in _PAGES:
+            yield from _answer(client, "GET", path, f"web {path}")
+    people = json.loads(home.logins_file.read_text("utf-8")) if home.has_demo() else {}
+    for person, password in people.items():
+        with httpx.Client(base_url=url, timeout=_WAIT_S, follow_redirects=True) as client:
+            if _log_in(client, person, str(password)):
+                yield from _crawl(client, person)
+
+
+def _log_in(client: httpx.Client, person: str, password: str) -> bool:
+    try:
+        token = _TOKEN.search(client.get("/login/").text)
+        if token is None:
+            return False
+        form = {"csrfmiddlewaretoken": token[1], "username": person, "password": password}
+        answer = client.post("/login/", data=form, headers={"Referer": str(client.base_url)})
+    except httpx.HTTPError:
+        return False
+    return answer.is_success and not answer.url.path.startswith("/login")
+
+
+def _crawl(client: httpx.Client, person: str) -> Iterator[Content]:
+    """Yield every page that a person reaches by links, exports included, up to a limit."""
+    known, waiting = {"/"}, ["/"]
+    while waiting and len(known) <= _MOST_PAGES:
+        path = waiting.pop(0)
+        for found in _answer(client, "GET", path, f"web {path} as {person}"):
+            yield found
+            links = _LINK.findall(found.content.decode("utf-8", errors="replace"))
+            fresh = [link for link in dict.fromkeys(links) if link not in known]
+            fresh = [link for link in fresh if not link.startswith(("/static/", "/logout"))]
+            known.update(fresh)
+            waiting += fresh
+
+
+def _answer(
+    client: httpx.Client,
+    method: str,
+    path: str,
+    place: str,
+    body: Mapping[str, str] | None = None,
+) -> Iterator[Content]:
+    try:
+        answer = client.request(method, path, json=body)
+    except httpx.HTTPError:
+        return
+    raw = "\n".join(f"{name}: {value}" for name, value in answer.headers.items())
+    yield Content(place, raw.encode() + b"\n\n" + answer.content)

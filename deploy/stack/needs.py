@@ -1,0 +1,68 @@
+"""Variables that each service reads. A process gets these and no secret of another service.
+
+`deploy.stack.context` and `deploy.compose` both build environments from this table, so the local
+stack and the containers hand out the same. `docs/security.md` shows it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+PREFIX: Final = "INVENTORY_"
+DATABASE_URL: Final = "DATABASE_URL"
+# Every password, token and key, by the name of its variable; an address of Postgres contains one.
+SECRETS: Final = frozenset(
+    {
+        DATABASE_URL,
+        "OWNER_DATABASE_URL",
+        "SINK_DATABASE_URL",
+        "READ_DATABASE_URL",
+        "QUERY_TOKEN",
+        "CONNECT_PASSWORD",
+        "SECRET_KEY",
+    }
+)
+_LOG: Final = ("HOME", "KAFKA_BOOTSTRAP", "PARTITIONS", "GENERATION")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Variables of one service without their prefix, and the role of its `DATABASE_URL`."""
+
+    names: tuple[str, ...]
+    role: str = ""
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Full names of the variables, the database's address included if there is a role."""
+        names = (*self.names, DATABASE_URL) if self.role else self.names
+        return frozenset(PREFIX + name for name in names)
+
+
+WORKER: Final = Needs((*_LOG, "QUERY_TOKEN"))
+_SINK: Final = Needs(_LOG, role="sink_rw")
+NEEDS: Final = {
+    "worker": WORKER,
+    "projector": _SINK,
+    "actuator": _SINK,
+    # It archives without Postgres; its role writes the row that shows that it lives.
+    "archiver": Needs(_LOG, role="archiver"),
+    "heartbeat": Needs(("HOME", "PARTITIONS"), role="app_rw"),
+    "automation": Needs(("HOME",), role="app_rw"),
+    "capture": Needs(("HOME", "CONNECT_URL", "CONNECT_PASSWORD"), role="app_rw"),
+    "web": Needs(
+        (*_LOG, "CONNECT_URL", "CONNECT_PASSWORD", "QUERY_TOKEN", "SECRET_KEY", "WEB_PORT", "DEMO"),
+        role="app_rw",
+    ),
+    "seed": Needs(("HOME", "DEMO"), role="app_rw"),
+    "trading": Needs(("HOME", "DEMO"), role="app_rw"),
+    # Only migrations connect as the owner of the tables.
+    "migrate": Needs(("HOME", "OWNER_DATABASE_URL")),
+}
+ROLES_OF_SERVICES: Final = frozenset(needs.role for needs in NEEDS.values() if needs.role)
+
+
+def needs_of(service: str) -> Needs:
+    """Return the needs of a service; all workers share one entry, other services need nothing."""
+    if service.startswith("worker-"):
+        return WORKER
+    return NEEDS.get(service, Needs(()))

@@ -1,0 +1,136 @@
+"""The search for secrets finds one in each kind of place, and names it without printing it."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from deploy.cli.main import app
+from deploy.leaks.needles import found_in, needles_of
+from deploy.leaks.processes import allowed_in
+from deploy.leaks.search import search
+from deploy.stack.home import Home
+from deploy.stack.needs import NEEDS
+from deploy.stack.processes import identify
+from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
+
+SECRET = "canary-Zq3_9x-W5vT0kLr8"  # noqa: S105 -- planted by this test
+SLEEP = "import sys; print(flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    found = Home(tmp_path / "home")
+    found.create()
+    found.secrets()
+    return found
+
+
+def places(home: Home) -> list[tuple[str, str]]:
+    return [(leak.secret, leak.place) for leak in search(home).leaks]
+
+
+def test_a_home_as_it_is_made_holds_no_secret_in_a_wrong_place(home: Home) -> None:
+    write_environment(home, Runtime(), {"INVENTORY_SECRET_KEY": home.secrets()["secret_key"]})
+
+    found = search(home)
+
+    assert found.leaks == ()
+    assert found.secrets == len(home.secrets())
+
+
+@pytest.mark.parametrize(
+    "place", ["logs/web.log", "archive/part.parquet", "kafka/0.log", "export.csv"]
+)
+def test_a_secret_in_a_file_is_found(home: Home, place: str) -> None:
+    file = home.path / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # It lies across the border of two chunks that are read one after the other.
+    file.write_bytes(b"x" * 7_999_990 + home.secrets()["app_rw"].encode() + b"x" * 100)
+
+    assert places(home) == [("app_rw", str(file))]
+
+
+@pytest.mark.parametrize("before", [b"", b"a", b"ab", b"postgresql://app_rw:"])
+def test_a_secret_is_found_in_each_form(before: bytes) -> None:
+    needles = needles_of({"key": SECRET})
+    whole = before + SECRET.encode() + b"@127.0.0.1"
+    texts = (
+        whole,
+        base64.b64encode(whole),
+        base64.urlsafe_b64encode(whole),
+        whole.hex().encode(),
+        json.dumps({"url": whole.decode()}).encode(),
+    )
+
+    assert [found_in(needles, text) for text in texts] == [{"key"}] * len(texts)
+    assert found_in(needles, base64.b64encode(before + b"canary-Zq3_9x-W5vT1kLr8")) == set()
+
+
+def test_a_file_of_secrets_that_others_can_read_is_named(home: Home) -> None:
+    (home.path / "secrets.json").chmod(0o644)
+
+    assert places(home) == [("all", f"{home.path}/secrets.json can be read by other accounts")]
+
+
+def test_a_secret_of_another_service_is_found_in_a_process_and_its_child(home: Home) -> None:
+    secrets = home.secrets()
+    variables = {"OWN": secrets["sink_rw"], "FOREIGN": secrets["app_rw"]}
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEP!r}])"
+    command = [sys.executable, "-c", program, secrets["query_token"]]
+    with subprocess.Popen(  # noqa: S603 -- our own program
+        command, env={**os.environ, **variables}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # the grandchild runs
+        runtime = Runtime()
+        runtime.services["projector"] = ServiceRuntime(
+            state="running", pid=child.pid, started_ticks=identify(child.pid).started
+        )
+        write_runtime(home, runtime)
+        found = places(home)
+        child.communicate()
+
+    assert [secret for secret, _ in found] == ["app_rw", "query_token", "app_rw"]
+    assert [place.split(",")[0] for _, place in found] == [
+        "environ of projector",
+        "cmdline of projector",
+        "environ of projector",
+    ]
+
+
+def test_what_a_process_may_hold_is_what_it_is_given() -> None:
+    assert allowed_in("worker-2") == {"query_token"}
+    assert allowed_in("web") == {"app_rw", "query_token", "secret_key", "connect"}
+    assert allowed_in("connect") == {"cdc"}
+    assert allowed_in("supervisor") == allowed_in("kafka") == set()
+    assert {needs.role for needs in NEEDS.values() if needs.role} >= allowed_in("archiver")
+
+
+def test_the_command_exits_1_and_prints_no_secret(home: Home, monkeypatch) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(home.path))
+    secret = home.secrets()["cdc"]
+    home.log_of("web").write_text(f"could not connect to postgresql://cdc:{secret}@host")
+
+    answer = CliRunner().invoke(app, ["leaks", "--json"])
+
+    assert answer.exit_code == 1
+    assert json.loads(answer.stdout)["leaks"] == [
+        {"secret": "cdc", "place": str(home.log_of("web"))}
+    ]
+    assert secret not in answer.output
+
+
+def test_a_directory_without_secrets_is_refused(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+
+    answer = CliRunner().invoke(app, ["leaks"])
+
+    assert answer.exit_code == 1
+    assert "nothing was searched" in str(answer.exception)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,31 @@
+"""No secret of a running stack is anywhere but with its process, also after Postgres was killed."""
+
+import httpx
+
+from deploy.leaks.search import search
+from tests.stack.running import RunningStack
+from tests.stack.test_faults import kill
+
+
+def is_ready(stack: RunningStack) -> bool:
+    """Return True when the pages reach Postgres."""
+    url = stack.runtime.services["web"].url
+    return httpx.get(f"{url}/readyz", timeout=10).status_code == 200
+
+
+def test_no_secret_is_logged_answered_or_given_away_when_postgres_is_killed(
+    stack: RunningStack,
+) -> None:
+    log = stack.home.log_of("projector")
+    before = log.stat().st_size
+    kill(stack, "postgres")
+    # The projector had a statement on its way or begins one: it logs the failure with a traceback.
+    stack.wait_until(lambda: b"sink failed" in log.read_bytes()[before:])
+    stack.wait_until(lambda: is_ready(stack))
+
+    found = search(stack.home)
+
+    assert found.leaks == ()
+    assert found.secrets >= 10
+    assert found.processes >= len(stack.runtime.services)
+    assert found.answers > 30
