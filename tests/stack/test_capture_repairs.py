@@ -29,6 +29,8 @@ AGAIN: Final = f"CREATE PUBLICATION {PUBLICATION} FOR TABLE " + ", ".join(
 )
 ON_HAND: Final = "SELECT on_hand_units FROM read_model.stock WHERE inv_key = %s"
 FREE: Final = "SELECT NOT active FROM pg_replication_slots WHERE slot_name = %s"
+TRADED: Final = 70  # units of item A after `Shop.trade`
+SOLD: Final = 7
 SHORT: Final = 3  # lines of a refusal
 
 
@@ -78,7 +80,6 @@ class Destroyed:
     """Everything that was reported about a capture that lost publication and slot."""
 
     shop: Shop
-    on_hand: int
     reports: list[dict[str, dict[str, Any]]]  # dropped, created again, without its slot, down
     problem: str
     refused: subprocess.CompletedProcess[str]
@@ -89,9 +90,9 @@ def destroyed(own: RunningStack) -> Destroyed:
     """Sell while the publication is missing: nothing fails, and no stream has the sale."""
     shop = Shop(own.environment["INVENTORY_OWNER_DATABASE_URL"])
     shop.trade()
-    [on_hand] = own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A"))
+    own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A") == (TRADED,))
     execute(own, f"DROP PUBLICATION {PUBLICATION}")
-    sell(own, shop, "A", 7)
+    sell(own, shop, "A", SOLD)
     own.wait_until(lambda: connector(own) == "STOPPED")
     reports = [rows(own)]
     execute(own, AGAIN)
@@ -103,7 +104,7 @@ def destroyed(own: RunningStack) -> Destroyed:
     own.cli("down")
     refused = own.cli("up", "--detach", "--workers", "1", "--only", PARTS)
     reports.append(rows(own))
-    return Destroyed(shop, on_hand, reports, problem, refused)
+    return Destroyed(shop, reports, problem, refused)
 
 
 def test_doctor_status_and_a_failing_start_name_the_damage(destroyed: Destroyed) -> None:
@@ -133,6 +134,6 @@ def test_the_printed_repair_brings_every_sale_back(own: RunningStack, destroyed:
     checked = own.cli("verify", "--json")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     found = execute(own, ON_HAND, f"{destroyed.shop.location}|A")
-    assert found == (destroyed.on_hand - 7,)
+    assert found == (TRADED - SOLD,)
     well = rows(own)
     assert {well[name]["verdict"] for name in ("publication", "slot", "connector")} == {"ok"}
