@@ -17,9 +17,7 @@ help: ## list the targets
 install: .venv/.installed ## the virtual environment, from hash-locked requirements
 
 .venv/.installed: requirements/dev.txt requirements/installer.txt pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --require-hashes -r requirements/installer.txt
-	$(BIN)/python -m deploy.artifacts.install
+	$(PYTHON) -m deploy.artifacts.install
 	touch $@
 
 .PHONY: demo

@@ -1,8 +1,12 @@
-"""Installs the locked requirements and this project: `python -m deploy.artifacts.install`.
+"""Makes `.venv` with the locked requirements: `python3 -m deploy.artifacts.install`.
 
-PySpark is published as source only. Its wheel is built once per machine, because uv builds it again
-for each clone where the registry allows no caching, and leaves up to 1.4 GB behind each time.
-This module runs before any requirement is installed, so it imports nothing else than Python's own.
+What is slow and the same for every clone is done once per machine and kept in the cache:
+
+- the environment of the installer (pip, setuptools, uv);
+- the wheel of PySpark, which is published as source only. uv would build it again for each clone
+  where the registry allows no caching, and leave up to 1.4 GB behind each time.
+
+This module runs before anything is installed, so it imports nothing else than Python's own.
 """
 
 import fcntl
@@ -12,7 +16,8 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -21,11 +26,16 @@ from deploy.errors import StackError
 
 PROJECT: Final = Path(__file__).resolve().parents[2]
 LOCK: Final = PROJECT / "requirements/dev.txt"
+INSTALLER: Final = PROJECT / "requirements/installer.txt"
+VENV: Final = PROJECT / ".venv"
 BUILT: Final = "pyspark"
 # What decides how the wheel comes out: the source, named by its hash, and what builds it.
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
 _NAME_CHARS: Final = 16
+_COMPLETE: Final = ".complete"
+# Tests of libraries, and packages that no process of a stack imports, or that are compiled already.
+_NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark|setuptools)/"
 
 
 def entries(lock: str) -> dict[str, str]:
@@ -34,25 +44,41 @@ def entries(lock: str) -> dict[str, str]:
     return {entry.split("==")[0]: entry for entry in found if "==" in entry}
 
 
+def installer() -> Path:
+    """Return the programs of the installer's environment, made on this machine's first use.
+
+    Raises:
+        StackError: it could not be made.
+    """
+    text = f"{sys.version} {sys.executable} {INSTALLER.read_text(encoding='utf-8')}"
+    root = cache_root() / f"installer-{_name(text)}"
+    with _turn("installer"):
+        if not (root / _COMPLETE).exists():
+            _say("making the installer's environment, once for this machine")
+            _run([sys.executable, "-m", "venv", "--clear", str(root)], {})
+            pip = [str(root / "bin/python"), "-m", "pip", "install", "-q", "--require-hashes"]
+            _run([*pip, "-r", str(INSTALLER)], {})
+            (root / _COMPLETE).touch()
+    return root / "bin"
+
+
 def key(lock: str) -> str:
     """Return the name of the wheel that `lock` gives."""
     locked = entries(lock)
-    text = "\n".join(locked[name] for name in _DECIDING)
-    return hashlib.sha256(text.encode()).hexdigest()[:_NAME_CHARS]
+    return _name("\n".join(locked[name] for name in _DECIDING))
 
 
-def wheel(lock: str) -> Path:
+def wheel(lock: str, programs: Path) -> Path:
     """Return PySpark's wheel, built from the locked source if this machine has none yet.
+
+    `programs` is the directory of the installer's Python.
 
     Raises:
         StackError: it could not be built.
     """
     target = cache_root() / f"{BUILT}-{key(lock)}"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Two clones that are installed at the same time build it once.
-    with (target.parent / f".{BUILT}.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        return _kept(target) or _build(entries(lock)[BUILT], target)
+    with _turn(BUILT):
+        return _kept(target) or _build(entries(lock)[BUILT], target, programs)
 
 
 def _kept(target: Path) -> Path | None:
@@ -64,15 +90,23 @@ def _kept(target: Path) -> Path | None:
     return found if _sha256(found) == expected else None
 
 
-def _build(entry: str, target: Path) -> Path:
+def _build(entry: str, target: Path, programs: Path) -> Path:
     _say(f"building {entry.split(maxsplit=1)[0]} from source, once for this machine")
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".build-") as scratch:
         wanted = Path(scratch) / "wanted.txt"
         wanted.write_text(entry + "\n", encoding="utf-8")
         # Without isolation the locked setuptools of this environment builds it.
-        command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-        command += ["--require-hashes", "--no-cache-dir", "-r", str(wanted), "-w", scratch]
+        command = [str(programs / "python"), "-m", "pip", "wheel", "-q", "--no-deps"]
+        command += [
+            "--no-build-isolation",
+            "--require-hashes",
+            "--no-cache-dir",
+            "-r",
+            str(wanted),
+            "-w",
+            scratch,
+        ]
         _run(command, {"TMPDIR": scratch})
         built = next(Path(scratch).glob("*.whl"))
         digest, kept = _sha256(built), target / built.name
@@ -90,17 +124,34 @@ def requirements(lock: str, built: Path) -> str:
 
 def install() -> None:
     """Install everything that `requirements/dev.txt` locks, then this project."""
-    lock = LOCK.read_text(encoding="utf-8")
-    cache = uv_cache()
+    lock, programs = LOCK.read_text(encoding="utf-8"), installer()
+    cache, python = uv_cache(), str(VENV / "bin/python")
     extra = {"UV_CACHE_DIR": str(cache)} if cache else {}
-    uv = [str(Path(sys.executable).with_name("uv")), "pip", "install", "-q"]
-    uv += ["--python", sys.executable]
+    uv = str(programs / "uv")
+    if not (VENV / "bin/python").exists():
+        _run([uv, "venv", "-q", "--clear", "--python", sys.executable, str(VENV)], extra)
+    into = [uv, "pip", "install", "-q", "--python", python]
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as wanted:
-        wanted.write(requirements(lock, wheel(lock)))
+        wanted.write(requirements(lock, wheel(lock, programs)))
         wanted.flush()
-        # Compiled once: where Python may write no bytecode, each process would do it again.
-        _run([*uv, "--require-hashes", "--compile-bytecode", "-r", wanted.name], extra)
-    _run([*uv, "--no-deps", "--no-build-isolation", "-e", str(PROJECT)], extra)
+        _run([*into, "--require-hashes", "-r", wanted.name], extra)
+    _run([*into, "--no-deps", "--no-build-isolation", "-e", str(PROJECT)], extra)
+    # Where Python may write no bytecode, each process would compile what it imports again.
+    compiling = [python, "-m", "compileall", "-q", "-j", "0", "-x", _NOT_COMPILED]
+    _run([*compiling, *map(str, VENV.glob("lib/python*/site-packages"))], {})
+
+
+@contextmanager
+def _turn(name: str) -> Iterator[None]:
+    """Hold the lock `name` of this machine: of two clones at the same time, one does the work."""
+    cache_root().mkdir(parents=True, exist_ok=True)
+    with (cache_root() / f".{name}.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
+
+
+def _name(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_NAME_CHARS]
 
 
 def _sha256(path: Path) -> str:

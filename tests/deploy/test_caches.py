@@ -8,6 +8,8 @@ import pytest
 from deploy.artifacts import caches, install
 from deploy.errors import StackError
 
+MACHINE = dict(os.environ)
+
 
 @pytest.fixture(autouse=True)
 def without_directories(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +102,7 @@ def test_a_wheel_that_was_built_once_is_taken_by_every_clone_and_by_its_hash(
     monkeypatch.setattr(install, "_build", lambda *_: pytest.fail("built again"))
     kept = kept_wheel(tmp_path)
 
-    wanted = install.requirements(LOCK, install.wheel(LOCK))
+    wanted = install.requirements(LOCK, install.wheel(LOCK, tmp_path))
 
     assert f"pyspark @ {kept.as_uri()} --hash=sha256:{install._sha256(kept)}" in wanted
     assert "alpha==1 \\\n    --hash=sha256:aa\n" in wanted
@@ -113,7 +115,7 @@ def test_a_changed_wheel_is_built_again(tmp_path, monkeypatch, damage) -> None:
     monkeypatch.setenv("INVENTORY_CACHE", str(tmp_path))
     built: list[str] = []
 
-    def build(entry: str, target: Path) -> Path:
+    def build(entry: str, target: Path, _programs: Path) -> Path:
         built.append(entry)
         return target
 
@@ -124,7 +126,7 @@ def test_a_changed_wheel_is_built_again(tmp_path, monkeypatch, damage) -> None:
     else:
         (kept.parent / "sha256").unlink()
 
-    assert install.wheel(LOCK) == kept.parent
+    assert install.wheel(LOCK, tmp_path) == kept.parent
     assert built == ["pyspark==4.3.0 \\\n    --hash=sha256:bb"]
 
 
@@ -139,12 +141,15 @@ def test_another_source_or_builder_is_another_wheel() -> None:
     assert install.key(LOCK.replace("alpha==1", "alpha==2")) == install.key(LOCK)
 
 
+@pytest.mark.engines
 def test_a_source_with_another_hash_is_not_built(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("INVENTORY_CACHE", str(tmp_path / "cache"))
+    for name, value in MACHINE.items():
+        monkeypatch.setenv(name, value)
+    programs = install.installer()
     source = tmp_path / "pyspark-4.3.0.tar.gz"
     source.write_bytes(b"not the locked source")
     entry = f"pyspark @ {source.as_uri()} --hash=sha256:{'0' * 64}"
 
     with pytest.raises(StackError, match="DO NOT MATCH THE HASHES"):
-        install._build(entry, tmp_path)
+        install._build(entry, tmp_path, programs)
     assert not list(tmp_path.glob("*.whl"))
