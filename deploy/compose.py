@@ -4,6 +4,8 @@ The names of variables are those of the images: `apache/kafka` takes `KAFKA_` + 
 capitals, Debezium's image the same with `CONNECT_`, and a few names of its own that win over those.
 """
 
+import copy
+import shlex
 from typing import Any, Final
 
 import yaml
@@ -54,6 +56,9 @@ _WORKER_PORT: Final = 6066
 _WORKERS: Final = ("worker-1", "worker-2")
 _WEB_PORT: Final = 8000
 _RESTART: Final = "unless-stopped"
+_LOGGING: Final = {"driver": "json-file", "options": {"max-size": "20m", "max-file": "2"}}
+_PROBE_S: Final = 15
+SILENT_LOOKS: Final = 60  # five minutes and more: a broker reads its whole log after a crash
 # Files of the container `connect`: the login of its REST API, and of the probe that asks it.
 _LOGIN: Final = "/etc/connect/login.conf"
 _CREDENTIALS: Final = "/etc/connect/credentials.properties"
@@ -90,6 +95,28 @@ def _health(*test: str, start_period: str = "60s") -> dict[str, Any]:
     }
 
 
+def repairing(probe: str, answered: str = "", looks: int = SILENT_LOOKS) -> str:
+    """Return a health check that also repairs a part whose image has no Python for the guard.
+
+    The part is the child of Docker's init process. A failing `probe` sends it SIGCONT, in case it
+    is suspended; `looks` failures in a row kill it, and the restart policy starts it again. Exit
+    codes of the probe in `answered` say that the part answers, but doesn't do its work yet.
+    """
+    return (
+        "parts=${GUARDED:-$(cat /proc/1/task/1/children)}; count=${SILENT:-/tmp/silent}; "
+        f"timeout {_PROBE_S} {probe}; code=$?; "
+        f'case $code in 0{answered and "|" + answered}) rm -f "$count"; exit $code;; esac; '
+        'kill -CONT $parts; echo silent >> "$count"; '
+        f'[ "$(wc -l < "$count")" -lt {looks} ] || {{ rm -f "$count"; kill -KILL $parts; }}; exit 1'
+    )
+
+
+def _repairing_health(probe: str, answered: str = "") -> dict[str, Any]:
+    # Compose would put its own variables in the place of the shell's.
+    text = repairing(probe, answered).replace("$", "$$")
+    return _health("CMD-SHELL", text) | {"timeout": f"{_PROBE_S + 5}s"}
+
+
 def postgres() -> dict[str, Any]:
     """System of record."""
     flags = [part for name, value in POSTGRES.items() for part in ("-c", f"{name}={value}")]
@@ -98,7 +125,7 @@ def postgres() -> dict[str, Any]:
         "command": ["postgres", *flags],
         "environment": {"POSTGRES_PASSWORD": secret("POSTGRES_PASSWORD")},
         "volumes": ["postgres:/var/lib/postgresql"],
-        "healthcheck": _health("CMD", "pg_isready", "-U", "postgres", "-h", "127.0.0.1"),
+        "healthcheck": _repairing_health("pg_isready -U postgres -h 127.0.0.1", answered="1"),
         "restart": _RESTART,
         # The image's own shutdown signal; a smart shutdown would wait for every client.
         "stop_signal": "SIGINT",
@@ -125,7 +152,7 @@ def kafka() -> dict[str, Any]:
         "image": f"apache/kafka:{KAFKA_VERSION}",
         "environment": {kafka_variable(name): value for name, value in settings.items()},
         "volumes": ["kafka:/var/lib/kafka/data"],
-        "healthcheck": _health("CMD", tool, "--bootstrap-server", "localhost:9092"),
+        "healthcheck": _repairing_health(f"{tool} --bootstrap-server localhost:9092"),
         "restart": _RESTART,
     }
 
@@ -141,7 +168,7 @@ def connect() -> dict[str, Any]:
         | {"CDC_PASSWORD": secret("CDC_PASSWORD"), "KAFKA_OPTS": " ".join(options)},
         "configs": [{"source": name, "target": file[0]} for name, file in _connect_files().items()],
         "depends_on": {"kafka": {"condition": "service_healthy"}},
-        "healthcheck": _health("CMD", *probe),
+        "healthcheck": _repairing_health(shlex.join(probe), answered="22"),
         "restart": _RESTART,
     }
 
@@ -165,6 +192,11 @@ def _application(name: str, module: str, **extra: str) -> dict[str, Any]:
         "depends_on": {"setup": {"condition": "service_completed_successfully"}},
         "restart": _RESTART,
     }
+
+
+def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
+    """Return the service with the guard before its command."""
+    return service | {"command": ["python", "-m", "deploy.guard", name, "--", *service["command"]]}
 
 
 def database_url(role: str) -> str:
@@ -256,7 +288,7 @@ def worker(name: str) -> dict[str, Any]:
         INVENTORY_UNDECODABLE_PERMILLE=optional("INVENTORY_UNDECODABLE_PERMILLE", str(PERMILLE)),
     )
     url = f"http://localhost:{_WORKER_PORT}/readyz"
-    return service | {"healthcheck": _health("CMD", "curl", "-fsS", url)}
+    return _guarded(name, service) | {"healthcheck": _health("CMD", "curl", "-fsS", url)}
 
 
 def web() -> dict[str, Any]:
@@ -270,7 +302,10 @@ def web() -> dict[str, Any]:
         **{name: optional(name, default) for name, default in _chosen().items()},
     )
     health = _health("CMD", "curl", "-fsS", f"http://localhost:{_WEB_PORT}/readyz")
-    return service | {"healthcheck": health, "ports": [f"127.0.0.1:8080:{_WEB_PORT}"]}
+    return _guarded("web", service) | {
+        "healthcheck": health,
+        "ports": [f"127.0.0.1:8080:{_WEB_PORT}"],
+    }
 
 
 def _chosen() -> dict[str, str]:
@@ -311,11 +346,16 @@ def document() -> dict[str, Any]:
     }
     services |= {name: worker(name) for name in _WORKERS}
     services |= {
-        name: _application(name, module) for name, module in APPLICATIONS.items() if name != "web"
+        name: _guarded(name, _application(name, module))
+        for name, module in APPLICATIONS.items()
+        if name != "web"
     }
     services["web"] = web()
     services["tools"] = tools()
     services |= {f"spark-{role}": spark(role) for role in ("master", "worker")}
+    for service in services.values():
+        # Docker's init process collects what ends, and passes signals on.
+        service |= {"init": True, "logging": copy.deepcopy(_LOGGING)}
     return {
         "name": "retail-inventory",
         "services": services,

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from typing_extensions import override
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from cdc.logs import configure_logging
 from webui.config.asgi import application
 from webui.live.feed import Feed
 from webui.live.stream import HUB
@@ -72,6 +73,7 @@ async def serve(settings: ServerSettings) -> None:
             host=settings.web_host,
             port=settings.web_port,
             log_level=settings.log_level.lower(),
+            log_config=None,  # its lines go the way of all others
             access_log=False,
             lifespan="off",
             server_header=False,
@@ -98,7 +100,9 @@ async def serve(settings: ServerSettings) -> None:
 
 def main() -> None:
     """Run the server."""
-    asyncio.run(serve(ServerSettings()))
+    settings = ServerSettings()
+    configure_logging(level=settings.log_level, service="web")
+    asyncio.run(serve(settings))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import psycopg
 import structlog
 
 from cdc.contracts.partition import partition_of
+from cdc.logs import configure_logging
 from cdc.settings import Connections
 from webui.audit import head
 
@@ -145,6 +146,7 @@ def _beat_until(
 
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
+    configure_logging(service=SERVICE)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -11,6 +11,7 @@ import structlog
 from analytics.archive.follow import follow, only_archiver
 from analytics.archive.manifest import BrokenArchive
 from analytics.beacon import Beacon
+from cdc.logs import configure_logging
 from cdc.settings import Connections
 
 _LOCK_TIMEOUT_S: Final = 60.0
@@ -35,6 +36,7 @@ class _Stop:
 
 def main() -> int:
     """Archive until SIGTERM; 1 if the archive is broken or another archiver keeps the lock."""
+    configure_logging(service="archiver")
     try:
         return _archive()
     except BrokenArchive as error:

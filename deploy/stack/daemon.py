@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from cdc.logs import configure_logging
 from deploy.artifacts import fetch
 from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
@@ -20,6 +21,7 @@ from deploy.stack.home import Home
 from deploy.stack.ports import choose_ports
 from deploy.stack.processes import end, identify
 from deploy.stack.report import Reporter
+from deploy.stack.rotation import Rotation
 from deploy.stack.runtime import Runtime, read_runtime, write_environment, write_runtime
 from deploy.stack.supervisor import Supervisor
 from deploy.stack.wanted import Wanted, write_wanted
@@ -86,6 +88,7 @@ def _supervise_locked(home: Home, options: Options) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with contextlib.suppress(OSError):  # the name is taken: commands read the file instead
         Reporter(home, supervisor.report).start()
+    Rotation(home, supervisor.stopping).start()
     Director(context, supervisor).start()
     supervisor.run()
     return 1 if runtime.error else 0
@@ -119,6 +122,7 @@ def options_from(arguments: Sequence[str]) -> tuple[Home, Options]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run from the command line that `control.start_detached` writes; gives the exit code."""
+    configure_logging(service="supervisor")
     try:
         return supervise(*options_from(arguments))
     except StackError as error:

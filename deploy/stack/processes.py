@@ -19,7 +19,7 @@ from deploy.artifacts.prerequisites import SETPRIV, require
 
 GRACE_S: Final = 10.0
 _POLL_S: Final = 0.05
-_LOG_LIMIT: Final = 20_000_000
+LOG_LIMIT: Final = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def spawn(
     privileges: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a child in its own group that gets `death_signal` when the supervisor dies."""
-    if log.exists() and log.stat().st_size > _LOG_LIMIT:
+    if log.exists() and log.stat().st_size > LOG_LIMIT:
         log.replace(log.with_suffix(".log.1"))
     wrapper = [require(SETPRIV), "--pdeathsig", death_signal.name.removeprefix("SIG"), *privileges]
     with log.open("ab") as output:

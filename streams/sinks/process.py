@@ -13,8 +13,8 @@ from confluent_kafka import KafkaException
 from psycopg.types.json import Jsonb
 
 from cdc.contracts.versions import UnreadableRecord
+from cdc.logs import configure_logging
 from streams.endings import Ending
-from streams.logs import configure_logging
 from streams.settings import SinkSettings
 from streams.sinks.active import RevisionMoved
 from streams.sinks.positions import Connection, read_positions

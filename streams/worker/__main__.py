@@ -7,9 +7,9 @@ import uvloop
 from confluent_kafka import KafkaException
 
 from cdc.contracts.versions import UnreadableRecord
+from cdc.logs import configure_logging
 from streams.engine.garbage import collect_rarely
 from streams.engine.mismatch import LogMismatch
-from streams.logs import configure_logging
 from streams.settings import WorkerSettings
 from streams.worker.agents import build_worker
 from streams.worker.origins import refuse_other_topics
@@ -32,6 +32,7 @@ def main() -> None:
     sys.argv = sys.argv[:1]  # everything comes from the environment; Faust would read arguments
     worker = faust.Worker(app, loglevel="WARNING", redirect_stdouts=False, quiet=True)
     worker.spinner = None  # it would draw into the log
+    worker.override_logging = False  # Faust's own lines are JSON too
     worker.execute_from_commandline()
 
 

@@ -1,6 +1,7 @@
 """docker-compose.yml is fresh, holds no secret, and says what the local stack says."""
 
 import re
+import shlex
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,7 @@ def test_the_password_of_connect_is_a_file_that_the_probe_reads(parsed: dict[str
     files = {entry["target"]: parsed["configs"][entry["source"]] for entry in connect["configs"]}
     reference = "${INVENTORY_CONNECT_PASSWORD:?set INVENTORY_CONNECT_PASSWORD in .env}"
 
-    probe = connect["healthcheck"]["test"]
+    probe = shlex.split(connect["healthcheck"]["test"][1])
     assert files[probe[probe.index("--netrc-file") + 1]]["content"].endswith(f"{reference}\n")
     assert f"={reference}\n" in files["/etc/connect/credentials.properties"]["content"]
     assert "/etc/connect/credentials.properties" in files["/etc/connect/login.conf"]["content"]

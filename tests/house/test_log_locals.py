@@ -5,7 +5,7 @@ import json
 
 import structlog
 
-from streams.logs import WITHOUT_LOCALS
+from cdc.logs import WITHOUT_LOCALS
 from tests.house.sources import PACKAGES, name, parsed, python_files
 
 # Formatters that print locals unless they are asked not to.

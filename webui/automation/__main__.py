@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple
 import django
 import structlog
 
+from cdc.logs import configure_logging
+
 SERVICE: Final = "automation"
 PAUSE_S: Final = 1.0
 RETRY_AFTER_S: Final = 1.0
@@ -105,6 +107,7 @@ def main() -> None:
     """Run until SIGTERM or SIGINT."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
     django.setup()
+    configure_logging(service=SERVICE)
     _limit_connection()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

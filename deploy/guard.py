@@ -1,0 +1,117 @@
+"""`python -m deploy.guard NAME -- COMMAND …`: runs one service of a container and watches it.
+
+A container has no supervisor beside it, and Docker restarts only what ends. The guard applies the
+local supervisor's rule (`deploy/stack/watch.py`) with the same probes: SIGCONT for a suspended
+process, the end of a silent one. It then ends itself, and the container's restart policy starts
+both again. A guard that is itself suspended, or a paused container, is seen by nothing in it.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Final
+
+import structlog
+
+from cdc.logs import configure_logging
+from deploy.stack.processes import GRACE_S, ProcessId, end, identify, suspended
+from deploy.stack.service import Ask
+from deploy.stack.watch import SUSPENDED_S, Repair, Watch, silent_limit_s
+
+SILENT: Final = 75  # EX_TEMPFAIL: the service didn't answer, another start may cure it
+USAGE: Final = 64
+_EVERY_S: Final = 5.0
+_START_S: Final = 180.0  # until the first answer
+
+log = structlog.get_logger(__name__)
+
+
+class Guard:
+    """One child with its watch."""
+
+    def __init__(self, command: Sequence[str], alive: Ask, watch: Watch) -> None:
+        self._alive = alive
+        self._watch = watch
+        self._answered = False
+        self._started = time.monotonic()
+        self._child = subprocess.Popen(command, start_new_session=True)  # noqa: S603 -- the container's own command
+        self._process: ProcessId = identify(self._child.pid)
+
+    def run(self, every_s: float, start_s: float) -> int:
+        """Return the child's exit code, or `SILENT` after its repair failed."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._forward)
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return _exit_code(self._child.wait(timeout=every_s))
+            if self._is_lost(time.monotonic(), start_s):
+                log.error("service ended", reason=self._watch.reason)
+                end([self._process], signal.SIGTERM, grace_s=GRACE_S)
+                self._child.wait()
+                return SILENT
+
+    def _is_lost(self, now: float, start_s: float) -> bool:
+        """Look once, let a suspended child go on; return whether it has to be ended."""
+        is_suspended = suspended(self._process)
+        answer = None if is_suspended else self._alive(self._process.pid)
+        self._answered = self._answered or answer is True
+        is_starting = not self._answered and now - self._started < start_s
+        seen = None if is_starting else answer
+        due = self._watch.look(now, suspended=is_suspended, answer=seen)
+        if due is Repair.CONTINUE:
+            log.warning("service continued", reason=self._watch.reason)
+            os.kill(self._process.pid, signal.SIGCONT)
+        return due is Repair.RESTART
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        self._child.send_signal(number)
+        if suspended(self._process):
+            self._child.send_signal(signal.SIGCONT)
+
+
+def _exit_code(code: int) -> int:
+    """Return what a shell gives for a child: 128 and the signal that ended it."""
+    return code if code >= 0 else 128 - code
+
+
+def alive_probe(name: str, variables: Mapping[str, str]) -> Ask:
+    """Return the probe of the service `name` as it runs in this container."""
+    from deploy.stack.probes import WORKER, probes_of  # noqa: PLC0415 -- loads every part's client
+
+    port = "INVENTORY_WORKER_PORT" if name.startswith(WORKER) else "INVENTORY_WEB_PORT"
+    url = f"http://127.0.0.1:{variables.get(port, '')}"
+    names = ("INVENTORY_READ_DATABASE_URL", "INVENTORY_DATABASE_URL")
+    database = next((variables[name] for name in names if name in variables), "")
+    return probes_of(name, url, database).alive
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Guard the command after `--`; return its exit code."""
+    name, separator, *command = [*arguments, "", ""][: max(len(arguments), 2)]
+    if separator != "--" or not command:
+        sys.stderr.write(
+            "expected: python -m deploy.guard NAME -- COMMAND …; nothing was started\n"
+        )
+        return USAGE
+    configure_logging(service=f"guard-{name}")
+    limits = {
+        key: float(os.environ.get(f"GUARD_{key}", default))
+        for key, default in (
+            ("EVERY_S", _EVERY_S),
+            ("START_S", _START_S),
+            ("SILENT_S", silent_limit_s(name)),
+            ("SUSPENDED_S", SUSPENDED_S),
+        )
+    }
+    watch = Watch(limits["SILENT_S"], limits["SUSPENDED_S"])
+    guard = Guard(command, alive_probe(name, os.environ), watch)
+    return guard.run(limits["EVERY_S"], limits["START_S"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
