@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from webui.access.scope import EVERYWHERE, within
 from webui.readmodel.rows import select
 
 
@@ -14,8 +15,14 @@ class Choice:
 
 
 def locations() -> list[Choice]:
-    """Every location that has a name."""
+    """Return the locations of the person's scope that have a name."""
     return select("SELECT code, name FROM retail.location ORDER BY code", {}, Choice)
+
+
+def partners() -> list[Choice]:
+    """Return the names of all locations: a transfer names its partner, and no number of it."""
+    with within(EVERYWHERE):
+        return locations()
 
 
 def suppliers() -> list[Choice]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
+from webui.access.scope import current
 from webui.ledger.services.checks import CORRECTABLE_FOR
 from webui.readmodel.rows import select, select_value
 from webui.readmodel.stuck import stuck_sql
@@ -54,6 +55,16 @@ class Moving:
     def version(self) -> str:
         """What changes with every write of the arriving row."""
         return self.recorded_at.isoformat()
+
+    @property
+    def is_from_mine(self) -> bool:
+        """Return True if the reader works where the units leave."""
+        return current().allows(self.source)
+
+    @property
+    def is_to_mine(self) -> bool:
+        """Return True if the reader works where the units arrive."""
+        return current().allows(self.destination)
 
     @property
     def lost_units(self) -> int:

@@ -36,7 +36,7 @@ from webui.ledger.services import (
 )
 from webui.page import render_page
 from webui.readmodel.figures import units_text
-from webui.readmodel.selectors import locations
+from webui.readmodel.selectors import locations, partners
 from webui.transfers import selectors
 
 _ASKED: Final = ("source", "sku", "units", "due_on")
@@ -67,6 +67,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "views": selectors.VIEWS,
         "location": location,
         "locations": locations(),
+        "partners": partners(),
         "transfers": found,
         "next_cards": next_cards([row.anchor for row in found]),
         "stuck_count": selectors.stuck_count(),

@@ -1,0 +1,80 @@
+"""Queries of pages are narrowed to a person's stores; what nobody has declared is refused."""
+
+import psycopg
+import pytest
+
+from tests.ledger.inbox import level, state
+from webui.access.narrowing import COMPANY, CONDITIONS, UndeclaredRelation, narrowed
+from webui.access.scope import EVERYWHERE, OutOfScope, Scope, bound, current, within
+from webui.readmodel.rows import select_value
+
+MINE = Scope(everywhere=False, stores=frozenset({"L"}))
+# No page reads them: capture's own rows, and regions, which the desk of people shows to operators.
+NEVER_ON_PAGES = {"retail.debezium_signal", "app.location_region"}
+
+
+def test_every_table_and_view_with_a_location_belongs_to_it(ledger: psycopg.Connection) -> None:
+    found = ledger.execute(
+        "SELECT n.nspname || '.' || c.relname, bool_or(a.attname IN ('location', 'inv_key'))"
+        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped"
+        " WHERE n.nspname IN ('retail', 'read_model', 'app') AND c.relkind IN ('r', 'v', 'p')"
+        " GROUP BY 1"
+    ).fetchall()
+
+    located = {name for name, is_located in found if is_located}
+
+    assert located - CONDITIONS.keys() <= {*NEVER_ON_PAGES, "retail.pipeline_heartbeat"}
+    assert {*COMPANY, *CONDITIONS} <= {name for name, _ in found}
+
+
+def test_a_relation_keeps_its_alias_or_gets_its_own_name() -> None:
+    one = narrowed("SELECT 1 FROM read_model.stock s JOIN retail.product p ON p.code = s.sku")
+    other = narrowed("SELECT 1 FROM retail.stock_count WHERE stock_count.id = 1")
+
+    assert one == (
+        "SELECT 1 FROM (SELECT * FROM read_model.stock mine"
+        " WHERE location = ANY(%(scope_stores)s)) AS s JOIN retail.product p ON p.code = s.sku"
+    )
+    assert other == (
+        "SELECT 1 FROM (SELECT * FROM retail.stock_count mine"
+        " WHERE location = ANY(%(scope_stores)s)) AS stock_count WHERE stock_count.id = 1"
+    )
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 FROM retail.new_table",
+        "SELECT app.new_function(1)",
+        "SELECT 1 FROM retail.product, retail.stock_count",
+        "SELECT * FROM app.membership",
+    ],
+)
+def test_what_is_not_declared_is_refused(sql: str) -> None:
+    with pytest.raises(UndeclaredRelation, match="has no rule for stores"):
+        narrowed(sql)
+
+
+def test_a_key_or_location_of_another_store_is_refused_before_the_query(database: str) -> None:
+    with within(MINE):
+        for parameters in ({"key": "M|S"}, {"location": "M"}):
+            with pytest.raises(OutOfScope, match="not one of yours"):
+                select_value("SELECT 1", parameters)
+        assert select_value("SELECT 1", {"key": "L|S", "location": "L"}) == 1
+
+
+def test_counts_are_of_own_stores_too(ledger: psycopg.Connection) -> None:
+    level(ledger, state())
+    with within(Scope(everywhere=False, stores=frozenset({"M"}))):
+        assert select_value("SELECT count(*) FROM read_model.stock") == 0
+    with within(MINE):
+        assert select_value("SELECT count(*) FROM read_model.stock") == 1
+    with within(EVERYWHERE):
+        assert select_value("SELECT count(*) FROM read_model.stock") == 1
+
+
+def test_a_streamed_body_keeps_the_scope_of_its_request() -> None:
+    body = bound((current() for _ in range(2)), MINE)
+
+    assert [next(body), current(), next(body), current()] == [MINE, EVERYWHERE, MINE, EVERYWHERE]
