@@ -24,6 +24,7 @@ from psycopg.types.json import Jsonb
 from cdc.capture.client import CaptureError, ConnectClient, ConnectorState, connector_config
 from cdc.capture.patience import Patience
 from cdc.capture.source import Connection, Damage, damage_of, paused_by, record, slot_of
+from cdc.logs import configure_logging
 from cdc.settings import Connections
 
 SERVICE: Final = "capture"
@@ -164,6 +165,7 @@ def _keep(keeper: Keeper, connection: Connection, stop: threading.Event) -> None
 
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
+    configure_logging(service=SERVICE)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
