@@ -33,6 +33,7 @@ BUILT: Final = "pyspark"
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
 _NAME_CHARS: Final = 16
+_PYTHON: Final = ((3, 11), (3, 13))
 _COMPLETE: Final = ".complete"
 # Tests of libraries, and packages that no process of a stack imports, or that are compiled already.
 _NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark|setuptools)/"
@@ -42,6 +43,14 @@ def entries(lock: str) -> dict[str, str]:
     """Return each requirement of a lock file by name, with its hashes."""
     found = re.split(r"\n(?=\S)", lock.strip())
     return {entry.split("==")[0]: entry for entry in found if "==" in entry}
+
+
+def refuse_other(python: tuple[int, ...]) -> None:
+    """Raise `StackError` for a Python that the locks were not made for."""
+    if not _PYTHON[0] <= python[:2] < _PYTHON[1]:
+        seen = ".".join(map(str, python[:2]))
+        message = f"this is Python {seen}; expected 3.11 or 3.12. Nothing was installed."
+        raise StackError(message, repair="make demo PYTHON=python3.11")
 
 
 def installer() -> Path:
@@ -124,6 +133,7 @@ def requirements(lock: str, built: Path) -> str:
 
 def install() -> None:
     """Install everything that `requirements/dev.txt` locks, then this project."""
+    refuse_other(sys.version_info[:2])
     lock, programs = LOCK.read_text(encoding="utf-8"), installer()
     cache, python = uv_cache(), str(VENV / "bin/python")
     extra = {"UV_CACHE_DIR": str(cache)} if cache else {}

@@ -153,3 +153,12 @@ def test_a_source_with_another_hash_is_not_built(tmp_path, monkeypatch) -> None:
     with pytest.raises(StackError, match="DO NOT MATCH THE HASHES"):
         install._build(entry, tmp_path, programs)
     assert not list(tmp_path.glob("*.whl"))
+
+
+@pytest.mark.parametrize("version", [(3, 10), (3, 13)])
+def test_another_python_is_refused_before_anything_is_installed(version) -> None:
+    install.refuse_other((3, 11))
+    with pytest.raises(StackError, match="Nothing was installed") as refused:
+        install.refuse_other(version)
+
+    assert refused.value.repair == "make demo PYTHON=python3.11"
