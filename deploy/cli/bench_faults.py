@@ -7,7 +7,7 @@ import typer
 
 from bench.faults.plan import KINDS
 from deploy import output
-from deploy.cli import given
+from deploy.cli import bench_all_faults, given
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.processes import ProcessId, alive
@@ -51,9 +51,15 @@ def bench_faults(
     every: Annotated[
         float | None, typer.Option(help="Seconds between faults, without waiting for keys.")
     ] = None,
+    every_kind: Annotated[
+        bool, typer.Option("--all", help="Every fault there is, on a stack of its own.")
+    ] = False,
+    only: Annotated[str, typer.Option(help="With --all: parts of faults' names.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Kill and freeze parts of the running stack under load, then verify. Exit 1 if it differs."""
+    if every_kind:
+        raise typer.Exit(0 if bench_all_faults.run(only, json=json) else 1)
     given.whole("--rounds", rounds)
     given.seconds("--freeze", freeze)
     given.seconds("--every", every)

@@ -1,0 +1,81 @@
+"""Ten kinds of records that no worker can count, written into `stock.events` by hand.
+
+Each is rejected with a reason, or ignored without an effect, and ends no worker.
+"""
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+from confluent_kafka import Producer
+
+from bench.faults.ground import Ground, wait_for
+
+KEY: Final = "POISON|K1"
+_COUNT: Final = "SELECT count(*) FROM read_model.rejected WHERE value = %s"
+_SEEN_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of poison: the record's key and value."""
+
+    name: str
+    value: bytes
+    key: bytes | None = KEY.encode()
+
+    def send(self, ground: Ground) -> None:
+        """Write the record and wait until the read model lists it as rejected."""
+        before = self._rejected(ground)
+        producer = Producer(
+            {
+                "bootstrap.servers": ground.variables["INVENTORY_KAFKA_BOOTSTRAP"],
+                "partitioner": "murmur2_random",
+            }
+        )
+        producer.produce("stock.events", self.value, self.key)
+        producer.flush(30)
+        wait_for(lambda: self._rejected(ground) > before, f"rejection of {self.name}", _SEEN_S)
+
+    def _rejected(self, ground: Ground) -> int:
+        return int(ground.sql(_COUNT, self.value)[0][0])
+
+
+def _sale(**changes: Any) -> bytes:  # noqa: ANN401 -- values that no column takes
+    now_us = time.time_ns() // 1000
+    row = {
+        "id": 1 << 41,
+        "inv_key": KEY,
+        "location": "POISON",
+        "sku": "K1",
+        "source": "poison",
+        "source_ref": "1",
+        "quantity_units": 1,
+        "amount_minor": 100,
+        "occurred_at": now_us,
+        "recorded_at": now_us,
+    }
+    source = {"table": "sale_line", "lsn": 1 << 50, "ts_us": now_us, "schema": "retail"}
+    envelope: dict[str, Any] = {
+        "before": None,
+        "after": row | changes.pop("row", {}),
+        "source": source | changes.pop("source", {}),
+        "op": "c",
+        "ts_us": now_us,
+    }
+    return json.dumps(envelope | changes).encode()
+
+
+KINDS: Final = (
+    Kind("bytes", b"\x00\xff not a document"),
+    Kind("cut off", _sale()[:-30]),
+    Kind("a list", b"[1, 2, 3]"),
+    Kind("nested", b'{"after":' + b"[" * 20_000 + b"]" * 20_000 + b"}"),
+    Kind("key of another item", _sale(), key=b"POISON|OTHER"),
+    Kind("no key", _sale(), key=None),
+    Kind("key without item", _sale(), key=b"POISON"),
+    Kind("fraction", _sale(row={"quantity_units": 1.5})),
+    Kind("operation", _sale(op="x")),
+    Kind("negative place", _sale(source={"lsn": -1})),
+)
