@@ -31,8 +31,9 @@ SELECT extract(epoch FROM clock_timestamp() - at)::float
 FROM read_model.service_heartbeat WHERE service = %s AND pid = %s
 """
 # Seconds without a sign of life after which a process counts as silent. The automation's longest
-# job may take a minute, the others write a row every five seconds or more often.
-_BEAT_WITHIN_S: Final = {"automation": 90.0}
+# job may take a minute, and so may the registration of a connector at a slow Connect; the others
+# write a row every five seconds or more often.
+_BEAT_WITHIN_S: Final = {"automation": 90.0, "capture": 90.0}
 _BEAT_S: Final = 15.0
 
 
