@@ -119,10 +119,8 @@ def test_a_failed_run_is_one_message_and_keeps_what_is_finished(
     manifest: Manifest, tmp_path: Path, engine: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan = plan_of(manifest, engine=engine)
-    whole = execute(plan, tmp_path / "sound").digest
     path = manifest.directory / manifest.files(2)[0].file
-    content = path.read_bytes()
-    path.write_bytes(content[:-7] + b"changed")
+    path.write_bytes(path.read_bytes()[:-7] + b"changed")
     capfd.readouterr()
 
     with pytest.raises(EngineFailed) as refused:
@@ -134,8 +132,7 @@ def test_a_failed_run_is_one_message_and_keeps_what_is_finished(
         f"of {PARTITIONS} units are finished and kept in {tmp_path / 'runs'}" in refused.value.kept
     )
     assert "Traceback" not in printed.out + printed.err
-    path.write_bytes(content)
-    assert execute(plan, tmp_path / "runs").digest == whole
+    assert len(finished_units(tmp_path / "runs" / plan.run, plan)) < PARTITIONS
 
 
 @pytest.mark.engines

@@ -1,18 +1,21 @@
 """The archive put aside: asked for, without an archiver, and made again from the beginning."""
 
 import fcntl
+import threading
+import time
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from analytics.archive.follow import only_archiver
+from analytics.archive.follow import ASIDE, only_archiver
 from analytics.archive.manifest import Manifest
 from deploy.cli.main import app
 from deploy.errors import StackError
 from tests.analytics.histories import archived, generate
 
+WITHIN_S = 60.0
 COMMAND = "inventory backfill rearchive --yes"
 
 
@@ -66,6 +69,33 @@ def test_an_archiver_that_goes_on_keeps_its_archive(archive: Path) -> None:
     assert "an archiver kept its lock" in str(refused)
     assert refused.repair == f"inventory down && {COMMAND}"
     assert Manifest(archive).all_files()
+
+
+def test_a_running_archiver_gives_its_lock_to_the_command(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deploy.cli.backfill._HELD_S", WITHIN_S)
+    holds = threading.Event()
+
+    def follow() -> None:
+        """The part of the archiver's loop that looks for the request."""
+        with only_archiver(archive):
+            holds.set()
+            deadline = time.monotonic() + WITHIN_S
+            while not (archive / ASIDE).exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+
+    archiver = threading.Thread(target=follow)
+    archiver.start()
+    assert holds.wait(WITHIN_S)
+
+    done = rearchive("--yes")
+    archiver.join()
+
+    assert done.exit_code == 0, done.output
+    aside = archive.parent / "former" / "archive-1"
+    assert Manifest(aside).all_files()
+    assert not (aside / ASIDE).exists()
 
 
 @pytest.mark.parametrize("made_again", [False, True])
