@@ -1,5 +1,6 @@
 """`inventory status`: every part asked now; what did not answer is named."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ import psycopg
 from cdc.capture.client import client_of
 from cdc.contracts.topics import APP_ID
 from deploy import output
+from deploy.errors import StackError
 from deploy.stack import observe
 from deploy.stack.capture import RESUME, repair_of
 from deploy.stack.context import INFRASTRUCTURE
@@ -52,9 +54,9 @@ def collect(home: Home, seen: Seen, location: str | None = None) -> dict[str, An
         "repair": "" if runtime.running else runtime.repair or UP,
         "unanswered": {},
     }
-    if runtime.running:
+    with contextlib.suppress(StackError):  # it has just ended, or never ran
         _ask(_questions(home, seen, location), found)
-        found |= found.pop("counts", None) or {"rejected": None, "late": None}
+    found |= found.pop("counts", None) or {"rejected": None, "late": None}
     found["not_well"] = _not_well(found, seen)
     return found
 

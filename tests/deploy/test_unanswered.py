@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from deploy.cli.main import app
 from deploy.doctor import checks, running
 from deploy.doctor.row import Row
+from deploy.errors import StackError
 from deploy.stack import observe, status
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
@@ -124,6 +125,19 @@ def test_nothing_else_is_repaired_before_a_full_disk() -> None:
         "inventory move": ["disk", "services"],
         "inventory restart projector": ["lag"],
     }
+
+
+def test_a_stack_that_ends_while_it_is_asked_is_reported_all_the_same(home, monkeypatch) -> None:
+    def ended(_home: Home) -> dict[str, str]:
+        message = "no stack runs"
+        raise StackError(message)
+
+    monkeypatch.setattr(status, "environment_of", ended)
+
+    found = status.collect(home, observe.look(home))
+
+    assert (found["rejected"], found["unanswered"]) == (None, {})
+    assert "kafka: gone" in found["not_well"]
 
 
 def test_status_ends_with_1_while_a_recorded_process_is_gone(home) -> None:
