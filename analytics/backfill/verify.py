@@ -75,6 +75,8 @@ class BackfillVerifyReport:
             "decisions_compared": self.decisions.compared,
             "decisions_differing": len(self.decisions.differing),
             "decisions_behind": self.decisions.behind,
+            "revision_that_decides": self.decisions.decides,
+            "proposals_of_other_revisions": self.decisions.others,
             "decisions_equal": self.decisions_equal,
             "records": batch["records"],
             "seconds": batch["seconds"],

@@ -21,10 +21,12 @@ from inventory.model.outputs import PriceOutput, ReorderOutput
 from streams.sinks.positions import Connection
 from streams.sinks.upsert import Row, Table, upsert
 
-# The first line ignores what is known: only the revision of the rules that decides gets here, and
-# its revisions don't count those of another. The second keeps a final word.
+# The first lines ignore what is known: only the revision of the rules that decides gets here, and
+# its revisions don't count those of another. What a switch closed may come back at the revision
+# that it had: the way back proposes it again. The last lines keep a final word.
 _NEWER = (
-    "(excluded.revision > kept.revision OR excluded.logic_revision <> kept.logic_revision) AND"
+    "(excluded.revision > kept.revision OR excluded.logic_revision <> kept.logic_revision"
+    " OR kept.reason = 'logic_revision') AND"
     " (kept.decided_action IS NULL OR kept.decided_action NOT IN ('approve', 'reject')"
     " OR excluded.status NOT IN ('open', 'snoozed'))"
 )

@@ -2,7 +2,17 @@
 
 import pytest
 
-from analytics.backfill.decisions import EXTRA, LOWER, MISSING, OTHER, Said, differences, newest
+from analytics.backfill.decisions import (
+    EXTRA,
+    LOWER,
+    MISSING,
+    OTHER,
+    OTHER_RULES,
+    Said,
+    differences,
+    newest,
+)
+from analytics.backfill.reign import Reign, reign_of
 from analytics.verification.reorders import _missing
 from inventory.model.episode import Episode
 from inventory.model.ids import InvKey, Position, ReorderId
@@ -39,6 +49,64 @@ def test_a_proposal_is_a_decision_or_newer_than_the_comparison(decision, proposa
     found = [entry["rule"] for entry in differences(decided, proposed, ENDS)]
 
     assert found == ([] if rule is None else [rule])
+
+
+SWITCHED = Reign(1, {3: 40}, since_us=1000)
+THEIRS = Reign(2, {3: 40}, since_us=1000)
+
+
+def ours(status: str, *, revision: int = 2, offset: int = 30, commit_us: int = 900) -> Said:
+    return Said(revision, status, 3, offset, commit_us)
+
+
+def of_others(status: str) -> Said:
+    return Said(4, status, 3, 30, logic_revision=2)
+
+
+@pytest.mark.parametrize(
+    ("reign", "decision", "proposal", "rule"),
+    [
+        (SWITCHED, ours("accepted"), None, None),
+        (SWITCHED, ours("accepted"), ours("superseded", revision=1), None),
+        (SWITCHED, ours("accepted"), of_others("accepted"), None),
+        (SWITCHED, ours("accepted"), ours("open", revision=1), LOWER),
+        (SWITCHED, ours("accepted", offset=60), None, None),
+        (SWITCHED, ours("accepted", offset=60, commit_us=1001), None, MISSING),
+        (SWITCHED, ours("open"), None, MISSING),
+        (SWITCHED, ours("open"), ours("superseded"), OTHER),
+        (SWITCHED, ours("open"), ours("open"), None),
+        (SWITCHED, ours("open"), of_others("superseded"), OTHER_RULES),
+        (SWITCHED, None, of_others("superseded"), None),
+        (SWITCHED, None, of_others("open"), EXTRA),
+        (SWITCHED, None, ours("open"), EXTRA),
+        (THEIRS, ours("open"), None, None),
+        (THEIRS, ours("open"), ours("superseded", revision=1), None),
+        (THEIRS, ours("open"), of_others("open"), None),
+        (THEIRS, ours("open"), ours("open"), EXTRA),
+        (THEIRS, None, of_others("open"), None),
+        (THEIRS, None, ours("superseded"), EXTRA),
+        (THEIRS, ours("open"), ours("superseded", revision=3), EXTRA),
+    ],
+)
+def test_decisions_are_asked_for_as_far_as_their_revision_has_decided(
+    reign: Reign, decision: Said | None, proposal: Said | None, rule: str | None
+) -> None:
+    decided = {} if decision is None else {"R:L|S:1-2": decision}
+    proposed = {} if proposal is None else {"R:L|S:1-2": proposal}
+
+    found = [entry["rule"] for entry in differences(decided, proposed, ENDS, reign)]
+
+    assert found == ([] if rule is None else [rule])
+
+
+def test_the_newest_switch_says_who_decides_and_since_when() -> None:
+    first: tuple[int, dict[str, int], int] = (1, {}, 100)
+    other, back = (2, {"3": 20}, 500), (1, {"3": 40}, 1000)
+
+    assert reign_of([], 0) == Reign(1)
+    assert reign_of([first], 0) == Reign(1)
+    assert reign_of([first, other, back], 50) == SWITCHED
+    assert reign_of([first, other], 600) == Reign(2)
 
 
 def test_the_highest_revision_of_a_decision_counts() -> None:

@@ -194,6 +194,24 @@ def test_a_way_back_restores_the_needs_of_the_former_rules(sinks: psycopg.Connec
     assert needs(sinks) == [("R:L|A:1-10", "open", 24, 1)]
 
 
+def test_a_way_back_opens_needs_that_the_other_rules_never_had(sinks: psycopg.Connection) -> None:
+    ours = [need("L|A", 10, by=1, revision=5)], [offer("L|A", 3, by=1)]
+    propose(sinks, *ours)
+    with sinks.transaction():
+        propose_only(sinks, [need("L|A", 40, by=2)], [])
+
+    with sinks.transaction():
+        propose_only(sinks, *ours)
+
+    assert needs(sinks) == [
+        ("R:L|A:1-10", "open", 24, 1),
+        ("R:L|A:1-40", "superseded", 24, 2),
+    ]
+    assert sinks.execute("SELECT status, reason FROM app.price_proposal").fetchall() == [
+        ("open", None)
+    ]
+
+
 def test_a_final_word_stands_whatever_revision_decides(sinks: psycopg.Connection) -> None:
     propose(sinks, [need("L|A", 10, by=1)], [])
     sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")

@@ -91,6 +91,12 @@ def revisions(stack: RunningStack) -> dict[int, dict[str, Any]]:
     return {row["revision"]: row for row in json.loads(done.stdout)}
 
 
+def is_verified(stack: RunningStack, shop: Shop) -> bool:
+    """Whether neither comparison names the shop; others of this stack may have differences."""
+    found = [stack.cli("verify", "--location", shop.location), stack.cli("backfill", "verify")]
+    return found[0].returncode == 0 and shop.location not in found[1].stdout
+
+
 @pytest.fixture
 def shop(stack: RunningStack) -> Iterator[Shop]:
     """A shop with needs; afterwards revision 1 decides again and nothing of others is left."""
@@ -185,9 +191,11 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     stack.wait_until(lambda: "B" in desk(stack, shop))
     assert {made_by for _, made_by in desk(stack, shop).values()} == {OTHER}
     larger = desk(stack, shop)
+    assert is_verified(stack, shop)
 
     report(stack, "promote", "1", "--accept", ANY)
 
     assert desk(stack, shop) == {sku: (quantity - 6, 1) for sku, (quantity, _) in larger.items()}
+    assert is_verified(stack, shop)
     sell(stack, shop, "A", 95)
     stack.wait_until(lambda: desk(stack, shop).get("A", (0, 0))[1] == 1)
