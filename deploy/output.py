@@ -3,10 +3,12 @@
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
+
+_WIDEST: Final = 100_000
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
@@ -23,7 +25,7 @@ def plain(text: str) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under a title."""
+    """Print rows under a title; only a terminal has a width to which cells are folded."""
     drawn = Table(box=None, pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")
@@ -32,4 +34,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
     if title:
         # Not the table's own title, which would be folded to the width of its columns.
         console.print(title, soft_wrap=True, markup=False)
-    console.print(drawn)
+    if console.is_terminal:
+        console.print(drawn)
+        return
+    natural = console.measure(drawn, options=console.options.update(width=_WIDEST)).maximum
+    console.print(drawn, width=natural, crop=False)

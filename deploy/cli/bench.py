@@ -11,6 +11,7 @@ from deploy.cli import given
 from deploy.cli.bench_faults import bench_faults
 from deploy.cli.bench_fold import bench_fold
 from deploy.cli.bench_peers import bench_peers
+from deploy.cli.bench_verify import bench_verify
 from deploy.cli.bench_workers import bench_workers
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
@@ -30,6 +31,7 @@ def register(app: typer.Typer) -> None:
     bench.command("faults")(bench_faults)
     bench.command("fold")(bench_fold)
     bench.command("peers")(bench_peers)
+    bench.command("verify")(bench_verify)
     bench.command("workers")(bench_workers)
     app.add_typer(bench, name="bench")
 

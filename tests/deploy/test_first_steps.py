@@ -45,6 +45,7 @@ NEED_A_STACK = (
     "revision retire 2",
     "bench pipeline",
     "bench faults",
+    "bench verify",
 )
 
 

@@ -1,0 +1,1 @@
+"""`inventory verify` under load: sound data, and one wrong row at a time."""

@@ -1,0 +1,101 @@
+"""A location of its own that trades at a planned rate: hot items, others, and some at rest."""
+
+import random
+import threading
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+import psycopg
+
+from bench.load import planned
+
+HOT: Final = tuple(f"H{number}" for number in range(10))
+_OTHERS: Final = tuple(f"T{number}" for number in range(400))
+AT_REST: Final = tuple(f"Q{number}" for number in range(12))
+NEEDED: Final = "N0"
+_BATCHES_A_SECOND: Final = 10
+_FOR_EVER_S: Final = 86_400.0
+_OPEN: Final = """
+INSERT INTO retail.stock_count (inv_key, location, sku, units, kind, status, occurred_at)
+SELECT %(location)s || '|' || sku, %(location)s, sku, 5, 'opening', 'approved',
+    clock_timestamp() - interval '3 hours'
+FROM unnest(%(skus)s::text[]) sku
+"""
+_RANGE: Final = """
+INSERT INTO retail.item_location (inv_key, location, sku, status, replenish_family,
+    reorder_point_units, order_up_to_units, supplier, cost_minor)
+VALUES (%(location)s || '|' || %(sku)s, %(location)s, %(sku)s, 'active', 'sS', 20, 60, 'ACME', 500)
+"""
+_SELL: Final = """
+INSERT INTO retail.sale_line (source, source_ref, inv_key, location, sku, quantity_units,
+    amount_minor, occurred_at)
+SELECT %(location)s, %(run)s || '-' || n, %(location)s || '|' || sku, %(location)s, sku, 1, 100,
+    clock_timestamp()
+FROM unnest(%(skus)s::text[]) WITH ORDINALITY line (sku, n)
+"""
+# Rows that change while they are on their way must count as they were, too.
+_CORRECT: Final = """
+UPDATE retail.sale_line SET quantity_units = 2, amount_minor = 200
+WHERE source = %(location)s AND source_ref = %(run)s || '-1'
+"""
+_DELETE: Final = """
+DELETE FROM retail.sale_line WHERE source = %(location)s AND source_ref = %(run)s || '-2'
+"""
+
+
+@dataclass(slots=True)
+class Shop:
+    """The location and what was written; `trading` sells in a thread of its own."""
+
+    url: str
+    rate: int
+    seed: int
+    location: str = field(default_factory=lambda: f"VFY-{uuid.uuid4().hex[:6].upper()}")
+    lines: int = 0
+
+    def key(self, sku: str) -> str:
+        """Return the item-location of an item."""
+        return f"{self.location}|{sku}"
+
+    def open(self) -> None:
+        """Count every item, range the one that needs an order, and sell each of the others once."""
+        items = [*HOT, *_OTHERS, *AT_REST, NEEDED]
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(_OPEN, {"location": self.location, "skus": items})
+            connection.execute(_RANGE, {"location": self.location, "sku": NEEDED})
+            self._sell(connection, items[:-1], "open")
+
+    @contextmanager
+    def trading(self) -> Iterator[None]:
+        """Sell at the planned rate, corrections and deletions included, while the caller works."""
+        stopped = threading.Event()
+        thread = threading.Thread(target=self._trade, args=(stopped,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stopped.set()
+            thread.join()
+
+    def _trade(self, stopped: threading.Event) -> None:
+        chance = random.Random(self.seed)  # noqa: S311 -- repeatable, not secret
+        batch = max(1, self.rate // _BATCHES_A_SECOND)
+        half = batch // 2
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            for number, _due in enumerate(planned(self.rate, _FOR_EVER_S, batch)):
+                if stopped.is_set():
+                    return
+                skus = [*chance.choices(HOT, k=batch - half), *chance.choices(_OTHERS, k=half)]
+                self._sell(connection, skus, f"b{number}")
+                if number % _BATCHES_A_SECOND == 0:
+                    asked = {"location": self.location, "run": f"b{chance.randint(0, number)}"}
+                    connection.execute(_CORRECT, asked)
+                    connection.execute(_DELETE, asked)
+
+    def _sell(self, connection: psycopg.Connection, skus: Sequence[str], run: str) -> None:
+        asked = {"location": self.location, "skus": list(skus), "run": run}
+        connection.execute(_SELL, asked)
+        self.lines += len(skus)
