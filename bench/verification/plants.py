@@ -8,12 +8,10 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 from confluent_kafka import Producer
-from psycopg.rows import dict_row
-from psycopg.types.json import Jsonb
 
 from bench.verification.shop import AT_REST, HOT, NEEDED, Shop
 from cdc.contracts.partition import LIBRDKAFKA_PARTITIONER
@@ -41,7 +39,7 @@ class Planted:
 @contextmanager
 def planted(kind: str, number: int, shop: Shop, settings: Connections) -> Iterator[Planted]:
     """Plant a wrong row of this kind and put it back afterwards; `number` chooses the key."""
-    url = settings.owner_database_url.get_secret_value()
+    url = settings.sink_database_url.get_secret_value()
     resting = shop.key(AT_REST[number % len(AT_REST)])
     with psycopg.connect(url, autocommit=True) as connection:
         if kind == STATE:
@@ -104,20 +102,16 @@ def _write(settings: Connections, key: str, content: bytes) -> None:
 
 
 def _proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
-    """An open need without its proposal."""
-    with connection.cursor(row_factory=dict_row) as cursor:
-        cursor.execute("DELETE FROM app.reorder_proposal WHERE inv_key = %s RETURNING *", (key,))
-        rows: list[dict[str, Any]] = cursor.fetchall()
-    if not rows:
+    """An open need whose proposal has another id, so that it has none."""
+    rename = "UPDATE app.reorder_proposal SET reorder_id = %s WHERE reorder_id = %s"
+    select = "SELECT reorder_id FROM app.reorder_proposal WHERE inv_key = %s"
+    found = connection.execute(select, (key,)).fetchone()
+    if found is None:
         problem = f"app.reorder_proposal has no row of {key}"
         raise RuntimeError(problem)
-    count = "SELECT count(*) FROM app.reorder_proposal WHERE inv_key = %s"
+    other = f"{found[0]}0000"
+    connection.execute(rename, (other, found[0]))
     try:
-        yield Planted(key, lambda: connection.execute(count, (key,)).fetchone() == (0,))
+        yield Planted(key, lambda: connection.execute(select, (key,)).fetchone() == (other,))
     finally:
-        for row in rows:
-            connection.execute(
-                "INSERT INTO app.reorder_proposal"
-                " SELECT * FROM jsonb_populate_record(NULL::app.reorder_proposal, %s)",
-                (Jsonb(row, dumps=lambda found: json.dumps(found, default=str)),),
-            )
+        connection.execute(rename, (found[0], other))

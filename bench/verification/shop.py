@@ -37,12 +37,16 @@ SELECT %(location)s, %(run)s || '-' || n, %(location)s || '|' || sku, %(location
 FROM unnest(%(skus)s::text[]) WITH ORDINALITY line (sku, n)
 """
 # Rows that change while they are on their way must count as they were, too.
-_CORRECT: Final = """
-UPDATE retail.sale_line SET quantity_units = 2, amount_minor = 200
-WHERE source = %(location)s AND source_ref = %(run)s || '-1'
+_ORDER: Final = """
+INSERT INTO retail.purchase_order_line (inv_key, location, sku, order_ref, supplier, status,
+    ordered_units, ordered_at)
+VALUES (%(location)s || '|' || %(sku)s, %(location)s, %(sku)s, %(location)s || '-' || %(run)s,
+    'ACME', 'sent', 24, clock_timestamp())
 """
-_DELETE: Final = """
-DELETE FROM retail.sale_line WHERE source = %(location)s AND source_ref = %(run)s || '-2'
+_CONFIRM: Final = """
+UPDATE retail.purchase_order_line
+SET status = 'confirmed', confirmed_units = 20, cancelled_units = 4
+WHERE order_ref = %(location)s || '-' || %(run)s AND status = 'sent'
 """
 
 
@@ -70,7 +74,7 @@ class Shop:
 
     @contextmanager
     def trading(self) -> Iterator[None]:
-        """Sell at the planned rate, corrections and deletions included, while the caller works."""
+        """Sell at the planned rate, with an order each second, while the caller works."""
         stopped = threading.Event()
         thread = threading.Thread(target=self._trade, args=(stopped,), daemon=True)
         thread.start()
@@ -91,9 +95,13 @@ class Shop:
                 skus = [*chance.choices(HOT, k=batch - half), *chance.choices(_OTHERS, k=half)]
                 self._sell(connection, skus, f"b{number}")
                 if number % _BATCHES_A_SECOND == 0:
-                    asked = {"location": self.location, "run": f"b{chance.randint(0, number)}"}
-                    connection.execute(_CORRECT, asked)
-                    connection.execute(_DELETE, asked)
+                    self._order(connection, chance.choice(HOT), f"b{number}")
+
+    def _order(self, connection: psycopg.Connection, sku: str, run: str) -> None:
+        """Order an item, then have the supplier confirm less."""
+        asked = {"location": self.location, "sku": sku, "run": run}
+        connection.execute(_ORDER, asked)
+        connection.execute(_CONFIRM, asked)
 
     def _sell(self, connection: psycopg.Connection, skus: Sequence[str], run: str) -> None:
         asked = {"location": self.location, "skus": list(skus), "run": run}
