@@ -14,7 +14,7 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
 
 _WAIT_S: Final = 20.0
-_MOST_PAGES: Final = 150
+_MOST_PAGES: Final = 40  # of each person
 _VALIDATE: Final = "/connector-plugins/PostgresConnector/config/validate"
 _CONNECT: Final = (
     "/",
