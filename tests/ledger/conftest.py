@@ -85,3 +85,11 @@ def sinks(
     """A connection with the rights of projector and actuator, in autocommit mode."""
     with psycopg.connect(server.url("sink_rw", database), autocommit=True) as connection:
         yield connection
+
+
+@pytest.fixture
+def staff(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
+    """Ann, an associate, and Olga, an operator; nobody has failed to log in yet."""
+    from tests.ledger.staff import people_of  # noqa: PLC0415 -- needs Django set up
+
+    yield from people_of(ledger)

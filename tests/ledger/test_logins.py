@@ -3,59 +3,15 @@
 import json
 import re
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from importlib import import_module
-from typing import Any
 
-import psycopg
 import pyotp
 import pytest
-from django.test import Client, override_settings
+from django.test import Client
 
 from tests.ledger.pages import person
-
-PASSWORD = "correct horse battery"  # noqa: S105 -- of this test's people
-WRONG = PASSWORD[::-1]
-HERE, ELSEWHERE = "192.0.2.1", "192.0.2.2"
-
-
-@pytest.fixture
-def staff(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """Ann, an associate, and Olga, an operator; nobody has failed yet."""
-    people = import_module("webui.ledger.people")
-    # Argon2 is slow on purpose, and a busy machine would outlast the span of a limit.
-    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
-        yield from _staff(ledger, people)
-
-
-def _staff(ledger: psycopg.Connection, people: Any) -> Iterator[psycopg.Connection]:
-    groups = people.create_roles()
-    ledger.execute("DELETE FROM app.login_count; DELETE FROM app.second_factor")
-    for name, role in (("ann", "associate"), ("olga", "operator")):
-        user, _ = people.User.objects.get_or_create(username=name)
-        user.set_password(PASSWORD)
-        user.is_active = True
-        user.save()
-        user.groups.set([groups[role]])
-    yield ledger
-    ledger.execute("DELETE FROM app.login_count; DELETE FROM app.second_factor")
-
-
-def client(source: str = HERE) -> Client:
-    return Client(SERVER_NAME="localhost", REMOTE_ADDR=source)
-
-
-def log_in(browser: Client, name: str = "ann", password: str = PASSWORD) -> Any:
-    return browser.post("/login/", {"username": name, "password": password})
-
-
-def is_in(browser: Client) -> bool:
-    return browser.get("/tasks/").status_code == 200
-
-
-def audit(ledger: psycopg.Connection) -> list[tuple[str, str]]:
-    return ledger.execute("SELECT action, subject FROM app.action_log ORDER BY id").fetchall()
+from tests.ledger.staff import ELSEWHERE, HERE, PASSWORD, WRONG, audit, client, is_in, log_in
 
 
 def enrolled(browser: Client, name: str = "olga") -> tuple[pyotp.TOTP, list[str]]:
@@ -272,85 +228,6 @@ def test_a_login_leads_to_no_other_site(staff) -> None:
     assert answer.headers["Location"] == "/"
 
 
-def test_a_changed_password_ends_the_other_sessions_of_this_person(staff) -> None:
-    browser, other = client(), client()
-    log_in(browser)
-    log_in(other)
-
-    changed = change(browser, PASSWORD, "four words none knows")
-
-    assert changed.headers["Location"] == "/account/password/changed/"
-    assert is_in(browser)
-    assert not is_in(other)
-    assert ("password_changed", "ann") in audit(staff)
-    assert log_in(client()).status_code == 200
-    assert log_in(client(), password="four words none knows").status_code == 302  # noqa: S106 -- of this test
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (WRONG, "four words none knows"),
-        (PASSWORD, "short-one"),
-        (PASSWORD, "password1234"),
-        (PASSWORD, "ExampleRetailInventory"),
-        (PASSWORD, "ann-associate-ann"),
-    ],
-    ids=["wrong present one", "short", "common", "of the company", "of the person"],
-)
-def test_a_password_is_kept_when_the_old_one_is_wrong_or_the_new_one_is_weak(
-    staff, old: str, new: str
-) -> None:
-    browser = client()
-    log_in(browser)
-
-    refused = change(browser, old, new)
-
-    assert refused.status_code == 422
-    assert b"Nothing was changed" in refused.content
-    assert log_in(client()).status_code == 302
-
-
-def test_a_long_password_of_any_characters_is_taken_as_it_is(staff) -> None:
-    browser = client()
-    log_in(browser)
-    long = "  ÄÖ 中文 \U0001f511 " + "x" * 80 + " "
-
-    assert change(browser, PASSWORD, long).status_code == 302
-    assert log_in(client(), password=long).status_code == 302
-    assert log_in(client(), password=long.strip()).status_code == 200
-
-
-def test_the_present_password_can_not_be_guessed_in_an_open_session(staff) -> None:
-    browser = client()
-    log_in(browser)
-    for _ in range(5):
-        change(browser, WRONG, "four words none knows")
-
-    assert change(browser, PASSWORD, "four words none knows").status_code == 429
-
-
-def change(browser: Client, old: str, new: str) -> Any:
-    fields = {"old_password": old, "new_password1": new, "new_password2": new}
-    return browser.post("/account/password/", fields)
-
-
-def test_password_fields_are_masked_and_open_to_password_managers(staff) -> None:
-    browser = client()
-    login = browser.get("/login/").content.decode()
-    log_in(browser)
-    fields = re.findall(r"<input[^>]*password[^>]*>", login)
-    fields += re.findall(
-        r"<input[^>]*password\d?\"[^>]*>", browser.get("/account/password/").content.decode()
-    )
-
-    assert len(fields) == 4
-    for field in fields:
-        assert 'type="password"' in field
-        assert re.search(r'autocomplete="(current|new)-password"', field)
-        assert "onpaste" not in field
-
-
 def test_each_login_has_a_token_of_its_own(staff) -> None:
     browser = client()
     browser.get("/login/")
@@ -392,11 +269,3 @@ def test_a_code_of_another_time_is_refused(staff, seconds: int) -> None:
     code = totp.at(int(time.time()) + seconds)
 
     assert browser.post("/login/code/", {"code": code}).status_code == 422
-
-
-def test_passwords_are_kept_with_argon2(ledger: psycopg.Connection) -> None:
-    people = import_module("webui.ledger.people")
-    user = people.User(username="kept")
-    user.set_password(PASSWORD)
-
-    assert user.password.startswith("argon2$argon2id$")

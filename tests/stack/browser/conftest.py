@@ -82,9 +82,11 @@ def people(stack: RunningStack) -> str:
     """The password of one person per role."""
     password = secrets.token_urlsafe(12)
     subprocess.run(  # noqa: S603 -- our own command
-        [sys.executable, "-m", "webui.manage", "seed_demo_users", "--password", password]
         # Each test has shops of its own.
-        + ["--everywhere"],
+        [
+            *(sys.executable, "-m", "webui.manage", "seed_demo_users"),
+            *("--password", password, "--everywhere"),
+        ],
         cwd=PROJECT,
         env={**os.environ, **stack.environment},
         check=True,
