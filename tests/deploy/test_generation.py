@@ -185,6 +185,7 @@ def test_nobody_reads_before_everything_is_captured(
     monkeypatch.setattr(
         "deploy.stack.recapture.refuse_too_many", lambda _url: steps.append("counted")
     )
+    monkeypatch.setattr("deploy.stack.capture.publish_tables", lambda _: steps.append("published"))
     monkeypatch.setattr("deploy.stack.recapture.settle", lambda *_: steps.append("settled"))
     monkeypatch.setattr("deploy.stack.recapture.conclude", lambda *_: steps.append("concluded"))
     monkeypatch.setattr(director, "_capture", lambda *_: steps.append("captured"))
@@ -192,7 +193,10 @@ def test_nobody_reads_before_everything_is_captured(
 
     director._bring_up()
 
-    assert steps == ["counted", "settled", "captured", "concluded", "readers", "readers"]
+    assert steps == [
+        *("counted", "published", "settled", "captured", "concluded"),
+        *("readers", "readers"),
+    ]
 
 
 def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> None:

@@ -124,7 +124,7 @@ def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPa
         runtime.die("a record came past the chunks")
 
     assert [line["problem"] for line in logs] == ["TimeoutError()", ""]
-    assert [line["repair"] for line in logs] == ["inventory logs kafka", ""]
+    assert [line["repair"] for line in logs] == ["inventory restart kafka", ""]
 
 
 def test_every_code_has_words_and_signals_have_theirs() -> None:
