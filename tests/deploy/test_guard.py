@@ -18,16 +18,20 @@ from deploy.stack.processes import ProcessId, alive, identify, suspended, wait_u
 LOOKS = 3
 MUTE = "sh -c 'exit 2'"
 SLEEP = "import time; time.sleep(600)"
-# Answers /livez until it is told to be mute; its pid stands in a file.
+# Answers /livez until it is told to be mute. Its pid is in a file from the second question on: then
+# the guard has had its first answer.
 SERVER = """
 import http.server, os, pathlib, signal, sys, time
 class Answers(http.server.BaseHTTPRequestHandler):
+    asked = 0
     def do_GET(self):
+        Answers.asked += 1
+        if Answers.asked == 2:
+            pathlib.Path(sys.argv[2]).write_text(str(os.getpid()))
         self.send_response(200); self.end_headers()
     def log_message(self, *_): pass
 server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answers)
 signal.signal(signal.SIGUSR1, lambda *_: time.sleep(600))
-pathlib.Path(sys.argv[2]).write_text(str(os.getpid()))
 server.serve_forever()
 """
 Start = Callable[..., tuple[subprocess.Popen[bytes], ProcessId]]
@@ -71,7 +75,6 @@ def test_a_suspended_child_goes_on(start: Start) -> None:
 
 
 def test_a_child_that_answers_no_more_is_ended_with_its_guard(start: Start) -> None:
-    # Only a child that has answered once can fall silent: its pid is written before that.
     guarded, child = start(SILENT_S="0.5")
 
     with contextlib.suppress(ProcessLookupError):  # a busy machine may be silent by itself
