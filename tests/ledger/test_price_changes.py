@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.ledger.concurrency import at_the_same_time
@@ -276,16 +275,7 @@ def test_a_price_holds_from_exactly_its_own_time_on(past: datetime) -> None:
 def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
     past: datetime,
 ) -> None:
-    from django.contrib.auth.models import Group, User  # noqa: PLC0415 -- Django is set up by now
-
-    from webui.ledger.people import write_memberships  # noqa: PLC0415 -- the same
-
-    client = Client(SERVER_NAME="localhost")
-    group, _ = Group.objects.get_or_create(name="pricing")
-    pat, _ = User.objects.get_or_create(username="pat")
-    pat.groups.add(group)
-    write_memberships(pat, everywhere=True)
-    client.force_login(pat)
+    client = person("pricing", "pat")
     shown = newest_id()
     services.set_price(location="L", sku="S", price_minor=950)
     form = {
