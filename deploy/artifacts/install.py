@@ -146,6 +146,9 @@ def install() -> None:
         wanted.flush()
         _run([*into, "--require-hashes", "-r", wanted.name], extra)
     _run([*into, "--no-deps", "--no-build-isolation", "-e", str(PROJECT)], extra)
+    for link in VENV.glob("lib/python*/site-packages/__editable__*.pth"):
+        # Python 3.11 reads this file by the locale, so with LC_ALL=C a path has to be ASCII.
+        link.write_text(os.path.relpath(PROJECT, link.parent) + "\n", encoding="ascii")
     # Where Python may write no bytecode, each process would compile what it imports again.
     compiling = [python, "-m", "compileall", "-q", "-j", "0", "-x", _NOT_COMPILED]
     _run([*compiling, *map(str, VENV.glob("lib/python*/site-packages"))], {})
@@ -172,7 +175,7 @@ def _sha256(path: Path) -> str:
 def _run(command: Sequence[str], extra: Mapping[str, str]) -> None:
     result = subprocess.run(  # noqa: S603 -- fixed tools
         command,
-        env=os.environ | dict(extra),
+        env=os.environ | {"LC_ALL": "C.UTF-8"} | dict(extra),
         cwd=PROJECT,
         capture_output=True,
         text=True,
