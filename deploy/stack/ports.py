@@ -17,6 +17,8 @@ _LOWEST: Final = 15_000
 _HIGHEST: Final = 32_000
 _ATTEMPTS: Final = 200
 PREFERRED: Final = {"web": 8080}
+# Ports that this process holds for a home's file of ports.
+_claims: Final[dict[int, tuple[Path, socket.socket]]] = {}
 
 
 def is_free(port: int) -> bool:
@@ -41,6 +43,25 @@ def free_port(taken: Iterable[int] = ()) -> int:
     raise StackError(message, repair="ss -ltnp")
 
 
+def claim(port: int, owner: Path) -> bool:
+    """Reserve `port` for `owner` until this process ends; return False if another has it.
+
+    A stack's pages listen 20 s after their port was chosen. Two stacks that start at the same time
+    would both find 8080 free. The name of an abstract Unix socket is unique in a network namespace,
+    like a port, and the kernel frees it with its process.
+    """
+    if port in _claims:
+        return _claims[port][0] == owner
+    mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        mark.bind(f"\0retail-inventory/port/{port}")
+    except OSError:
+        mark.close()
+        return False
+    _claims[port] = (owner, mark)
+    return True
+
+
 def choose_ports(file: Path, names: Iterable[str], wanted: dict[str, int]) -> dict[str, int]:
     """A port for each name: the wanted one, else the remembered one, else a free one."""
     remembered: dict[str, int] = (
@@ -53,7 +74,13 @@ def choose_ports(file: Path, names: Iterable[str], wanted: dict[str, int]) -> di
         if wanted.get(name) == 0:
             candidates = [remembered.get(name)]
         chosen[name] = next(
-            (port for port in candidates if port and is_free(port)), 0
-        ) or free_port(taken)
+            (port for port in candidates if port and is_free(port) and claim(port, file)), 0
+        ) or _claimed_port(taken, file)
     write_json(file, remembered | chosen)
     return chosen
+
+
+def _claimed_port(taken: set[int], owner: Path) -> int:
+    while not claim(port := free_port(taken), owner):
+        taken.add(port)
+    return port

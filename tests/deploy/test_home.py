@@ -3,13 +3,16 @@
 import json
 import socket
 import stat
+import subprocess
+import sys
 
 import pytest
 
 from cdc.settings import Connections
 from deploy.errors import StackError
+from deploy.stack import ports
 from deploy.stack.context import KNOBS, Context, Options
-from deploy.stack.home import Home
+from deploy.stack.home import PROJECT, Home
 from deploy.stack.ports import choose_ports, free_port, is_free
 from deploy.stack.runtime import (
     Runtime,
@@ -63,6 +66,38 @@ def test_a_wanted_port_wins_and_zero_means_any(tmp_path) -> None:
 
     assert choose_ports(tmp_path / "a", ("web",), {"web": wanted})["web"] == wanted
     assert choose_ports(tmp_path / "b", ("web",), {"web": 0})["web"] not in (0, 8080)
+
+
+def test_two_stacks_that_start_at_the_same_time_get_different_ports(tmp_path, monkeypatch) -> None:
+    preferred = free_port()
+    program = """
+import sys
+from pathlib import Path
+from deploy.stack import ports
+ports.PREFERRED["web"] = int(sys.argv[2])
+print(ports.choose_ports(Path(sys.argv[1]), ("web",), {})["web"], flush=True)
+sys.stdin.read()
+"""
+    starting = [
+        subprocess.Popen(  # noqa: S603 -- our own module
+            [sys.executable, "-c", program, str(tmp_path / name), str(preferred)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=PROJECT,
+        )
+        for name in ("a", "b")
+    ]
+
+    chosen = [int(process.stdout.readline()) for process in starting if process.stdout]
+    for process in starting:
+        process.communicate()
+
+    assert preferred in chosen
+    assert len(set(chosen)) == 2
+    monkeypatch.setattr(ports, "PREFERRED", {"web": preferred})
+    assert choose_ports(tmp_path / "c", ("web",), {})["web"] == preferred
+    assert choose_ports(tmp_path / "d", ("web",), {})["web"] != preferred
 
 
 def test_no_port_is_said_and_not_looked_for_ever() -> None:
