@@ -90,8 +90,8 @@ def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
     verified = stack.cli("verify", "--location", location, "--json", "--timeout", "600")
 
     assert imported.returncode == 0, imported.stdout + imported.stderr
-    found = json.loads(verified.stdout)
     assert verified.returncode == 0, verified.stdout + verified.stderr
+    found = json.loads(verified.stdout)
     assert found["keys_differing"] == found["windows_differing"] == 0
     assert found["sale_lines_counted"] == found["sale_lines_committed"] == ROWS
     assert found["units_on_hand_total"] == -net

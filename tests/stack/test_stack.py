@@ -49,10 +49,12 @@ def test_a_killed_connect_is_restarted_and_counted(stack: RunningStack) -> None:
     )
     assert after is not None
     assert after.restarts == before.restarts + 1
-    stack.wait_until(
-        lambda: json.loads(stack.cli("status", "--json").stdout)["connector"]["task"] == "RUNNING",
-        describe=lambda: stack.cli("status").stdout,
-    )
+
+    def task() -> str:
+        connector = json.loads(stack.cli("status", "--json").stdout)["connector"]
+        return "unknown: Connect does not answer" if connector is None else connector["task"]
+
+    stack.wait_until(lambda: task() == "RUNNING", describe=lambda: stack.cli("status").stdout)
 
 
 @pytest.fixture
