@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import psycopg
+from confluent_kafka import KafkaException
 
+from analytics.kafka import TopicUnreadable
 from analytics.verification.barrier import Barrier, NotCaughtUp
 from analytics.verification.changelogs import Changelogs
 from analytics.verification.compare import Difference
@@ -24,6 +26,9 @@ __all__ = ["BehindReport", "VerifyReport", "verify"]
 
 LOOKS: Final = 3  # how often keys that differ are looked at, at most
 _SHOWN: Final = 20
+_AGAIN_S: Final = 0.5
+# Broker or Postgres is away, or went away in the middle of an answer.
+_AWAY: Final = (KafkaException, TopicUnreadable, TimeoutError, psycopg.OperationalError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +118,28 @@ class BehindReport:
 def verify(
     location: str | None = None, timeout: float = 120.0, *, settings: Connections | None = None
 ) -> VerifyReport | BehindReport:
-    """Wait until the pipeline has caught up with this moment, then compare everything."""
+    """Wait until the pipeline has caught up with this moment, then compare everything.
+
+    A part that restarts meanwhile is waited for: the comparison then begins again.
+    """
     known = settings or Connections()
-    url = known.read_database_url.get_secret_value()
-    with psycopg.connect(url, autocommit=True) as connection:
+    deadline = time.monotonic() + timeout
+    while True:
         try:
-            return _verified(connection, Barrier(known, connection, timeout), location)
+            return _attempted(known, location, max(1.0, deadline - time.monotonic()))
         except NotCaughtUp as problem:
             return BehindReport(location, problem.behind, timeout)
+        except _AWAY as problem:
+            if time.monotonic() > deadline:
+                behind = {"not answering": f"{type(problem).__name__}: {problem}".strip()[:300]}
+                return BehindReport(location, behind, timeout)
+            time.sleep(_AGAIN_S)
+
+
+def _attempted(known: Connections, location: str | None, timeout: float) -> VerifyReport:
+    url = known.read_database_url.get_secret_value()
+    with psycopg.connect(url, autocommit=True) as connection:
+        return _verified(connection, Barrier(known, connection, timeout), location)
 
 
 def _verified(
