@@ -18,7 +18,7 @@ _HIGHEST: Final = 32_000
 _ATTEMPTS: Final = 200
 PREFERRED: Final = {"web": 8080}
 # Ports that this process holds for a home's file of ports.
-_claims: Final[dict[int, tuple[Path, socket.socket]]] = {}
+_claims: Final[dict[int, Path]] = {}
 
 
 def is_free(port: int) -> bool:
@@ -51,14 +51,15 @@ def claim(port: int, owner: Path) -> bool:
     like a port, and the kernel frees it with its process.
     """
     if port in _claims:
-        return _claims[port][0] == owner
+        return _claims[port] == owner
     mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         mark.bind(f"\0retail-inventory/port/{port}")
     except OSError:
         mark.close()
         return False
-    _claims[port] = (owner, mark)
+    mark.detach()  # the descriptor stays open until this process ends
+    _claims[port] = owner
     return True
 
 

@@ -30,15 +30,22 @@ def test_moves_alone_are_no_revision() -> None:
 
 
 @pytest.mark.domain("11.5 One change", "1 revision")
-def test_a_line_that_moves_into_a_closed_window_is_a_late_line_there() -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "left", "entered"),
+    [("10:00", "10:15", "10:00", "10:10"), ("10:15", "10:00", "10:10", "10:00")],
+    ids=["later", "earlier"],
+)
+def test_a_line_that_moves_into_a_closed_window_is_a_late_line_there(
+    before: str, after: str, left: str, entered: str
+) -> None:
     log = Log(commit_us=at("12:00"))
-    first, second = sale(1, 1, at("10:00")), sale(1, 1, at("10:15"))
-    log.insert("sale_line", first)
+    log.insert("sale_line", sale(1, 1, at(before)))
 
-    log.update("sale_line", first, second)
+    folded = log.update("sale_line", sale(1, 1, at(before)), sale(1, 1, at(after)))
 
-    assert counters(log.state, "10:00") == (0, 0, 0, 0, 0, 1, 2)
-    assert counters(log.state, "10:10") == (1, 0, 1, 0, 0, 1, 1)
+    assert counters(log.state, left) == (0, 0, 0, 0, 0, 1, 2)
+    assert counters(log.state, entered) == (1, 0, 1, 0, 0, 1, 1)
+    assert folded.windows_changed == (at("10:00"), at("10:10"))
 
 
 @pytest.mark.domain("1 grace, closed, late")
