@@ -9,34 +9,25 @@ says which keys are done.
 """
 
 import os
-import signal
 import threading
-from collections.abc import Mapping
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 import structlog
 
 from cdc.contracts.partition import partition_of
 from cdc.logs import configure_logging
+from cdc.processes import stop_event, work_in_database
 from cdc.settings import Connections
 from webui.audit import head
 
 BEAT_EVERY_S: Final = 1.0
 # 200 keys a second: a chain of 100,000 keys is reviewed in nine minutes, and tills do not notice.
 REVIEWED_PER_BEAT: Final = 200
-RETRY_AFTER_S: Final = 1.0
 BEATS_PER_HEAD: Final = 10
 SERVICE: Final = "heartbeat"
 HEARTBEAT_LOCATION: Final = "~heartbeat"
-# A dead server must not hold a beat for the minutes that TCP would wait.
-CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
-    "connect_timeout": 5,
-    "tcp_user_timeout": 10_000,
-    "options": "-c statement_timeout=10000",
-    "application_name": "inventory-jobs",
-}
 
 CREATE_ROWS: Final = """
 INSERT INTO retail.pipeline_heartbeat (inv_key, location, sku, beat, occurred_at)
@@ -103,16 +94,12 @@ def review(connection: psycopg.Connection, most: int = REVIEWED_PER_BEAT) -> int
 
 def run(connections: Connections, stop: threading.Event) -> None:
     """Beat and review until `stop`; a lost database is waited for, everything else ends it."""
-    while not stop.is_set():
-        try:
-            with psycopg.connect(
-                connections.database_url.get_secret_value(), **CONNECTION_OPTIONS
-            ) as connection:
-                connection.autocommit = True
-                _beat_until(stop, connection, connections)
-        except psycopg.OperationalError as problem:
-            log.warning("database_lost", error=str(problem).strip())
-            stop.wait(RETRY_AFTER_S)
+    work_in_database(
+        connections.database_url.get_secret_value(),
+        "inventory-jobs",
+        lambda connection: _beat_until(stop, connection, connections),
+        stop,
+    )
 
 
 def keep_head(connection: psycopg.Connection, settings: Connections) -> None:
@@ -147,10 +134,7 @@ def _beat_until(
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     configure_logging(service=SERVICE)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    run(Connections(), stop)
+    run(Connections(), stop_event())
 
 
 if __name__ == "__main__":

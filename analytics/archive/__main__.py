@@ -1,6 +1,5 @@
 """The archiver process: follows `stock.events` until it is told to stop."""
 
-import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -12,26 +11,11 @@ from analytics.archive.follow import follow, only_archiver
 from analytics.archive.manifest import BrokenArchive
 from analytics.beacon import Beacon
 from cdc.logs import configure_logging
+from cdc.processes import stop_event
 from cdc.settings import Connections
 
 _LOCK_TIMEOUT_S: Final = 60.0
 _log = structlog.get_logger(__name__)
-
-
-class _Stop:
-    """Remembers that somebody asked this process to end."""
-
-    def __init__(self) -> None:
-        self._asked = False
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._ask)
-
-    def goes_on(self) -> bool:
-        """Return False once a signal came."""
-        return not self._asked
-
-    def _ask(self, _number: int, _frame: object) -> None:
-        self._asked = True
 
 
 def main() -> int:
@@ -46,21 +30,21 @@ def main() -> int:
 
 def _archive() -> int:
     settings = Connections()
-    stop = _Stop()
+    stop = stop_event()
     beacon = Beacon("archiver", settings.database_url.get_secret_value())
 
     def progress(next_offsets: Mapping[int, int]) -> None:
         beacon.shine({"next_offsets": {str(number): at for number, at in next_offsets.items()}})
 
     deadline = time.monotonic() + _LOCK_TIMEOUT_S
-    while time.monotonic() < deadline and stop.goes_on():
+    while time.monotonic() < deadline and not stop.is_set():
         with only_archiver(settings.archive_dir) as mine:
             if mine:
-                follow(settings, goes_on=stop.goes_on, progress=progress)
+                follow(settings, goes_on=lambda: not stop.is_set(), progress=progress)
                 deadline = time.monotonic() + _LOCK_TIMEOUT_S
-        time.sleep(1 if stop.goes_on() else 0)
+        stop.wait(1.0)
     beacon.close()
-    if not stop.goes_on():
+    if stop.is_set():
         return 0
     _log.error("another process archives", directory=str(settings.archive_dir))
     return 1

@@ -9,14 +9,12 @@ without some of the changes makes wrong numbers, and a stale one is reported eve
 """
 
 import os
-import signal
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import httpx
-import psycopg
 import structlog
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
@@ -25,19 +23,12 @@ from cdc.capture.client import CaptureError, ConnectClient, ConnectorState, conn
 from cdc.capture.patience import Patience
 from cdc.capture.source import Connection, Damage, damage_of, paused_by, record, slot_of
 from cdc.logs import configure_logging
+from cdc.processes import RETRY_AFTER_S, stop_event, work_in_database
 from cdc.settings import Connections
 
 SERVICE: Final = "capture"
 LOOK_EVERY_S: Final = 2.0
 _REQUEST_S: Final = 10.0
-_RETRY_AFTER_S: Final = 1.0
-_OPTIONS: Final[dict[str, Any]] = {
-    "connect_timeout": 5,
-    "tcp_user_timeout": 10_000,
-    "options": "-c statement_timeout=10000",
-    "application_name": "inventory-capture",
-    "autocommit": True,
-}
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('inventory-capture', 0))"
 _ALIVE: Final = """
 INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
@@ -143,19 +134,15 @@ def run(connections: Connections, stop: threading.Event) -> None:
     password = connections.connect_password.get_secret_value()
     client = ConnectClient(connections.connect_url, password, timeout_s=_REQUEST_S)
     keeper = Keeper(client, config_of(url))
-    while not stop.is_set():
-        try:
-            with psycopg.connect(url, **_OPTIONS) as connection:
-                _keep(keeper, connection, stop)
-        except psycopg.OperationalError as problem:
-            log.warning("database_lost", error=str(problem).strip())
-            stop.wait(_RETRY_AFTER_S)
+    work_in_database(
+        url, "inventory-capture", lambda connection: _keep(keeper, connection, stop), stop
+    )
     client.close()
 
 
 def _keep(keeper: Keeper, connection: Connection, stop: threading.Event) -> None:
     while not stop.is_set() and connection.execute(_LOCK).fetchone() != (True,):
-        stop.wait(_RETRY_AFTER_S)
+        stop.wait(RETRY_AFTER_S)
     log.info("capture_keeper_started")
     while not stop.is_set():
         keeper.look(connection, time.monotonic())
@@ -166,10 +153,7 @@ def _keep(keeper: Keeper, connection: Connection, stop: threading.Event) -> None
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     configure_logging(service=SERVICE)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    run(Connections(), stop)
+    run(Connections(), stop_event())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ A lost database is waited for; anything else ends the process, and the superviso
 
 import json
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,10 +15,10 @@ import django
 import structlog
 
 from cdc.logs import configure_logging
+from cdc.processes import RETRY_AFTER_S, stop_event
 
 SERVICE: Final = "automation"
 PAUSE_S: Final = 1.0
-RETRY_AFTER_S: Final = 1.0
 
 
 class Job(NamedTuple):
@@ -109,9 +108,7 @@ def main() -> None:
     django.setup()
     configure_logging(service=SERVICE)
     _limit_connection()
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_event()
     due = jobs()
     log.info("automation_started", jobs=list(due))
     run(due, stop)
