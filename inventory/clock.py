@@ -1,4 +1,4 @@
-"""One clock per key, from the log (domain.md 3.1, 11.3)."""
+"""The stream-time clock of a key, moved by the log only (domain.md 3.1, 11.3)."""
 
 from inventory.facts import Fact, ItemLocation
 from inventory.folds.effects import business_times
@@ -9,7 +9,10 @@ REPLAYED = "replayed"
 
 
 def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, int | None]:
-    """The clock mode and stream time that the record sets; snapshot rows move no time."""
+    """Return the clock mode and stream time (µs or None) after the record.
+
+    Snapshot rows move no time.
+    """
     after = change.after
     mode = after.clock_mode if isinstance(after, ItemLocation) else state.clock_mode
     old_us = state.stream_time_us
@@ -28,7 +31,7 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
 
 
 def raises_review(before: Fact | None, after: Fact | None) -> bool:
-    """Whether the record raises `reviewed_at`: a first value counts, a row's first one too."""
+    """Return True if the record raises `reviewed_at`. A first value counts, also in a new row."""
     if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
         return False
     if not isinstance(before, ItemLocation) or before.reviewed_at_us is None:

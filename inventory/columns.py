@@ -1,7 +1,7 @@
-"""Reading one column of a row image: type, range and list of domain.md 0, 2.6 and 11.8.
+"""Readers for one column of a row image: types and ranges of domain.md 0, 2.6 and 11.8.
 
-What breaks a rule is `Rejected` with reason `limit`; null counts as absent. A row is a mapping as
-decoded: column name to integer, text, truth value, list or None.
+A value that breaks a rule raises `Rejected` with reason `limit`. Null counts as absent. A row is a
+mapping from column name to a decoded value: integer, text, bool, list or None.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ FIRST_BUSINESS_US: Final = 946_684_800_000_000  # 2000-01-01
 
 
 def refuse(column: str, rule: str, seen: object) -> NoReturn:
-    """Reject the record: `column` must follow `rule`, and has `seen`."""
+    """Raise `Rejected`, because `column` holds `seen` and must be `rule`."""
     detail = f"{column} must be {rule}, got {shown(seen)}"
     raise Rejected(LIMIT, detail)
 
 
 def units(row: Row, column: str, default: int | None = None) -> int:
-    """A quantity 0…10^6; without `default` it is required."""
+    """Return a quantity in 0…10^6. The column is required if there is no `default`."""
     found = row.get(column)
     if found is None:
         found = default
@@ -33,12 +33,12 @@ def units(row: Row, column: str, default: int | None = None) -> int:
 
 
 def optional_units(row: Row, column: str) -> int | None:
-    """A quantity 0…10^6, or None."""
+    """Return a quantity in 0…10^6, or None."""
     return None if row.get(column) is None else units(row, column)
 
 
 def at_least(row: Row, column: str, low: int, default: int | None = None) -> int:
-    """An integer ≥ `low` without upper end; without `default` it is required."""
+    """Return an integer ≥ `low`. The column is required if there is no `default`."""
     found = row.get(column)
     if found is None:
         found = default
@@ -48,7 +48,7 @@ def at_least(row: Row, column: str, low: int, default: int | None = None) -> int
 
 
 def within(row: Row, column: str, low: int, high: int, default: int | None = None) -> int:
-    """An integer from `low` to `high`; without `default` it is required."""
+    """Return an integer in `low`…`high`. The column is required if there is no `default`."""
     found = row.get(column)
     if found is None:
         found = default
@@ -58,17 +58,17 @@ def within(row: Row, column: str, low: int, high: int, default: int | None = Non
 
 
 def price_minor(row: Row, column: str) -> int:
-    """A required price 1…10^9."""
+    """Return a required price in 1…10^9 minor units."""
     return within(row, column, PRICE_MIN, PRICE_MAX)
 
 
 def optional_price(row: Row, column: str) -> int | None:
-    """A price 1…10^9, or None."""
+    """Return a price in 1…10^9 minor units, or None."""
     return None if row.get(column) is None else price_minor(row, column)
 
 
 def integer(row: Row, column: str) -> int:
-    """A required integer of any size."""
+    """Return a required integer of any size."""
     found = row.get(column)
     if type(found) is not int:
         refuse(column, "an integer", found)
@@ -76,12 +76,12 @@ def integer(row: Row, column: str) -> int:
 
 
 def optional_integer(row: Row, column: str) -> int | None:
-    """An integer of any size, or None."""
+    """Return an integer of any size, or None."""
     return None if row.get(column) is None else integer(row, column)
 
 
 def text(row: Row, column: str) -> str:
-    """A required text; Postgres has none with a NUL, and could store none that came of it."""
+    """Return a required text without NUL. Postgres can neither hold nor store a text with NUL."""
     found = row.get(column)
     if type(found) is not str or "\0" in found:
         refuse(column, "a text without NUL", found)
@@ -89,12 +89,12 @@ def text(row: Row, column: str) -> str:
 
 
 def optional_text(row: Row, column: str) -> str | None:
-    """A text, or None."""
+    """Return a text, or None."""
     return None if row.get(column) is None else text(row, column)
 
 
 def choice(row: Row, column: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-    """One of `allowed`; without `default` it is required."""
+    """Return one of `allowed`. The column is required if there is no `default`."""
     found = row.get(column)
     if found is None:
         found = default
@@ -104,7 +104,7 @@ def choice(row: Row, column: str, allowed: tuple[str, ...], default: str | None 
 
 
 def truth(row: Row, column: str, *, default: bool) -> bool:
-    """True or false."""
+    """Return a bool, or `default` if the column is absent."""
     found = row.get(column)
     if found is None:
         return default
@@ -114,7 +114,7 @@ def truth(row: Row, column: str, *, default: bool) -> bool:
 
 
 def integers(row: Row, column: str, default: tuple[int, ...], low: int | None) -> tuple[int, ...]:
-    """A list of integers, each ≥ `low` unless that is None."""
+    """Return a list of integers as a tuple, each ≥ `low` unless `low` is None."""
     found = row.get(column)
     if found is None:
         return default
@@ -127,7 +127,7 @@ def integers(row: Row, column: str, default: tuple[int, ...], low: int | None) -
 
 
 def business_us(row: Row, column: str) -> int:
-    """min(what `column` says, recorded), floored to the second (domain.md 2.1)."""
+    """Return min(`column`, `recorded_at`), floored to the second (domain.md 2.1)."""
     said, recorded = row.get(column), row.get("recorded_at")
     if type(said) is not int:
         refuse(column, "a time in microseconds", said)
@@ -140,11 +140,11 @@ def business_us(row: Row, column: str) -> int:
 
 
 def optional_business_us(row: Row, column: str) -> int | None:
-    """The business time of `column`, None while it has not happened."""
+    """Return the business time of `column`, or None if the event has not happened yet."""
     return None if row.get(column) is None else business_us(row, column)
 
 
 def check_origin(row: Row) -> None:
-    """The columns that every table has and no rule reads: when and by whom the row was written."""
+    """Check the time and author of the write: every table has them, and no rule reads them."""
     optional_integer(row, "recorded_at")
     optional_text(row, "recorded_by")

@@ -1,4 +1,4 @@
-"""From the new stock of a key to its demand, its levels and what it asks for (domain.md 11.1)."""
+"""Decisions about a key after its stock has changed: levels, need and price (domain.md 11.1)."""
 
 from typing import Final
 
@@ -44,14 +44,14 @@ _EVALUATE = PricingTrigger(evaluate=True)
 _NO_WORD = ReplenishmentTrigger()
 _NOTHING: Final[tuple[Output, ...]] = ()
 
-# Tables whose rows can say something to a need; the others only move stock or prices.
+# Tables whose rows can change a need. The others only change stock or prices.
 _SPEAKING = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
 
 
 def levels_after(
     before: KeyState, policy: ItemLocation | None, demand: Demand
 ) -> tuple[int, int | None, int | None]:
-    """SS, s and S as they are after the record; they depend on policy and demand only."""
+    """Return SS, s and S after the record. They depend on policy and demand only."""
     if policy is before.policy and demand is before.demand:
         return before.safety_stock_units, before.reorder_point_units, before.order_up_to_units
     level = levels(policy, demand.rate_micro, demand.mad_micro)
@@ -61,7 +61,10 @@ def levels_after(
 def decide(
     before: KeyState, after: KeyState, change: Change
 ) -> tuple[KeyState, tuple[Output, ...]]:
-    """Replenishment, then pricing; snapshot rows and keys without stream time decide nothing."""
+    """Decide replenishment, then pricing.
+
+    Snapshot rows and keys without stream time decide nothing.
+    """
     now_us = after.stream_time_us
     if change.op == "r" or now_us is None:
         return after, ()
@@ -92,16 +95,16 @@ def decide(
 
 
 def base_position(stock: Stock, policy: ItemLocation | None) -> int:
-    """B: what triggers and quantities use (domain.md 1)."""
+    """Return B, the base position that triggers and quantities use (domain.md 1)."""
     allocated = 0 if policy is None else policy.allocated_units
     return base_position_units(stock.on_hand_units, stock.on_order_units, allocated)
 
 
 def _may_need(state: KeyState, change: Change) -> bool:
-    """Whether replenishment has anything to look at; words are counted even when nothing is open.
+    """Return True if the record can change the need or its counters.
 
-    An idle key stays idle above its reorder point, whatever else the record changed: no column of
-    the episode's table applies but the one that it is in already (domain.md 5.3).
+    Stale decision rows are counted even when no need is open. An idle key above its reorder point
+    stays idle whatever else the record changed, because no other column of domain.md 5.3 applies.
     """
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):
@@ -144,7 +147,7 @@ def _replenishment_trigger(change: Change) -> ReplenishmentTrigger:
 
 
 def _reorder_id(fact: Fact | None) -> str | None:
-    """The need that a row answers."""
+    """Return the id of the need that a row answers, or None."""
     if isinstance(fact, PurchaseOrderLine):
         return fact.reorder_id
     if isinstance(fact, ShipmentLine) and fact.leg == "transfer_in":
@@ -153,14 +156,14 @@ def _reorder_id(fact: Fact | None) -> str | None:
 
 
 def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -> bool:
-    """Whether an update changed any of the policy columns."""
+    """Return True if an update changed one of `columns` of the policy."""
     if not isinstance(before, ItemLocation) or not isinstance(after, ItemLocation):
         return False
     return any(getattr(before, column) != getattr(after, column) for column in columns)
 
 
 def _is_priced(state: KeyState, change: Change) -> bool:
-    """Whether the record can change pricing; a word about no proposal is counted all the same."""
+    """Return True if the record can change pricing. A stale price decision is counted too."""
     if state.price_episode.id is not None:
         return True
     if change.op == "c" and isinstance(change.after, PriceDecision):
@@ -184,7 +187,10 @@ def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> Prici
 
 
 def pricing_inputs(state: KeyState, now_us: int, *, is_asked: bool) -> PricingInputs:
-    """What is known of the key for its price; `is_asked`: an evaluation will look at it."""
+    """Return the pricing inputs.
+
+    `is_asked` False skips the 24-hour sales, which only evaluation uses.
+    """
     stock, demand, policy = state.stock, state.demand, state.policy
     is_asked = is_asked and policy is not None and policy.price_mode != "off"
     return PricingInputs(
@@ -203,7 +209,7 @@ def pricing_inputs(state: KeyState, now_us: int, *, is_asked: bool) -> PricingIn
 
 
 def _sold_last_24h(windows: dict[int, WindowRow], now_us: int) -> int:
-    """Units sold in the 144 closed windows that end in (E - DAY, E]."""
+    """Return the units sold in the 144 closed windows that end in (E - DAY, E]."""
     end_us = evaluation_us(now_us) or 0
     first_us = end_us - DAY_US
     sold = [row.sold_units for start_us, row in windows.items() if first_us <= start_us < end_us]

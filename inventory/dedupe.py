@@ -1,8 +1,8 @@
-"""What makes a re-sent record the same record, and how far back that is known (domain.md 4).
+"""Recognition of records that the connector sends again (domain.md 4).
 
-The ring is a function of the log alone: identities of the partition's records whose commit time
-lies within 120 s of the newest commit time so far. While the partition's snapshot lasts it forgets
-nothing. Every replay of the same log gives the same verdicts.
+The ring depends on the log alone. It holds the identities of the partition's records whose commit
+time lies within 120 s of the newest commit time so far. It forgets nothing while the partition's
+snapshot lasts. Every replay of the same log gives the same verdicts.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ _STREAMED_OPS = frozenset({"c", "u", "d"})
 
 
 class Admission(Enum):
-    """What the log's history says to a record, before any rule looks into it."""
+    """A record's verdict from the history of its partition, before any rule checks its contents."""
 
     NEW = "new"
     RESENT = "resent"
@@ -34,13 +34,13 @@ class Admission(Enum):
 
 
 def identity_of(record: Record) -> Identity | None:
-    """(table, primary key, lsn, op), without lsn for a snapshot row; None if there is none.
+    """Return (table, primary key, lsn, op), without lsn for a snapshot row. None is no identity.
 
-    A commit time outside ±(2^53 - 1) belongs to no transaction, so such a record has none either.
+    A commit time outside ±(2^53 - 1) belongs to no transaction, so such a record has no identity.
     """
     if not -MAX_STORED <= record.commit_us <= MAX_STORED:
         return None
-    # An absent image is judged later, under its own reason; until then the row has no number.
+    # A later step rejects an absent image with its own reason. Until then, primary_key is None.
     primary_key = None
     for image in (record.before, record.after):
         if image is not None:
@@ -54,7 +54,7 @@ def identity_of(record: Record) -> Identity | None:
 
 
 class Ring:
-    """The identities of one partition that a connector may still send again."""
+    """The identities of one partition's records that the connector may still send again."""
 
     __slots__ = (
         "_arrived",
@@ -69,36 +69,37 @@ class Ring:
     def __init__(self) -> None:
         self._commits: dict[Identity, int] = {}
         self._arrived: deque[Member] = deque()
-        self._oldest_us: int | None = None  # of what is remembered; None: nothing is forgotten
+        self._oldest_us: int | None = None  # lowest remembered time; None: nothing is forgotten
         self.newest_commit_us: int | None = None
         self.highest_lsn: int | None = None
-        self.streamed = False  # a c, u or d has been seen: the snapshot is over
-        self.again_us: int | None = None  # newest commit time by which a member came once more
+        self.streamed = False  # a c, u or d was read: the snapshot is over
+        self.again_us: int | None = None  # highest commit time of a member sent again
 
     def __len__(self) -> int:
-        """Members held; what is about to be forgotten may still be among them."""
+        """Return the number of stored members, including those that are due to be forgotten."""
         return len(self._arrived)
 
     @property
     def span_us(self) -> int:
-        """Commit time between the member held longest and the newest record; 0 without one."""
+        """Return the commit time (µs) from the oldest stored member to the newest record, or 0."""
         if not self._arrived or self.newest_commit_us is None:
             return 0
         return max(0, self.newest_commit_us - self._arrived[0][0])
 
     def replayed_from(self, next_offset: int) -> int:
-        """The first member's offset; `next_offset`, where the log goes on, if there is none.
+        """Return the offset from which a replay rebuilds this ring: its first member's offset.
 
-        Whoever replays the log from there has this ring. A snapshot row may come again with a later
-        commit time, which the ring does not take. While that is within the horizon, and the first
-        coming is not, a replay would take it for new, unless it begins with the log: at 0.
+        An empty ring returns `next_offset`, the offset that is read next. A snapshot row may be
+        sent again with a later commit time, which the ring ignores. If that time is within the
+        horizon but the first one is not, a partial replay would take the row for new. The replay
+        then starts at offset 0.
         """
         if self.again_us is not None and self._remembers(self.again_us):
             return 0
         return self._arrived[0][2] if self._arrived else next_offset
 
     def fresh(self, record: Record) -> Admission:
-        """Judge `record` against all earlier ones of its partition, and remember it.
+        """Judge `record` against all earlier ones of its partition, then remember it.
 
         Raises:
             BrokenInvariant: the ring has more than `MOST_MEMBERS` members.
@@ -120,9 +121,10 @@ class Ring:
         return admission
 
     def take_again(self, record: Record, known_us: int | None = None) -> None:
-        """Go on behind a member that is sent again, and note a commit time that is later.
+        """Move on after a member that is sent again, and note its commit time if that is later.
 
-        Where the first one is unknown, that may be a snapshot row's, whose identity has no lsn.
+        If `known_us` is None, a later commit time is possible for snapshot rows only: their
+        identity has no lsn.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us
@@ -132,11 +134,11 @@ class Ring:
         self._forget()
 
     def replay(self, record: Record) -> None:
-        """Remember a record that was judged in an earlier life of this worker."""
+        """Remember a record that this worker judged before a restart."""
         self.fresh(record)
 
     def identities(self) -> tuple[Member, ...]:
-        """Every member, in the order of arrival."""
+        """Return all remembered members in order of arrival."""
         self._forget()
         return tuple(member for member in self._arrived if self._remembers(member[0]))
 
@@ -149,7 +151,10 @@ class Ring:
         again_us: int | None = None,
         members: Iterable[Member] = (),
     ) -> None:
-        """Take over what an earlier life of this worker knew; without members it replays them."""
+        """Restore the ring from before a restart.
+
+        Without `members`, the caller replays them afterwards.
+        """
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn
         self.streamed = streamed
@@ -161,7 +166,7 @@ class Ring:
             self._arrived.append(member)
 
     def _judged(self, record: Record) -> Admission:
-        """What is said to a record that is not in the ring, before it moves anything."""
+        """Return the verdict on a record that is not in the ring. Nothing moves."""
         if record.op == "r":
             return Admission.SNAPSHOT_AFTER_START if self.streamed else Admission.NEW
         newest_us, highest = self.newest_commit_us, self.highest_lsn
@@ -172,7 +177,7 @@ class Ring:
         return Admission.NEW
 
     def _move(self, record: Record) -> None:
-        """Newest commit time, highest lsn and the end of the snapshot, as the record moves them."""
+        """Update newest commit time, highest lsn and the end of the snapshot from the record."""
         commit_us, lsn = record.commit_us, record.lsn
         if lsn is not None and (self.highest_lsn is None or lsn > self.highest_lsn):
             self.highest_lsn = lsn
@@ -202,7 +207,7 @@ class Ring:
             self._sweep()
 
     def _sweep(self) -> None:
-        """Drop what an older member with a later commit time has kept from being dropped."""
+        """Drop expired members that stayed behind an older member with a later commit time."""
         kept: deque[Member] = deque()
         for member in self._arrived:
             if self._remembers(member[0]):

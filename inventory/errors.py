@@ -1,8 +1,8 @@
-"""What can go wrong inside the rules.
+"""Exceptions and reason codes of the rules.
 
 InventoryError
 ├── Rejected          a record that must have no effect; goes to `stock.rejected`
-└── BrokenInvariant   the log or the state contradicts itself; whoever folds has to stop
+└── BrokenInvariant   the log or the state contradicts itself; the folding process must stop
 """
 
 from typing import Final
@@ -38,11 +38,11 @@ REASONS: Final = (
 
 
 class InventoryError(Exception):
-    """Base of everything that the rules raise."""
+    """Base of all exceptions that the rules raise."""
 
 
 class Rejected(InventoryError):
-    """A record without effect: `reason` is one of `REASONS`, `detail` says what was seen."""
+    """A record without effect. `reason` is one of `REASONS`; `detail` shows the value found."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -51,14 +51,14 @@ class Rejected(InventoryError):
 
 
 class BrokenInvariant(InventoryError):
-    """Something that cannot happen has happened; going on would spread it."""
+    """An impossible state of the log or of a key. Continuing would spread it to other records."""
 
 
 def shown(found: object, most: int = 80) -> str:
-    """What was found instead, in at most `most` characters, for the text of an error.
+    """Return `found` as text for an error message, at most `most` characters.
 
-    Python makes no text of lists within lists by the thousand, nor of numbers with thousands of
-    digits; a record with such a value must cost no more than itself, so its type is shown.
+    `repr` fails for lists nested a thousand deep and for numbers with thousands of digits. The type
+    is shown instead, so that such a value costs only its own record.
     """
     try:
         return repr(found)[:most]

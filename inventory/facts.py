@@ -1,8 +1,8 @@
-"""One value per captured table: a row image, checked and typed (columns: domain.md 2.6).
+"""One class per captured table: a row image, checked and typed (columns: domain.md 2.6).
 
 Times are epoch microseconds (`_us`). `business_at_us` is min(occurred, recorded), floored to the
-second (domain.md 2.1): a function of the image alone, so that a retraction lands where the
-original landed.
+second (domain.md 2.1). It depends on the image alone, so a retraction has the same time as the
+original.
 """
 
 from inventory.model.policy import ItemLocation
@@ -25,7 +25,7 @@ __all__ = [
 
 @value
 class SaleLine:
-    """One line of a till receipt; a negative quantity is a return."""
+    """One line of a till receipt. A negative quantity is a return."""
 
     id: int
     quantity_units: int
@@ -36,7 +36,7 @@ class SaleLine:
 
 @value
 class PurchaseOrderLine:
-    """Units ordered from a supplier; carries `reorder_id` when it answers a need."""
+    """Units ordered from a supplier. `reorder_id` is set if the line answers a need."""
 
     id: int
     reorder_id: str | None
@@ -47,7 +47,7 @@ class PurchaseOrderLine:
 
 @value
 class ShipmentLine:
-    """One leg of a movement of goods; `None` times have not happened yet."""
+    """One leg of a movement of goods. A time is None until it has happened."""
 
     id: int
     leg: str
@@ -64,7 +64,7 @@ class ShipmentLine:
 
 @value
 class StockCount:
-    """What somebody counted; only status `approved` re-bases stock."""
+    """A stock count. Only status `approved` sets on-hand."""
 
     id: int
     units: int
@@ -75,7 +75,7 @@ class StockCount:
 
 @value
 class StockAdjustment:
-    """A booked correction; the reason decides which bucket moves and in which direction."""
+    """A booked correction. Its reason decides which bucket moves, and in which direction."""
 
     id: int
     reason: str
@@ -98,7 +98,7 @@ class PriceChange:
 
 @value
 class ReorderDecision:
-    """A person's (or an automatic rule's) word on a reorder."""
+    """A decision on a reorder, by a person or by an automatic rule."""
 
     id: int
     reorder_id: str
@@ -109,7 +109,7 @@ class ReorderDecision:
 
 @value
 class PriceDecision:
-    """A person's (or an automatic rule's) word on a price proposal."""
+    """A decision on a price proposal, by a person or by an automatic rule."""
 
     id: int
     proposal_id: str
@@ -120,7 +120,7 @@ class PriceDecision:
 
 @value
 class Heartbeat:
-    """Moves as-of of its partition and nothing else."""
+    """A heartbeat row. It moves the as-of time of its partition and nothing else."""
 
     id: int
     beat: int

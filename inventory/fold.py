@@ -1,8 +1,8 @@
-"""The fold: state and record in, state and outputs out. All that decides anything is called here.
+"""The fold: state and record in, state and outputs out. It calls every rule that decides.
 
-Order inside a record (domain.md 11.1): idempotence, table, op and images, limits, the stream time
-that the record would set, the count horizon, folding of the days that now pass the horizon (by the
-rules from before the record), lateness, effect, demand, replenishment, pricing, range. A rejected
+Order inside a record (domain.md 11.1): idempotence; table, op and images; limits; the stream time
+that the record would set; the count horizon; folding of the days that now pass the horizon (by the
+rules from before the record); lateness; effect; demand; replenishment; pricing; range. A rejected
 record leaves the state as it was, stream time included.
 """
 
@@ -42,10 +42,10 @@ _NO_ROWS: Final[tuple[int, ...]] = ()
 
 @value
 class Folded:
-    """What one record does to its key.
+    """The effect of one record on its key.
 
-    `verdict` is applied, resent, replayed or rejected:<reason>; only `applied` carries outputs,
-    a late sale or changed rows. `detail` says why a record is rejected.
+    `verdict` is applied, resent, replayed or rejected:<reason>. Only `applied` carries outputs, a
+    late sale or changed rows. `detail` gives the reason of a rejection.
     """
 
     state: KeyState | None
@@ -58,9 +58,9 @@ class Folded:
 
 
 def fold(state: KeyState | None, record: Record, admission: Admission, generation: int) -> Folded:
-    """Fold `record` into the state of its key; `state` is None before the key's first record.
+    """Fold `record` into the state of its key. `state` is None before the key's first record.
 
-    The caller has made sure that `record` stands behind the state's position.
+    The caller guarantees that the record's offset is above the state's position.
     """
     at = Position(generation, record.offset)
     if admission is Admission.RESENT:
@@ -83,7 +83,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     is_count = isinstance(change.after or change.before, StockCount)
     if is_count:
         _check_counts(before.stock, change, horizon_at_us)
-    # Before the days up to it are gone through: far outside the range there are millions of them.
+    # Check before the loop over days: a time far outside the range spans millions of them.
     check_time(now_us)
     is_new_day = now_us is not None and not has_same_days(before.stream_time_us, now_us)
     passed = pass_days(before, now_us or 0) if is_new_day else before
@@ -102,7 +102,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
         span = horizon_at_us or 0, complete_before_us(now_us)
         days = learn_days(passed.final_demand, stock, windows, span, rules_of(policy, timeline))
     demand = days[-1].demand if days else passed.demand
-    # Positional and once, because a state is built per record.
+    # Positional arguments and one construction, because each record builds a state.
     after = KeyState(
         before.inv_key,
         at,
@@ -128,14 +128,14 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
 
 
 def _dropped(before: KeyState, passed: KeyState | Passed) -> tuple[int, ...]:
-    """Starts of the rows that have passed the horizon, in order."""
+    """Return the starts of the rows that passed the horizon, in ascending order."""
     if passed.windows is before.windows:
         return _NO_ROWS
     return tuple(sorted([start for start in before.windows if start not in passed.windows]))
 
 
 def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> None:
-    """The limit per day and the horizon; both look at approved images only."""
+    """Raise `Rejected` for an approved count over the daily limit or before the horizon."""
     old, new = approved(change.before), approved(change.after)
     if old is None and new is None:
         return
@@ -152,7 +152,7 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
 
 
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
-    """Counts are assertions of a row, found by its id: the last applied image is in force."""
+    """Replace the row's count, found by its id: the last applied image is in force."""
     old, new = approved(change.before), approved(change.after)
     for count in (old, new):
         if count is not None:

@@ -1,7 +1,7 @@
-"""The conditions of the exceptions inbox that need arithmetic (domain.md 8).
+"""The arithmetic conditions of the exceptions inbox (domain.md 8).
 
-The inbox itself is set-based SQL over many keys; tests hold it to these functions on both sides of
-each boundary.
+The inbox itself is set-based SQL over many keys. Tests compare it with these functions on both
+sides of each boundary.
 """
 
 from inventory.model.arithmetic import ceil_div, half_even
@@ -14,30 +14,30 @@ SILENT_DAYS = 7
 def quiet_lambda_micro(
     rate_at_last_sale_micro: int, quiet_windows: int, trading_windows: int
 ) -> int:
-    """Units that should have been sold in the quiet windows, in millionths: the λ of no sale."""
+    """Return λ in millionths: the units that should have been sold in the quiet windows."""
     return rate_at_last_sale_micro * quiet_windows // trading_windows
 
 
 def quiet_since_count(quiet_windows: int, days_since_count: int, trading_windows: int) -> int:
-    """Quiet windows that no count has answered: those of the complete days after the last count."""
+    """Return the quiet windows of the complete days after the last count."""
     return min(quiet_windows, max(0, days_since_count) * trading_windows)
 
 
 def raised_lambda_micro(lambda_micro: int) -> int:
-    """The threshold after a false alarm: half as much again."""
+    """Return the threshold after a false alarm, raised by half."""
     return half_even(3 * lambda_micro, 2)
 
 
 def tolerance_units(expected_units: int) -> int:
-    """How far a count may lie from what was expected before somebody looks."""
+    """Return the largest difference from the expected units that needs no second count."""
     return max(LEAST_TOLERANCE_UNITS, ceil_div(expected_units, 10))
 
 
 def is_variance_due(counted_units: int, expected_units: int) -> bool:
-    """Whether the difference passes the tolerance."""
+    """Return True if the difference exceeds the tolerance."""
     return abs(counted_units - expected_units) > tolerance_units(expected_units)
 
 
 def is_silence_strange(lines_of_seven_days: int) -> bool:
-    """Whether the same hours of seven days predict so many lines that none is strange."""
+    """Return True if these hours of seven days hold so many lines that silence is suspicious."""
     return lines_of_seven_days >= SILENT_LINES * SILENT_DAYS

@@ -1,6 +1,6 @@
-"""From a record to a change: everything that can be said against it without looking at stock.
+"""Validation of a record into a change: all checks that do not need the stock.
 
-The order of the checks is the order of the reason codes (domain.md 11.2).
+The checks run in the order of the reason codes (domain.md 11.2).
 """
 
 from typing import NoReturn
@@ -37,7 +37,7 @@ _OPS_WITH_BEFORE = ("u", "d")
 
 @value
 class Change:
-    """A record whose images follow every rule: what the row was and what it is."""
+    """A record whose images passed every check: the row before and after."""
 
     op: str
     before: Fact | None
@@ -45,9 +45,9 @@ class Change:
 
 
 def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
-    """The change in `record`, which is not a re-sent one.
+    """Return the change in `record`, which must not be a re-sent one.
 
-    `is_known_key` spares the check of a key that passed it before.
+    `is_known_key` skips the check of a key that passed it before.
 
     Raises:
         Rejected: with the first reason that applies.
@@ -72,7 +72,7 @@ def judge(record: Record, admission: Admission, *, is_known_key: bool) -> Change
 def _changed(
     record: Record, parse: Parser, before: dict[str, object], after: dict[str, object] | None
 ) -> Change:
-    """A change of a row that was there before."""
+    """Return the change of a row that existed before."""
     if after is not None and before["id"] != after["id"]:
         detail = f"id must not change, got {before['id']} and {after['id']}"
         raise Rejected(KEY_MISMATCH, detail)
@@ -84,7 +84,7 @@ def _changed(
 
 
 def _refuse(record: Record, admission: Admission) -> NoReturn:
-    """Raise the first reason among admission, table and operation; one of them applies."""
+    """Raise the first reason among admission, table and operation. One of them applies."""
     if admission is Admission.MALFORMED:
         raise Rejected(MALFORMED, _why_malformed(record))
     if admission is Admission.BEFORE_DEDUPE_HORIZON:
@@ -107,7 +107,7 @@ def _why_malformed(record: Record) -> str:
 
 
 def _image(record: Record, name: str, image: object) -> dict[str, object]:
-    """An image that the operation speaks of; admission has made sure that it is a row, if any."""
+    """Return an image that the operation requires. Admission guarantees a row or None."""
     if isinstance(image, dict):
         return image
     detail = f"{record.table} {record.op}: {name} is missing"
@@ -117,7 +117,7 @@ def _image(record: Record, name: str, image: object) -> dict[str, object]:
 
 
 def _check_pattern(table: str, key: str) -> None:
-    """Reject a key that breaks section 0, unless it is that of a heartbeat's own record."""
+    """Reject a key that breaks domain.md 0, except a heartbeat's key on a heartbeat record."""
     if is_key(key) or (table == HEARTBEAT_TABLE and is_heartbeat_key(key)):
         return
     detail = f"key must be LOCATION|SKU, got {key!r:.80}"
@@ -141,7 +141,7 @@ def _check_image_key(image: dict[str, object], wanted: tuple[tuple[str, str], ..
 
 
 def is_key(key: str) -> bool:
-    """Whether `key` is LOCATION|SKU by domain.md 0."""
+    """Return True if `key` is LOCATION|SKU by domain.md 0."""
     location, bar, sku = key.partition("|")
     return (
         bar == "|"
@@ -155,6 +155,6 @@ def is_key(key: str) -> bool:
 
 
 def is_heartbeat_key(key: str) -> bool:
-    """Whether `key` is that of a partition's heartbeat row: ~heartbeat|n."""
+    """Return True if `key` is the key of a partition's heartbeat row: ~heartbeat|n."""
     number = key.removeprefix(HEARTBEAT_PREFIX)
     return number != key and number.isascii() and number.isdigit()

@@ -1,7 +1,7 @@
-"""From a row image to a fact, with the limits that SQL's CHECKs hold too (domain.md 0, 2.6, 11.8).
+"""Row images to facts, with the limits of SQL's CHECKs (domain.md 0, 2.6, 11.8).
 
-Every function here raises `Rejected` with reason `limit` for a row that a CHECK should have kept
-out. `item_location` has its own module.
+Every function raises `Rejected` with reason `limit` for a row that breaks a CHECK. `item_location`
+has its own module.
 """
 
 from collections.abc import Callable, Mapping
@@ -133,7 +133,7 @@ def _shipment_line(_: str, row: Row) -> ShipmentLine:
 
 
 def _check_progress(line: ShipmentLine) -> None:
-    """Each status has its own columns; what has not happened yet has no units and no time."""
+    """Check the columns of each status: an event that has not happened has no units and no time."""
     arrived = line.received_units + line.damaged_units
     if line.status == "received":
         if line.leg == "transfer_out":

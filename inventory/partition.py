@@ -1,7 +1,7 @@
-"""One partition of the log as its only reader sees it: a state per key and the dedupe ring.
+"""One partition of the log during a fold: a state per key and the dedupe ring.
 
-Worker, recomputation, tests and `inventory fold` all go through here, so they agree by
-construction.
+The worker, the recomputation, the tests and `inventory fold` all use this module, so that they
+agree by construction.
 """
 
 from inventory.dedupe import Admission, Ring
@@ -26,14 +26,14 @@ class Partition:
 
     @property
     def newest_commit_us(self) -> int | None:
-        """The newest commit time so far, heartbeats and rejected records included."""
+        """Return the newest commit time so far, heartbeats and rejected records included."""
         ring_us, admitted_us = self.ring.newest_commit_us, self._newest_admitted_us
         if ring_us is None or admitted_us is None:
             return admitted_us if ring_us is None else ring_us
         return max(ring_us, admitted_us)
 
     def apply(self, record: Record) -> Folded:
-        """Judge by the ring, fold into the key's state, keep the result.
+        """Judge the record by the ring, fold it into its key's state and store the result.
 
         A record at or before its key's position changes nothing and has the verdict `replayed`.
 
@@ -43,9 +43,9 @@ class Partition:
         return self._fold(record, self.ring.fresh(record))
 
     def apply_admitted(self, record: Record, admission: Admission) -> Folded:
-        """The same for a record whose admission an archive has kept; the ring stays untouched.
+        """Fold a record whose admission an archive has stored. The ring is unchanged.
 
-        A malformed record moves no commit time here either (domain.md 11.2).
+        As in `apply`, a malformed record moves no commit time (domain.md 11.2).
         """
         newest_us = self._newest_admitted_us
         if admission is not Admission.MALFORMED and (

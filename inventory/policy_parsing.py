@@ -1,4 +1,4 @@
-"""From an `item_location` row to its fact: sixty columns, each with a default and a limit."""
+"""Parser of an `item_location` row: sixty columns, each with a default and a limit."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from inventory.model.policy import ItemLocation
 STATUSES = ("active", "exit", "inactive")
 FAMILIES = ("off", "sQ", "sS", "RS", "RsS", "par", "cover")
 COST_MAX: Final = 10**9
-ALPHA_MAX: Final = 1000  # permille; above it a rate would swing past what was observed
+ALPHA_MAX: Final = 1000  # permille; above it a rate would overshoot the observation
 
 DEMAND_COLUMNS: Final = ("demand_method", "demand_alpha_permille", "initial_rate_micro")
 REPLENISHMENT_COLUMNS: Final = (
@@ -87,7 +87,7 @@ PRICE_COLUMNS: Final = (
 
 
 def item_location(key: str, row: Row) -> ItemLocation:
-    """The policy row of `key`; a family's own limits apply only while that family is set."""
+    """Return the policy row of `key`. A family's own limits apply only while that family is set."""
     check_origin(row)
     policy = ItemLocation(
         id=integer(row, "id"),

@@ -1,6 +1,7 @@
-"""Stored integers lie within ±(2^53 - 1); a record whose result does not is rejected, whole.
+"""Range check of stored integers: a record with a result outside ±(2^53 - 1) is rejected.
 
-Checked is what the record may have changed; the rest was checked when it changed (domain.md 0).
+Only numbers that the record may have changed are checked. The rest was checked when it changed
+(domain.md 0).
 """
 
 from collections.abc import Collection
@@ -46,7 +47,7 @@ def check_ranges(
 
 
 def _check_stock(after: KeyState, changed: tuple[int, ...]) -> None:
-    """Stock, B and the changed rows, which nearly every record changes: all of them at once."""
+    """Check stock, B and the changed rows in one call. Nearly every record changes them."""
     numbers = (*_stock_numbers(after.stock), after.base_position_units)
     for start_us in changed:
         numbers += _row_numbers(after.windows[start_us])
@@ -71,7 +72,7 @@ def check_time(stream_time_us: int | None) -> None:
 
 
 def _check(name: str, numbers: Collection[int]) -> None:
-    # Two calls for the whole, because a loop over every number of every record costs more.
+    # `min` and `max` once each: a loop over every number of every record costs more.
     low, high = min(numbers), max(numbers)
     if low < -MAX_STORED:
         _refuse(name, low)

@@ -1,7 +1,7 @@
-"""What a supplier has really done: lead times, fill, punctuality, discrepancies (domain.md 7).
+"""A supplier's actual performance: lead times, fill, punctuality, discrepancies (domain.md 7).
 
-Lead times are in hundredths of a day. Every function takes what settled lines say and nothing else;
-none of them knows how many days back the caller looked.
+Lead times are in hundredths of a day. Every function takes the numbers of settled lines. The caller
+chooses how many days back they go.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ class LeadTime:
 
 
 def receipt_centidays(ordered_us: int, received_us: int) -> int:
-    """Lead time of one receipt: the nearest hundredth of a day, a tie to the even one."""
+    """Return the lead time of one receipt in hundredths of a day, rounded half to even."""
     return half_even((received_us - ordered_us) * 100, DAY_US)
 
 
 def lead_time(centidays: Sequence[int]) -> LeadTime | None:
-    """Mean, deviation and two percentiles; None without a receipt."""
+    """Return mean, deviation and two percentiles, or None without a receipt."""
     n = len(centidays)
     if n == 0:
         return None
@@ -48,20 +48,20 @@ def lead_time(centidays: Sequence[int]) -> LeadTime | None:
 
 
 def percentile(ranked: Sequence[int], percent: int) -> int:
-    """The value of rank ceil(percent·n / 100), counted from 1, of values in rising order."""
+    """Return the value of rank ceil(percent·n / 100), counted from 1; `ranked` is ascending."""
     return ranked[ceil_div(percent * len(ranked), 100) - 1]
 
 
 def share_permille(part: int, whole: int) -> int | None:
-    """Thousandths, rounded down; None where there is nothing to have a share of."""
+    """Return thousandths, rounded down, or None if `whole` is 0."""
     return None if whole == 0 else 1000 * part // whole
 
 
 def is_written_back(found: LeadTime, mean_centidays: int, sd_centidays: int) -> bool:
-    """Whether mean or deviation of five receipts or more differ by more than a tenth from policy.
+    """Return True if ≥ 5 receipts differ from the policy by more than 10 % in mean or deviation.
 
-    From a policy of 0 every other value differs. A mean below 0 (orders written down after their
-    goods) is no lead time to reckon with.
+    Every other value differs from a policy of 0. A mean below 0 (orders recorded after their goods)
+    is never written back.
     """
     if found.receipts < LEAST_RECEIPTS or found.mean_centidays < 0:
         return False

@@ -1,7 +1,7 @@
-"""Ten-minute windows and the days that are still kept, as functions of a key's stream time.
+"""Ten-minute windows and retained days, as functions of a key's stream time.
 
 A window is [start, start + W), aligned to 1970 UTC. Stream time None means that the key has no
-clock yet: nothing is closed, nothing is past the horizon (domain.md 3.1, 3.2).
+clock yet: nothing is closed and nothing is past the horizon (domain.md 3.1, 3.2).
 """
 
 from typing import Final
@@ -14,14 +14,14 @@ WINDOWS_PER_DAY: Final = 144
 
 
 def horizon_us(stream_time_us: int | None) -> int | None:
-    """Start of the oldest retained day: today and the three UTC days before are retained."""
+    """Return the start of the oldest retained UTC day: today and three days before are retained."""
     if stream_time_us is None:
         return None
     return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
 
 
 def has_same_days(old_us: int | None, now_us: int) -> bool:
-    """Whether the same days are retained and complete at both stream times."""
+    """Return True if the same days are retained and complete at both stream times."""
     if old_us is None:
         return False
     is_same = old_us // DAY_US == now_us // DAY_US
@@ -29,17 +29,20 @@ def has_same_days(old_us: int | None, now_us: int) -> bool:
 
 
 def is_closed(start_us: int, stream_time_us: int | None) -> bool:
-    """Whether the grace of the window that starts at `start_us` is over."""
+    """Return True if the grace of the window that starts at `start_us` is over."""
     return stream_time_us is not None and stream_time_us >= start_us + WINDOW_US + GRACE_US
 
 
 def complete_before_us(stream_time_us: int) -> int:
-    """End of the last complete day: stream time has passed it by the grace (domain.md 3.3)."""
+    """Return the end of the last complete day: stream time ≥ its end + grace (domain.md 3.3)."""
     return (stream_time_us - GRACE_US) // DAY_US * DAY_US
 
 
 def evaluation_us(stream_time_us: int | None) -> int | None:
-    """E of domain.md 6.1: end of the last closed window; prices are looked at when it moves."""
+    """Return E of domain.md 6.1: the end of the last closed window.
+
+    Prices are evaluated when it moves.
+    """
     if stream_time_us is None:
         return None
     return (stream_time_us - GRACE_US) // WINDOW_US * WINDOW_US

@@ -1,1 +1,1 @@
-"""Why a number is what it is: the fixed lines of domain.md 5 (Explanation), for every reader."""
+"""Explanation of a key's numbers in fixed lines (domain.md 5, Explanation), for every reader."""

@@ -1,4 +1,4 @@
-"""What the last complete days taught: sold, out, observed, rate (domain.md 3.3)."""
+"""Demand lines: sold, out of stock, observed and rate of the last complete days (domain.md 3.3)."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,10 @@ from inventory.windows import complete_before_us, horizon_us
 
 
 def demand_section(state: KeyState, *, is_whole: bool) -> Section:
-    """From the rate of final days over each retained complete day to the rate of now.
+    """Return the lines from the rate of final days over each retained day to the current rate.
 
-    `is_whole`: the state has its window rows. Without them the retained days are one line.
+    `is_whole` is True if the state has its window rows. Without them, one line covers all retained
+    days.
     """
     rules = rules_of(state.policy, state.timeline)
     demand, final = state.demand, state.final_demand
@@ -59,7 +60,7 @@ def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
 
 
 def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, ...]:
-    """What the day that begins at the end of `span` shows."""
+    """Return the lines of the day that begins at the end of `span`."""
     day_us = span[1]
     walk = walk_days(state.final_demand, state.stock, state.windows, span, rules)
     starts = sorted(start for start in state.windows if day_us <= start < day_us + DAY_US)

@@ -1,4 +1,4 @@
-"""All sections of a key in their fixed order; the command line and the item page print these."""
+"""All sections of a key in fixed order, for the command line and the item page."""
 
 from inventory.explanation.demand import demand_section
 from inventory.explanation.lines import Line, Section, Source, note
@@ -12,26 +12,26 @@ from inventory.model.value import value
 
 @value
 class Provenance:
-    """Where a state stands: its place in the log, the rules that made it, how far it reaches.
+    """The log position of a state, the logic revision that made it, and its as-of time.
 
-    A decision carries the policy position: the offset up to which the policy and everything else
-    that it was made from was known. That is the position of the state.
+    A decision carries the policy position: the offset up to which its policy and other inputs were
+    known. That is the position of the state.
     """
 
     partition: int
     logic_revision: int
     as_of_us: int | None
     policy: Source | None = None
-    policy_row_offset: int | None = None  # of the row's last change, as far as it is archived
-    decision: Source | None = None  # a person's last word on the need
+    policy_row_offset: int | None = None  # of the policy row's last change, if archived
+    decision: Source | None = None  # latest decision on the need by a person
 
 
 def explain(
     state: KeyState, facts: StockFacts | None, came_from: Provenance, *, is_whole: bool
 ) -> tuple[Section, ...]:
-    """Stock, demand, levels, quantity, price, hold, and where all of it comes from.
+    """Return stock, demand, levels, quantity, price, need and source of a key.
 
-    `facts` None: only the state is at hand. `is_whole`: the state has its window rows.
+    `facts` is None if only the state is available. `is_whole` is True if it has its window rows.
     """
     return (
         stock_section(state, facts),
@@ -47,11 +47,11 @@ def explain(
 def explain_at(
     facts: StockFacts, price: PriceRow | None, at_us: int, state: KeyState | None = None
 ) -> tuple[Section, ...]:
-    """What the facts of today say of a business time, and what was known and asked for then.
+    """Return the explanation for a business time: stock and price then, and the need known then.
 
-    On-hand and the price in force are true of that time by facts of today, late ones included.
-    Demand, levels, quantity and need are history of the state: `state` is a fold of the log up to
-    that time, with its window rows. Without it, they are left out.
+    On-hand and the price in force use the facts of today, late ones included. Demand, levels,
+    quantity and need come from `state`: a fold of the log up to that time, with its window rows.
+    They are left out if `state` is None.
     """
     price_lines = Section("price", price_in_force(price))
     at = note("business_at_us", at_us)

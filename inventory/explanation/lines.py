@@ -1,4 +1,4 @@
-"""Lines that add up, so that a program can check an explanation without knowing the rules."""
+"""Lines of an explanation. A program can check their sums without knowing the rules."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ Amount = int | str | None
 
 @value
 class Source:
-    """The row that a line rests on, and who wrote it, as far as that is known."""
+    """The row that a line comes from and its author, None if not known."""
 
     table: str
     id: int
@@ -21,10 +21,10 @@ class Source:
 
 @value
 class Line:
-    """One named value; the unit stands last in the name, as everywhere.
+    """One named value. The name ends with its unit.
 
-    `part` says how it adds up: `add` is a signed step, `sum` equals all steps of its section so
-    far, `note` takes no part. `detail` says in words what a number alone cannot.
+    `part` says how lines add up: `add` is a signed step, `sum` equals all steps of its section so
+    far, `note` takes no part. `detail` adds what a number alone cannot show.
     """
 
     name: str
@@ -36,14 +36,14 @@ class Line:
 
 @value
 class Section:
-    """Lines of one subject, in a fixed order."""
+    """Lines of one subject, in fixed order."""
 
     name: str
     lines: tuple[Line, ...]
 
 
 def gaps(sections: tuple[Section, ...]) -> tuple[str, ...]:
-    """Names of the sums that their steps do not give; empty for an explanation that adds up."""
+    """Return the sums that differ from their steps. The result is empty if all sums add up."""
     return tuple(_gaps(sections))
 
 
@@ -60,7 +60,7 @@ def _gaps(sections: tuple[Section, ...]) -> Iterator[str]:
 def signed(
     sections: tuple[Section, ...], actors: Mapping[tuple[str, int], str | None]
 ) -> tuple[Section, ...]:
-    """The sections with the people behind those rows that carry no name yet."""
+    """Return the sections with actors added to rows that carry none yet."""
     return tuple(
         Section(section.name, tuple(_signed(line, actors) for line in section.lines))
         for section in sections
@@ -76,15 +76,15 @@ def _signed(line: Line, actors: Mapping[tuple[str, int], str | None]) -> Line:
 
 
 def add(name: str, amount: int, detail: str = "", source: Source | None = None) -> Line:
-    """A signed step."""
+    """Return a signed step."""
     return Line(name, amount, ADD, detail, source)
 
 
 def total(name: str, amount: int, detail: str = "") -> Line:
-    """What the steps of the section so far come to."""
+    """Return the sum of the section's steps so far."""
     return Line(name, amount, SUM, detail)
 
 
 def note(name: str, amount: Amount, detail: str = "", source: Source | None = None) -> Line:
-    """A value that no sum counts."""
+    """Return a value that takes no part in sums."""
     return Line(name, amount, NOTE, detail, source)

@@ -1,4 +1,4 @@
-"""Levels, order quantity, and what the key is waiting for (domain.md 5.1 to 5.3)."""
+"""Lines about levels, order quantity and the state of the need (domain.md 5.1 to 5.3)."""
 
 from inventory.explanation.lines import Line, Section, Source, add, note, total
 from inventory.explanation.words import centidays_text
@@ -22,14 +22,14 @@ from inventory.policies.quantity import (
 
 
 def levels_section(state: KeyState) -> Section:
-    """From span and safety stock to s and S; only the reason where the policy has none."""
+    """Return the lines from span and safety stock to s and S, or the reason if there are none."""
     policy, s = state.policy, state.reorder_point_units
     if policy is None or s is None:
         reason = "no policy" if policy is None else "replenishment is off"
         return Section("levels", (note("reorder_point_units", None, reason),))
     head = (note("replenish_family", policy.replenish_family), note("levels", policy.levels))
     big = state.order_up_to_units
-    # For these S comes first, and s is the unit below it.
+    # These families compute S first; s is S - 1.
     if policy.replenish_family in ("RS", "par") and big is not None:
         top = total("order_up_to_units", big)
         below = (add("below_order_up_to_units", -1), total("reorder_point_units", s))
@@ -42,7 +42,7 @@ def levels_section(state: KeyState) -> Section:
 
 
 def _start(state: KeyState, policy: ItemLocation, first_units: int) -> tuple[Line, ...]:
-    """The parts of the level that the family computes first."""
+    """Return the steps of the level that the family computes first."""
     if policy.levels == "fixed" or policy.replenish_family == "par":
         return (add("typed_units", first_units),)
     rate = demand_micro(policy, state.demand.rate_micro)
@@ -74,7 +74,7 @@ def _protection(state: KeyState, policy: ItemLocation, rate_micro: int) -> tuple
 
 
 def _batch(state: KeyState, policy: ItemLocation) -> str:
-    """What the batch above s is the largest of."""
+    """Return the terms whose maximum is the batch S - s."""
     if policy.levels == "fixed":
         return "typed"
     rate = demand_micro(policy, state.demand.rate_micro)
@@ -89,7 +89,7 @@ def _batch(state: KeyState, policy: ItemLocation) -> str:
 
 
 def quantity_section(state: KeyState) -> Section:
-    """Need, pack, minimum, limit and flags of an order at B, if B has reached s."""
+    """Return need, pack, minimum, limit and flags of an order at B, if B ≤ s."""
     policy, s, base = state.policy, state.reorder_point_units, state.base_position_units
     if policy is None or s is None:
         return Section("quantity", (note("quantity_units", None, "no reorder point"),))
@@ -136,7 +136,7 @@ def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tu
 
 
 def hold_section(state: KeyState, decision: Source | None) -> Section:
-    """What the key waits for, or why it asks for nothing; and the inventory position."""
+    """Return the state of the need, its reason and the inventory position."""
     episode = state.episode
     said = None if episode.last_output is None else episode.last_output.reason
     reason = said if episode.state.startswith("held") else episode.reason

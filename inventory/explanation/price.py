@@ -1,4 +1,4 @@
-"""The price in force, and the way from a signal to another one (domain.md 6.1, 6.2)."""
+"""Lines about the price in force and the candidate for the next one (domain.md 6.1, 6.2)."""
 
 from inventory.decisions import pricing_inputs
 from inventory.explanation.lines import Line, Section, Source, add, note, total
@@ -20,7 +20,7 @@ from inventory.policies.pricing import clamped_to, market_of
 
 @value
 class _Asked:
-    """An evaluation as it would be made now."""
+    """An evaluation at the state's stream time, with its inputs."""
 
     policy: ItemLocation
     market: Market
@@ -31,9 +31,9 @@ class _Asked:
 
 
 def price_section(state: KeyState, *, is_whole: bool) -> Section:
-    """The row in force, the floor, and the candidate that an evaluation would find now.
+    """Return the price row in force, the floor, and the candidate of an evaluation at this time.
 
-    `is_whole`: the state has its window rows, without which no signal can be judged.
+    `is_whole` is True if the state has its window rows. Without them, no signal can be judged.
     """
     now_us = state.stream_time_us
     row = None if now_us is None else in_force(state.timeline, now_us)
@@ -53,7 +53,7 @@ def price_section(state: KeyState, *, is_whole: bool) -> Section:
 
 
 def price_in_force(row: PriceRow | None) -> tuple[Line, ...]:
-    """The timeline's row, with the change that it stands in."""
+    """Return the lines of a timeline row, with its `price_change` as source."""
     if row is None:
         return (note("price_minor", None, "no price was ever set"),)
     detail = row.kind if row.step == 0 else f"{row.kind}, step {row.step}"
@@ -107,7 +107,7 @@ def _market_lines(asked: _Asked) -> tuple[Line, ...]:
 
 
 def _candidate(state: KeyState, asked: _Asked) -> tuple[Line, ...]:
-    """From the old price over the step's target and every clamp to the new one."""
+    """Return the lines from the old price through the step's target and clamps to the new price."""
     signal, frame = asked.signal, asked.frame
     if signal is None:
         return (note("signal", None, "no signal"),)

@@ -1,7 +1,7 @@
-"""From the last count to the base position, by cause and by document (domain.md 2.4, 5, 11.10).
+"""Lines from the last count to the base position B (domain.md 2.4, 5, 11.10).
 
-The state holds on-hand, the last count and the net since. How that net splits into causes, and
-which documents are on order, only the tables know: whoever has them passes what they say.
+The state holds on-hand, the last count and the net since then. Only the tables know the causes of
+that net and the documents on order. Callers with access to the tables pass them as `StockFacts`.
 """
 
 from inventory.explanation.lines import Line, Section, Source, add, note, total
@@ -24,7 +24,7 @@ class CountFact:
 
 @value
 class Cause:
-    """Everything of one cause since the last count; `detail` splits it further."""
+    """The sum of one cause since the last count; `detail` splits it further."""
 
     name: str
     on_hand_units: int
@@ -45,7 +45,7 @@ class Document:
 
 @value
 class StockFacts:
-    """What the tables say of a key: last count, causes in the order of `CAUSES`, documents."""
+    """A key's stock from the tables: last count, causes in the order of `CAUSES`, documents."""
 
     count: CountFact | None
     causes: tuple[Cause, ...]
@@ -53,16 +53,16 @@ class StockFacts:
 
     @property
     def on_hand_units(self) -> int:
-        """On-hand by these facts."""
+        """Return on-hand by these facts."""
         counted = 0 if self.count is None else self.count.units
         return counted + sum(cause.on_hand_units for cause in self.causes)
 
 
 def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
-    """The lines from the last count to B; without a state they end at on-hand by the facts.
+    """Return the lines from the last count to B. Without a state they end at on-hand by the facts.
 
-    Facts that the state does not have, because they are on their way or were rejected, are a line
-    of their own: the sums are the state's.
+    The sums are the state's. A separate line shows units of facts that the state lacks, because
+    they have not arrived yet or were rejected.
     """
     if state is None:
         found = StockFacts(None, (), ()) if facts is None else facts

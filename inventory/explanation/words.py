@@ -1,7 +1,7 @@
-"""The lines of an explanation in words and figures, the same on every page and in every terminal.
+"""Labels and formatted values of explanation lines, the same on pages and in terminals.
 
-The unit stands at the end of a name and says how the integer is printed. Times are printed by the
-caller, because calendars are no business of the rules.
+A name ends with its unit, which decides how the integer is formatted. Callers format times, because
+the rules hold no calendar.
 """
 
 from collections.abc import Callable
@@ -65,14 +65,14 @@ _LABELS: Final = {
 
 
 def units_text(units: int | None) -> str:
-    """`12,345`, `−5`; a dash for what is not known."""
+    """Return units as text: `12,345`, `−5`. A dash means unknown."""
     if units is None:
         return UNKNOWN
     return f"{_sign(units)}{abs(units):,}"
 
 
 def money_text(minor: int | None) -> str:
-    """Minor units with two decimals: `1,234.50`."""
+    """Return minor units as text with two decimals: `1,234.50`."""
     if minor is None:
         return UNKNOWN
     major, rest = divmod(abs(minor), 100)
@@ -80,9 +80,9 @@ def money_text(minor: int | None) -> str:
 
 
 def micro_text(micro: int | None) -> str:
-    """A rate in millionths of a unit, to a thousandth, half away from zero: `4.376` of 4,375,500.
+    """Return a rate in micro-units to a thousandth, half away from zero: `4.376` for 4,375,500.
 
-    For a figure that is read. Where it is reckoned with, see `exact_micro_text`.
+    This text is for display. Use `exact_micro_text` where a reader computes with the value.
     """
     if micro is None:
         return UNKNOWN
@@ -92,10 +92,10 @@ def micro_text(micro: int | None) -> str:
 
 
 def exact_micro_text(micro: int | None) -> str:
-    """The same rate with every digit that it has, at least to a thousandth: `4.375`, `10.000001`.
+    """Return the rate with all its digits, at least three decimals: `4.375`, `10.000001`.
 
-    The lines of an explanation lead to each other: a demand of 10.000001 a day needs one unit more
-    than one of 10, and a reader who adds rounded steps would not reach the printed sum.
+    Explanation lines build on each other. A demand of 10.000001 a day needs one unit more than one
+    of 10; a reader who adds rounded steps would not reach the printed sum.
     """
     if micro is None:
         return UNKNOWN
@@ -109,7 +109,7 @@ def _digits(millionths: int) -> str:
 
 
 def centidays_text(centidays: int | None) -> str:
-    """Hundredths of a day: `6.25 d`."""
+    """Return hundredths of a day as text: `6.25 d`."""
     if centidays is None:
         return UNKNOWN
     whole, rest = divmod(centidays, 100)
@@ -130,12 +130,12 @@ _ENDS: Final = (*(unit for unit, _ in _PRINTERS), "_us")
 
 
 def shown(section: Section) -> tuple[Line, ...]:
-    """The lines worth a reader's time: those with a value, and those that say why there is none."""
+    """Return the lines to show: those with a value, and those with a reason why there is none."""
     return tuple(line for line in section.lines if line.amount not in (None, "") or line.detail)
 
 
 def label(line: Line) -> str:
-    """What the line is called."""
+    """Return the label of a line."""
     if line.name in _LABELS:
         return _LABELS[line.name]
     name = line.name
@@ -145,7 +145,7 @@ def label(line: Line) -> str:
 
 
 def text(line: Line, time_text: Callable[[int], str]) -> str:
-    """The line's value; steps carry their sign, codes lose their underscores."""
+    """Return the line's value as text. Steps carry their sign; codes lose their underscores."""
     amount = line.amount
     if not isinstance(amount, int):
         return UNKNOWN if amount is None else amount.replace("_", " ")
@@ -159,7 +159,7 @@ def text(line: Line, time_text: Callable[[int], str]) -> str:
 
 
 def origin(line: Line) -> str:
-    """The row behind the line and the person behind the row: `stock_count 12 by ann`."""
+    """Return the row behind the line and its author: `stock_count 12 by ann`."""
     source = line.source
     if source is None:
         return ""

@@ -1,1 +1,1 @@
-"""One module per quantity: what a change adds to it, and what it is afterwards."""
+"""One module per quantity: the effect of a change on it, and its value afterwards."""

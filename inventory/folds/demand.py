@@ -1,4 +1,4 @@
-"""The demand rate, learnt from complete days in their order (domain.md 3.3, 11.6)."""
+"""The demand rate, learned from complete days in order (domain.md 3.3, 11.6)."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ Windows = dict[int, WindowRow]
 
 @value
 class Rules:
-    """The policy columns and prices that a day is judged by."""
+    """The policy columns and prices that apply to a day."""
 
     trading_windows: int
     trading_from_window: int
@@ -27,7 +27,7 @@ class Rules:
     timeline: tuple[PriceRow, ...]
 
     def trading_before(self, window: int) -> int:
-        """How many of the day's first `window` windows trade."""
+        """Return the number of trading windows among the day's first `window` windows."""
         first, over = self.trading_from_window, self.trading_from_window + self.trading_windows
         wrapped = min(window, max(0, over - WINDOWS_PER_DAY))
         return wrapped + max(0, min(window, over, WINDOWS_PER_DAY) - first)
@@ -35,15 +35,15 @@ class Rules:
 
 Days = tuple[DayEnd, ...]
 
-# Rows and counts by the start of their day, the counts in their order.
+# Rows and counts by the start of their day (µs). Counts keep their order.
 Facts = dict[int, tuple[list[WindowRow], list[Count]]]
 
-# Rate, deviation, and the two parts of tsb, in micro-units.
+# Rate, deviation, and tsb's p and z, in micro-units.
 _Learned = tuple[int | None, int | None, int | None, int | None]
 
 
 def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rules:
-    """What counts for demand now; a key without `item_location` uses the defaults."""
+    """Return the demand rules in force. A key without `item_location` uses the defaults."""
     if policy is None:
         return Rules(WINDOWS_PER_DAY, 0, False, 125, None, timeline)  # noqa: FBT003 -- defaults
     return Rules(
@@ -59,10 +59,10 @@ def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rul
 def walk_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> DayEnd:
-    """Go through the days of `span` = [from, until), in epoch microseconds, from the horizon on.
+    """Return the end of the last day of `span` = [from, until), in epoch microseconds.
 
-    The walk starts with `stock`'s opening values, so `span` starts at the horizon, or with the
-    oldest fact of a key that has no horizon yet.
+    The walk starts with `stock`'s opening values. `span` therefore starts at the horizon, or with
+    the oldest fact of a key that has no horizon yet.
     """
     walk = opening(demand, stock)
     return walk_on(walk, facts_of(stock, windows, span), span, rules)
@@ -71,18 +71,18 @@ def walk_days(
 def learn_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> Days:
-    """The end of each day of `span`, which starts at the horizon as in `walk_days`."""
+    """Return the end of each day of `span`, which starts at the horizon as in `walk_days`."""
     walk = opening(demand, stock)
     return days_from(walk, facts_of(stock, windows, span), span, rules)
 
 
 def opening(demand: Demand, stock: Stock) -> DayEnd:
-    """Where a walk begins at the horizon: the end of the day before it."""
+    """Return the start of a walk at the horizon: the end of the day before it."""
     return DayEnd(demand, stock.opening_units, stock.opening_count is not None)
 
 
 def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
-    """The rows and counts in `span` by the start of their day."""
+    """Return the rows and counts in `span` by the start of their day."""
     first_us, end_us = span
     facts: Facts = {}
     for start_us, row in windows.items():
@@ -95,7 +95,7 @@ def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
 
 
 def walk_on(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
-    """Go on through the days of `span`; `walk` is the end of the day before."""
+    """Continue through the days of `span`; `walk` is the end of the day before."""
     day_us, end_us = span
     for fact_day_us in sorted(facts):
         if day_us <= fact_day_us < end_us:
@@ -106,7 +106,7 @@ def walk_on(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> 
 
 
 def days_from(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
-    """The same, with the end of every day."""
+    """Return the end of every day of `span`; `walk` is the end of the day before."""
     days: Days = ()
     for day_us in range(*span, DAY_US):
         known = facts.get(day_us)
@@ -119,8 +119,8 @@ def days_from(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -
 
 
 def _without_facts(walk: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
-    """Days that show nothing but what is in stock; before the record begins they teach nothing."""
-    # Out of stock no window is open, so nothing is observed and no window is quiet.
+    """Walk days without facts. Before the record has begun, they change nothing."""
+    # While out of stock, no window is open: nothing is observed and no window is quiet.
     if day_us == until_us or not walk.demand.begun or (walk.is_counted and walk.on_hand_units <= 0):
         return walk
     demand = walk.demand
@@ -139,7 +139,7 @@ def _without_facts(walk: DayEnd, day_us: int, until_us: int, rules: Rules) -> Da
 
 
 def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: int) -> int:
-    """How many days from `day_us` on begin before the next price does."""
+    """Return the number of days from `day_us` on that begin before the next price does."""
     for row in timeline:
         if day_us < row.effective_from_us < until_us:
             return -((day_us - row.effective_from_us) // DAY_US)
@@ -147,7 +147,7 @@ def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: in
 
 
 def _unsold(learned: _Learned, days: int, rules: Rules) -> _Learned:
-    """Days observed without a sale, one by one until another one changes nothing."""
+    """Observe `days` days without a sale, stopping when another one changes nothing."""
     for _ in range(days):
         after = _observe(learned, 0, rules)
         if after == learned:
@@ -170,7 +170,7 @@ def _next_day(
 
 
 def _begun(rules: Rules) -> Demand:
-    """The record after its first day, which is not observed."""
+    """Return the demand after the record's first day, which is not observed."""
     rate = rules.initial_rate_micro
     if rate is None:
         return Demand(begun=True)
@@ -181,10 +181,10 @@ def _begun(rules: Rules) -> Demand:
 def look_at_day(
     walk: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> tuple[int, int, int]:
-    """Units that the day sells, windows out of stock, and on-hand at its end.
+    """Return the day's units sold, its windows out of stock, and on-hand at its end.
 
-    A window from which more was taken back than it counted shows no unit sold, not a negative one.
-    Between two windows with facts on-hand does not change, so whole stretches are judged at once.
+    A window with more units retracted than counted sells 0, not a negative number. On-hand is
+    constant between two windows with facts, so all windows between them are judged at once.
     """
     if not walk.is_counted and not counts:
         sold, level = 0, walk.on_hand_units
@@ -219,7 +219,10 @@ def _is_live(row: WindowRow) -> bool:
 
 
 def _level_after(level: int, row: WindowRow | None, counts: list[Count] | tuple[Count, ...]) -> int:
-    """On-hand at the end of a window; its last count names the end of its second."""
+    """Return on-hand at the end of a window.
+
+    Its last count states on-hand at the end of its second.
+    """
     moves = {} if row is None else row.moves
     if not counts:
         return level + sum(moves.values())
@@ -234,7 +237,7 @@ def _learnt(demand: Demand, sold_units: int, open_windows: int, step: int, rules
     if observed is not None:
         learned = _observe(learned, observed, rules)
         observed_days += 1
-    # Built once and by position, because that is the price of a day.
+    # Positional arguments and one construction, because this is the main cost of a day.
     if sold_units > 0:
         return Demand(demand.begun, *learned, observed_days, 0, learned[0])
     quiet_windows = demand.quiet_windows + open_windows
@@ -243,7 +246,7 @@ def _learnt(demand: Demand, sold_units: int, open_windows: int, step: int, rules
 
 
 def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) -> int | None:
-    """Units a day that a complete day shows; None for a day that is not observed."""
+    """Return the observed units per day in micro-units, or None for a day that is not observed."""
     if 4 * open_windows < rules.trading_windows or step != 0:
         return None
     return half_even(sold_units * MICRO * rules.trading_windows, open_windows)

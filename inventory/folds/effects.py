@@ -1,7 +1,7 @@
-"""What one row image adds to its key: one image, one effect (domain.md 2.3).
+"""The contribution of one row image to its key: one image, one effect (domain.md 2.3).
 
-A change is the effect of its after-image minus that of its before-image. Both are listed as signed
-parts, and the folds of stock and windows add the parts up.
+A change is the effect of its after-image minus that of its before-image. Both are signed parts,
+which the folds of stock and windows add up.
 """
 
 from typing import Final
@@ -35,17 +35,17 @@ ADJUSTMENT_SIGNS: Final = {
 }
 
 
-# A tuple, because a union in isinstance is built anew for every record.
+# A tuple, because isinstance with a union would build the union for every record.
 _DATED = (SaleLine, StockCount, StockAdjustment)
 
 
 @value
 class Effect:
-    """What one row image adds to its key (`sign` 1) or takes back (`sign` -1), signs applied.
+    """The contribution of one row image, added (`sign` 1) or retracted (`sign` -1), signs applied.
 
     A movement of on-hand and a sale or return line lie at the second `at_us`. `line_units` is the
-    quantity of a line as its row has it, 0 for an image that is no line; only the line's own
-    numbers are unsigned, because sales and returns are told apart by the quantity's sign.
+    quantity of a line as in its row, 0 for an image that is no line. Only the line's own numbers
+    are unsigned, because the sign of its quantity separates sales from returns.
     """
 
     sign: int
@@ -62,7 +62,7 @@ Effects = tuple[Effect, ...]
 
 
 def effects_of(before: Fact | None, after: Fact | None) -> Effects:
-    """The contribution of `after` minus that of `before`: at most one effect per image."""
+    """Return the contribution of `after` minus that of `before`: at most one effect per image."""
     old = None if before is None else _signed(before, -1)
     new = None if after is None else _signed(after, 1)
     if old is None:
@@ -71,7 +71,7 @@ def effects_of(before: Fact | None, after: Fact | None) -> Effects:
 
 
 def touches_complete_days(effects: Effects, stream_time_us: int) -> bool:
-    """Whether a movement or a line lies in a complete day, or before the days that are retained."""
+    """Return True if a movement or line lies before the first incomplete day."""
     for effect in effects:
         at_us = effect.at_us
         if (effect.moved_units or effect.line_units) and at_us < complete_before_us(stream_time_us):
@@ -80,14 +80,14 @@ def touches_complete_days(effects: Effects, stream_time_us: int) -> bool:
 
 
 def approved(fact: Fact | None) -> Count | None:
-    """The count that an image asserts; None for everything else, drafts and voids included."""
+    """Return the count that an image asserts. Other facts, drafts and voids give None."""
     if isinstance(fact, StockCount) and fact.status == "approved":
         return Count(fact.business_at_us, fact.id, fact.units, fact.kind)
     return None
 
 
 def business_times(fact: Fact | None) -> tuple[int, ...]:
-    """The business times that an image shows, whatever its status (domain.md 11.3)."""
+    """Return the business times that an image shows, whatever its status (domain.md 11.3)."""
     if isinstance(fact, _DATED):
         return (fact.business_at_us,)
     if isinstance(fact, ShipmentLine):
@@ -120,7 +120,7 @@ def _sale(sale: SaleLine, sign: int) -> Effect:
         moved = -sign * quantity
     elif sale.condition == "damaged":
         unavailable = -sign * quantity
-    # Positional, because an effect is built per sale and keywords cost a third more.
+    # Positional arguments: each sale builds an effect, and keywords cost a third more.
     return Effect(sign, sale.business_at_us, moved, unavailable, 0, 0, quantity, amount)
 
 
@@ -140,7 +140,10 @@ def _shipment(line: ShipmentLine, sign: int) -> Effect | None:
 
 
 def _receipt(line: ShipmentLine, sign: int) -> Effect:
-    """A receipt moves every bucket in one record, so no decision sees half of it."""
+    """Return the effect of a receipt.
+
+    One record moves every bucket, so no decision sees half of it.
+    """
     settled = line.order_units if line.leg == "supplier_in" else 0
     return Effect(
         sign,

@@ -1,4 +1,4 @@
-"""Days that pass the horizon are folded into opening values and become final (domain.md 2.4)."""
+"""Folding of days that pass the horizon into opening values; they become final (domain.md 2.4)."""
 
 from bisect import bisect_left
 
@@ -22,7 +22,7 @@ Windows = dict[int, WindowRow]
 
 @value
 class Passed:
-    """What days that became final or complete change in the state of their key, by its names."""
+    """The parts of a key's state that change when days become final or complete."""
 
     stock: Stock
     windows: Windows
@@ -34,8 +34,8 @@ class Passed:
 def pass_days(before: KeyState, now_us: int) -> Passed:
     """Fold the days that the horizon of `now_us` passes, oldest first; learn from complete ones.
 
-    All of it by the facts, policy and prices of `before`, from before the record that moves time.
-    While the key had no stream time the days begin with its oldest fact.
+    All facts, the policy and the prices are those of `before`, from before the record that moves
+    the time. If the key had no stream time, the days begin with its oldest fact.
     """
     stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
     last, days = _learned(before, (horizon_at_us, complete_before_us(now_us)))
@@ -47,7 +47,7 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 
 
 def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
-    """The stock with everything before the horizon in its opening values."""
+    """Return the stock with everything before the horizon folded into its opening values."""
     return Stock(
         stock.on_hand_units,
         stock.unavailable_units,
@@ -62,9 +62,9 @@ def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
 
 
 def _learned(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
-    """The end of the day before `span` = [new horizon, end of complete days), and of each in it.
+    """Return the day ends before and in `span` = [new horizon, end of complete days).
 
-    Nothing is gone through again that was complete before: the state knows how these days ended.
+    Days that were complete before are not walked again: the state holds their ends.
     """
     horizon_at_us, complete_us = span
     rules = rules_of(before.policy, before.timeline)
@@ -80,7 +80,7 @@ def _learned(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
 
 
 def _known_ends(before: KeyState, horizon_at_us: int, rules: Rules) -> tuple[int, Days]:
-    """The oldest retained day, the end of the day before it and of each complete day from it on."""
+    """Return the oldest retained day, the end of the day before it, and each complete day's end."""
     stock, windows, old_us = before.stock, before.windows, before.stream_time_us
     first = opening(before.final_demand, stock)
     if old_us is None:

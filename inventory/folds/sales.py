@@ -1,4 +1,4 @@
-"""Window rows: what a record changes in them, and what comes too late for any (domain.md 3.2)."""
+"""Window rows: the changes of a record, and sales too late for any window (domain.md 3.2)."""
 
 from inventory.folds.effects import Effects
 from inventory.model.arithmetic import WINDOW_US
@@ -9,11 +9,11 @@ from inventory.windows import is_closed
 Windows = dict[int, WindowRow]
 Starts = tuple[int, ...]
 
-_NO_ROW = WindowRow(0)  # what a window without a row counts; its start is never read
+_NO_ROW = WindowRow(0)  # stands for a window without a row; its start is never read
 
 
 def late_sale(effects: Effects, horizon_at_us: int | None) -> LateSale | None:
-    """The net of the lines that no window counts any more; None if there is nothing to tell."""
+    """Return the net of the lines in expired windows, or None if units and amount are 0."""
     units = amount = 0
     if horizon_at_us is not None:
         for effect in effects:
@@ -26,9 +26,10 @@ def late_sale(effects: Effects, horizon_at_us: int | None) -> LateSale | None:
 def with_effects(
     windows: Windows, effects: Effects, horizon_at_us: int | None, stream_time_us: int | None
 ) -> tuple[Windows, Starts]:
-    """The retained rows after `effects`, and the starts of the changed ones in order.
+    """Return the retained rows after `effects`, and the starts of the changed ones in order.
 
-    `stream_time_us` is that after the record. Without a change the rows are the same object.
+    `stream_time_us` is the stream time after the record. Without a change the rows are the same
+    object.
     """
     after = windows
     changed: Starts = ()
@@ -44,9 +45,9 @@ def with_effects(
 
 
 def _by_window(effects: Effects, horizon_at_us: int | None) -> tuple[tuple[int, Effects], ...]:
-    """What the retained rows are told, by start of the row and in its order.
+    """Return the effects on retained rows by window start, in ascending order.
 
-    A record has two images at most, so there are two rows at most.
+    A record has at most two images, so there are at most two rows.
     """
     told: tuple[tuple[int, Effects], ...] = ()
     for effect in effects:
@@ -69,9 +70,9 @@ def _by_window(effects: Effects, horizon_at_us: int | None) -> tuple[tuple[int, 
 def _changed_row(
     start_us: int, row: WindowRow, effects: Effects, *, is_closed: bool
 ) -> WindowRow | None:
-    """One change of one row, whatever the number of images behind it (domain.md 11.5).
+    """Return the row after one change, however many images caused it (domain.md 11.5).
 
-    None where movements only cancel each other out: nothing happened to the row.
+    None means that the movements cancelled each other out and the row did not change.
     """
     moves = _merged(row.moves, effects)
     sold, returned, revenue = row.sold_units, row.returned_units, row.revenue_minor
@@ -97,7 +98,7 @@ def _changed_row(
         late_lines += not removed
         revision += counters != _counters(row)
     had_line = row.had_line or lines > 0
-    # Positional, because a row is built per sale and keywords cost a third more.
+    # Positional arguments: each sale builds a row, and keywords cost a third more.
     return WindowRow(start_us, *counters, late_lines, revision, had_line, moves)
 
 
@@ -106,7 +107,7 @@ def _counters(row: WindowRow) -> tuple[int, int, int, int, int]:
 
 
 def _merged(moves: dict[int, int], effects: Effects) -> dict[int, int]:
-    """Net movement by second; seconds that fall back to 0 are dropped."""
+    """Return the net movement by second. Seconds whose net is 0 are dropped."""
     merged = dict(moves)
     for effect in effects:
         if effect.moved_units:

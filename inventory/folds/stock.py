@@ -2,9 +2,9 @@
 
     on-hand = C.units + Σ movements later than C's second, C = the last count by (second, id)
 
-Nothing stores a running balance. A movement belongs to the interval that ends with the next count:
-it moves on-hand if there is none, otherwise that count's variance. Inserting a count splits an
-interval, removing one joins two, so only its own variance has to be summed.
+No running balance is stored. A movement belongs to the interval that ends with the next count. It
+changes that count's variance, or on-hand if there is no next count. Inserting a count splits an
+interval and removing one joins two, so only that count's variance has to be summed.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ Windows = dict[int, WindowRow]
 
 
 def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
-    """The stock after the movements and bucket changes of one record."""
+    """Return the stock after the movements and bucket changes of one record."""
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units
     unavailable, on_order = stock.unavailable_units, stock.on_order_units
@@ -40,7 +40,7 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
             on_hand += delta
         elif counted_by.kind != OPENING_KIND:
             shrink += delta
-    # Positional, because the stock is built per record.
+    # Positional arguments, because each record builds a stock.
     return Stock(
         on_hand,
         unavailable,
@@ -55,7 +55,7 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
 
 
 def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
-    """The stock after the retained count with this id is withdrawn; the same if there is none."""
+    """Return the stock without the retained counts of this id, unchanged if there are none."""
     places = [place for place, count in enumerate(stock.counts) if count.id == count_id]
     for place in reversed(places):
         count = stock.counts[place]
@@ -65,7 +65,7 @@ def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
 
 
 def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
-    """The stock after an approved count; later movements come on top of it."""
+    """Return the stock after an approved count. Later movements are added to its units."""
     place = bisect_left(stock.counts, _order(count), key=_order)
     counts = (*stock.counts[:place], count, *stock.counts[place:])
     variance = _variance(replace(stock, counts=counts), windows, place)
@@ -73,7 +73,7 @@ def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
 
 
 def net_between(windows: Windows, after_us: int | None, until_us: int) -> int:
-    """Σ retained movements later than the second `after_us`, up to and with `until_us`."""
+    """Return Σ retained movements in (`after_us`, `until_us`], without lower end for None."""
     total = 0
     for start_us in _starts_between(windows, after_us, until_us):
         moves = windows[start_us].moves
@@ -98,7 +98,7 @@ def _starts_between(windows: Windows, after_us: int | None, until_us: int) -> li
 
 
 def _variance(stock: Stock, windows: Windows, place: int) -> int:
-    """Units of the count at `place` minus on-hand by all other facts up to its second."""
+    """Return the units of count `place` minus on-hand by all other facts up to its second."""
     count = stock.counts[place]
     if place == 0:
         before, since_us = stock.opening_units, None
@@ -111,9 +111,9 @@ def _variance(stock: Stock, windows: Windows, place: int) -> int:
 def _restated(
     stock: Stock, counts: tuple[Count, ...], next_place: int, count: Count, gained: int
 ) -> Stock:
-    """The stock with `counts`, after Σ variances gained `gained` at `count`.
+    """Return the stock with `counts`, after Σ variances gained `gained` at `count`.
 
-    The next count takes the difference back; without one it is on-hand that changes.
+    The variance of the next count falls by the same amount. Without a next count, on-hand changes.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     if count.kind != OPENING_KIND:
@@ -126,7 +126,10 @@ def _restated(
 
 
 def _next_count(counts: tuple[Count, ...], at_us: int) -> Count | None:
-    """The first count at or after the second; of equal seconds the lowest id."""
+    """Return the first count at or after the second `at_us`.
+
+    Among equal seconds, the lowest id wins.
+    """
     if not counts or counts[-1].at_us < at_us:
         return None
     return counts[bisect_left(counts, at_us, key=lambda count: count.at_us)]

@@ -1,1 +1,1 @@
-"""The values that the rules are about."""
+"""The value types of the rules."""

@@ -1,4 +1,4 @@
-"""The three divisions of domain.md 0, and the constants of time. Integers in, integers out."""
+"""The divisions of domain.md 0 and the constants of time. Everything is an integer."""
 
 DAY_US = 86_400_000_000
 HOUR_US = 3_600_000_000
@@ -10,12 +10,12 @@ PRICE_MIN, PRICE_MAX = 1, 10**9  # minor units, for written and for proposed pri
 
 
 def ceil_div(dividend: int, divisor: int) -> int:
-    """Quotient rounded towards positive infinity; `divisor` > 0."""
+    """Return the quotient rounded towards positive infinity; `divisor` > 0."""
     return -(-dividend // divisor)
 
 
 def half_even(dividend: int, divisor: int) -> int:
-    """Nearest quotient, a tie goes to the even one; `divisor` > 0."""
+    """Return the nearest quotient, the even one of a tie; `divisor` > 0."""
     quotient, remainder = divmod(dividend, divisor)
     twice = 2 * remainder
     if twice < divisor or (twice == divisor and quotient % 2 == 0):
@@ -24,15 +24,15 @@ def half_even(dividend: int, divisor: int) -> int:
 
 
 def day_of(at_us: int) -> int:
-    """Number of the UTC day that contains `at_us`, counted from 1970-01-01."""
+    """Return the number of the UTC day that contains `at_us`, counted from 1970-01-01."""
     return at_us // DAY_US
 
 
 def weekday_of(at_us: int) -> int:
-    """Weekday of the UTC day, Monday = 0 (1970-01-01 was a Thursday)."""
+    """Return the weekday of the UTC day, Monday = 0 (1970-01-01 was a Thursday)."""
     return (day_of(at_us) + 3) % 7
 
 
 def window_start(at_us: int) -> int:
-    """Start of the ten-minute window [start, start + WINDOW_US) that contains `at_us`."""
+    """Return the start of the window [start, start + WINDOW_US) that contains `at_us`."""
     return at_us // WINDOW_US * WINDOW_US

@@ -1,4 +1,4 @@
-"""The two things a key can be in the middle of: a need and a price proposal."""
+"""The two state machines of a key: a need and a price proposal."""
 
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
@@ -11,7 +11,7 @@ class Episode:
 
     `state` is one of idle, open, held-snoozed, held-rejected, held-short. `id` is None in idle and
     names the last closed need in held-rejected and held-short. `quantity_units` is None outside
-    open. `last_output` is what a worker sends again on a skipped replay and on its timer.
+    open. A worker sends `last_output` again on a skipped replay and on its timer.
     """
 
     state: str = "idle"
@@ -33,7 +33,7 @@ class PriceEpisode:
     revision: int = 0
     proposal_price_minor: int | None = None
     blocked_until_us: int | None = None
-    reason: str | None = None  # why the last evaluation proposed nothing
+    reason: str | None = None  # of the last evaluation without a proposal
     stale_decisions: int = 0
     last_output: PriceOutput | None = None
 

@@ -1,4 +1,4 @@
-"""Names of places in the log and of the needs and proposals that begin there (domain.md 1, 4)."""
+"""Positions in the log, and ids of the needs and proposals opened there (domain.md 1, 4)."""
 
 from typing import NewType
 
@@ -11,9 +11,9 @@ ProposalId = NewType("ProposalId", str)
 
 @value
 class Position:
-    """A record's place in one partition: incarnation of the topic and offset.
+    """A record's position in one partition: generation of the topic and offset.
 
-    Positions order everything about a key. They are never compared between partitions.
+    Positions order all records of a key. They are never compared between partitions.
     """
 
     generation: int
@@ -21,10 +21,10 @@ class Position:
 
 
 def reorder_id(key: InvKey, opened_at: Position) -> ReorderId:
-    """Id of the need that the record at `opened_at` opened; equal in every replay."""
+    """Return the id of the need that the record at `opened_at` opened; equal in every replay."""
     return ReorderId(f"R:{key}:{opened_at.generation}-{opened_at.offset}")
 
 
 def proposal_id(key: InvKey, opened_at: Position) -> ProposalId:
-    """Id of the price proposal that the record at `opened_at` opened; equal in every replay."""
+    """Return the id of the price proposal opened by the record at `opened_at`; equal in replays."""
     return ProposalId(f"P:{key}:{opened_at.generation}-{opened_at.offset}")

@@ -1,4 +1,4 @@
-"""What a fold puts out: decisions with the numbers they rest on (domain.md 5.3, 6.3)."""
+"""Outputs of a fold: decisions with the numbers behind them (domain.md 5.3, 6.3)."""
 
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.value import value
@@ -6,7 +6,7 @@ from inventory.model.value import value
 
 @value
 class ReorderOutput:
-    """One revision of a need. Status other than `open` carries no quantity and no flags.
+    """One revision of a need. A status other than `open` carries no quantity and no flags.
 
     `terms` holds the named integers of the arithmetic in a fixed order (domain.md 5.2), for people.
     """
@@ -34,7 +34,7 @@ class PriceOutput:
     new_minor: int
     step: int
     signal: str
-    clamps: tuple[str, ...]  # in the order in which they acted
+    clamps: tuple[str, ...]  # in the order in which they applied
     effective_at_us: int
     prior_minor: int | None
     reason: str | None
@@ -45,7 +45,7 @@ class PriceOutput:
 
 @value
 class LateSale:
-    """Net of one source record that no window counts (domain.md 3.2): signed units and amount."""
+    """The net of one source record outside all windows (domain.md 3.2): signed units and amount."""
 
     units: int
     amount_minor: int

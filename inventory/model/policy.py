@@ -1,6 +1,6 @@
-"""How a key is run: the one row image that a state keeps whole.
+"""The policy row of a key, the only row image that a state holds completely.
 
-It lives in the model because a state is built on it; to everybody else it is one of the facts.
+It belongs to the model because a state contains it. All other code treats it as one of the facts.
 """
 
 from inventory.model.ids import InvKey
@@ -9,7 +9,7 @@ from inventory.model.value import Referable, value
 
 @value
 class ItemLocation(Referable):
-    """An item ranged at a location: every policy that a decision about the key needs."""
+    """An item ranged at a location, with every policy column that decisions about the key need."""
 
     id: int
     inv_key: InvKey

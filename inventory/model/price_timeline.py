@@ -13,7 +13,7 @@ ROWS_BEFORE_HISTORY = 2
 
 @value
 class PriceRow:
-    """One price from `effective_from_us` until the next row takes over."""
+    """One price from `effective_from_us` until the next row."""
 
     effective_from_us: int
     id: int
@@ -26,42 +26,42 @@ Timeline = tuple[PriceRow, ...]
 
 
 class PricedFact(Protocol):
-    """What a `price_change` row has to say; a protocol, because facts are built on the model."""
+    """The columns of a `price_change` row; a protocol, because facts are built on the model."""
 
     @property
     def effective_from_us(self) -> int:
-        """From when the price holds."""
+        """Return the time from which the price holds."""
         ...
 
     @property
     def id(self) -> int:
-        """Primary key of the row; decides between equal times."""
+        """Return the primary key of the row. It orders rows of equal times."""
         ...
 
     @property
     def price_minor(self) -> int:
-        """The price."""
+        """Return the price."""
         ...
 
     @property
     def step(self) -> int:
-        """Place on the ladder of steps."""
+        """Return the step on the markdown or raise ladder; 0 is regular."""
         ...
 
     @property
     def kind(self) -> str:
-        """Who or what made the price: an `initial` row, a `rule`, a person."""
+        """Return the price's origin: `initial`, `rule`, `manual`, `emergency` or `rollback`."""
         ...
 
 
 def add_row(timeline: Timeline, fact: PricedFact) -> Timeline:
-    """The timeline with the row of `fact` at its place; a later id wins at an equal time."""
+    """Return the timeline with the row of `fact` inserted. A later id wins at an equal time."""
     row = PriceRow(fact.effective_from_us, fact.id, fact.price_minor, fact.step, fact.kind)
     return tuple(sorted((*timeline, row), key=_order))
 
 
 def in_force(timeline: Timeline, at_us: int) -> PriceRow | None:
-    """The row with the greatest (effective_from_us, id) that began at or before `at_us`."""
+    """Return the row with the greatest (effective_from_us, id) that began at or before `at_us`."""
     for row in reversed(timeline):
         if row.effective_from_us <= at_us:
             return row
@@ -69,16 +69,16 @@ def in_force(timeline: Timeline, at_us: int) -> PriceRow | None:
 
 
 def step_at(timeline: Timeline, at_us: int) -> int:
-    """Step of the price in force at `at_us`: 0 regular or no row, 1 … markdown, -1 … raise."""
+    """Return the step in force at `at_us`: 0 regular or no row, 1 … markdown, -1 … raise."""
     row = in_force(timeline, at_us)
     return 0 if row is None else row.step
 
 
 def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
-    """First reduction of the unbroken run of cuts in force at `at_us`; None without a run.
+    """Return the first reduction of the unbroken run of cuts in force at `at_us`, or None.
 
-    An equal price neither breaks nor starts a run; a row exactly at `at_us` belongs to it. A row
-    that was replaced at its own `effective_from` was in force at no instant and has no part in it.
+    An equal price neither breaks nor starts a run. A row exactly at `at_us` belongs to the run. A
+    row that was replaced at its own `effective_from` was never in force and is ignored.
     """
     begun = [
         row
@@ -96,13 +96,14 @@ def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
 
 
 def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
-    """The rows that a later decision can still need (domain.md 11.9).
+    """Return the rows that a later decision can still need (domain.md 11.9).
 
-    Kept: future rows, rows back to 31 days before min(stream time, first cut of the run in
-    force), and two before. Those two give the price at the start of the span and its direction.
+    These are future rows, rows back to 31 days before min(stream time, first cut of the run in
+    force), and two rows before. Those two give the price at the start of the span and its
+    direction.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
-    # The horizon is never later than this, so most keys are done here.
+    # The horizon is never later than this, so most keys return here.
     if (
         not is_long
         or timeline[ROWS_BEFORE_HISTORY].effective_from_us >= stream_time_us - HISTORY_US
@@ -117,10 +118,10 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
 
 
 def prior_price(timeline: Timeline, effective_at_us: int, *, progressive: bool) -> int | None:
-    """Lowest price in force in the 30 days before a reduction (domain.md 6.2).
+    """Return the lowest price in force in the 30 days before a reduction (domain.md 6.2).
 
-    The span is half-open: it ends before `effective_at_us`, or for `progressive` before the first
-    of an unbroken run of cuts. None without history.
+    The span is half-open. It ends before `effective_at_us`, or for `progressive` before the first
+    of an unbroken run of cuts. None means that there is no history.
     """
     end_us = effective_at_us
     if progressive:
@@ -130,9 +131,9 @@ def prior_price(timeline: Timeline, effective_at_us: int, *, progressive: bool) 
 
 
 def _lowest_in_force(timeline: Timeline, start_us: int, end_us: int) -> int | None:
-    """Lowest price in force at any instant of [start, end).
+    """Return the lowest price in force at any instant of [start, end).
 
-    A row replaced at its own instant was in force at none.
+    A row replaced at its own `effective_from_us` was never in force.
     """
     lowest = None
     replaced_at_us = end_us

@@ -1,15 +1,15 @@
-"""A record of one partition of `stock.events`, decoded but not yet judged by any rule."""
+"""A record of one partition of `stock.events`, decoded but not yet checked by any rule."""
 
 from inventory.model.value import value
 
 
 @value
 class Record:
-    """What the log says, in the log's own words.
+    """A decoded record, unchecked.
 
     `before` and `after` are row images: mappings with the column names of domain.md 2.6, times as
-    epoch microseconds, or None. They are typed `object` because nothing has been checked yet.
-    `lsn` is the Postgres log sequence number, `commit_us` Debezium's `source.ts_us`.
+    epoch microseconds, or None. They are typed `object` because nothing has been checked yet. `lsn`
+    is the Postgres log sequence number, `commit_us` Debezium's `source.ts_us`.
     """
 
     offset: int

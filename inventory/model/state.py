@@ -1,6 +1,6 @@
-"""Everything that is known of one key. Values: a fold builds a new one, nobody mutates any.
+"""The state of one key. States are values: a fold builds a new one and never mutates one.
 
-Dictionaries inside count as values too: whoever changes one copies it first.
+Dictionaries inside count as values too. Copy them before a change.
 """
 
 from dataclasses import field, replace
@@ -26,7 +26,7 @@ class Count:
 
 @value
 class Stock:
-    """The buckets of a key and what the count rule needs (domain.md 2.4).
+    """The buckets of a key and the inputs of the count rule (domain.md 2.4).
 
     `counts` are the retained ones in the order (at_us, id). `opening_units` is on-hand by all facts
     before the horizon, `opening_count` the last count among them.
@@ -44,17 +44,17 @@ class Stock:
 
     @property
     def known(self) -> bool:
-        """Whether anybody has ever counted, as far as the facts in force say."""
+        """Return True if the facts in force include a count."""
         return self.opening_count is not None or bool(self.counts)
 
     @property
     def last_count(self) -> Count | None:
-        """The count that re-bases on-hand, None before the first."""
+        """Return the count that re-bases on-hand, or None before the first."""
         return self.counts[-1] if self.counts else self.opening_count
 
     @property
     def sum_variances_units(self) -> int:
-        """Σ variances, by the identity on-hand = Σ movements + Σ variances."""
+        """Return Σ variances, by the identity on-hand = Σ movements + Σ variances."""
         return self.on_hand_units - self.sum_movements_units
 
 
@@ -62,8 +62,8 @@ class Stock:
 class WindowRow:
     """One ten-minute window of a key (domain.md 3.2).
 
-    `moves` holds the net on-hand movement of each second that has one other than 0, keyed by the
-    second in epoch microseconds. `had_line` stays once a sale or return line touched the row.
+    `moves` maps each second (epoch microseconds) to its net on-hand movement, 0 left out.
+    `had_line` stays True once a sale or return line changed the row.
     """
 
     start_us: int
@@ -80,10 +80,10 @@ class WindowRow:
 
 @value
 class Demand:
-    """What complete days have taught (domain.md 3.3); None is unknown.
+    """Demand learned from complete days (domain.md 3.3). None is unknown.
 
-    `begun`: a first day has started the record. `tsb_p_micro` and `tsb_z_micro` are known only
-    while the last observation was made by `tsb`.
+    `begun` is True after the first day of the record. `tsb_p_micro` and `tsb_z_micro` are known
+    only while `tsb` made the last observation.
     """
 
     begun: bool = False
@@ -98,7 +98,7 @@ class Demand:
 
 @value
 class DayEnd:
-    """The end of a day: what the days have taught, on-hand, whether anyone has counted by then."""
+    """The end of a day: demand so far, on-hand, and True if a count exists by then."""
 
     demand: Demand
     on_hand_units: int
@@ -111,13 +111,13 @@ NO_DEMAND = Demand()
 
 @value
 class KeyState:
-    """All that is known of one key, at one position.
+    """The complete state of one key at one position.
 
     `stock`, `windows` and `final_demand` go together: rows and counts before the horizon of
     `stream_time_us` are folded into `stock.opening_units` and into `final_demand`. `demand` is
-    `final_demand` and the retained complete days after it. `days` are the ends of these days, kept
-    so that none is gone through twice. They follow from the rest: no record carries them and no
-    comparison looks at them; None is a state that was just restored.
+    `final_demand` and the retained complete days after it. `days` are the ends of these days,
+    cached so that no day is walked twice. They follow from the rest: no record carries them and
+    comparisons ignore them. A state that was just restored has None.
     """
 
     inv_key: InvKey
@@ -141,48 +141,48 @@ class KeyState:
 
     @property
     def key(self) -> InvKey:
-        """The key, under the name that a position's owner uses for it."""
+        """Return the key, under the attribute name that owners of positions share."""
         return self.inv_key
 
     @property
     def on_hand_units(self) -> int:
-        """On-hand by the count rule."""
+        """Return on-hand by the count rule."""
         return self.stock.on_hand_units
 
     @property
     def unavailable_units(self) -> int:
-        """At the location, not for sale."""
+        """Return the units at the location that are not for sale."""
         return self.stock.unavailable_units
 
     @property
     def on_order_units(self) -> int:
-        """Ordered and not yet received."""
+        """Return the units ordered and not yet received."""
         return self.stock.on_order_units
 
     @property
     def in_transit_units(self) -> int:
-        """The shipped part of what is inbound."""
+        """Return the shipped part of inbound units."""
         return self.stock.in_transit_units
 
     @property
     def allocated_units(self) -> int:
-        """Promised to open customer orders."""
+        """Return the units promised to open customer orders."""
         return 0 if self.policy is None else self.policy.allocated_units
 
     @property
     def available_to_sell_units(self) -> int:
-        """On-hand that nobody has been promised; negative is oversold, and kept."""
+        """Return on-hand minus allocated. Negative means oversold and is not clamped."""
         return self.stock.on_hand_units - self.allocated_units
 
     @property
     def stock_known(self) -> bool:
-        """Whether anybody has ever counted."""
+        """Return True if the facts in force include a count."""
         return self.stock.known
 
 
 def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode) -> KeyState:
-    """The same state with these episodes."""
-    # Positional, because `replace` costs six times as much.
+    """Return the same state with these episodes."""
+    # Positional arguments, because `replace` costs six times as much.
     return KeyState(
         state.inv_key,
         state.position,
@@ -206,5 +206,5 @@ def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode
 
 
 def with_windows(state: KeyState, windows: dict[int, WindowRow]) -> KeyState:
-    """The same state with these rows: puts level and rows from two changelogs together."""
+    """Return the same state with these rows: it joins level and rows from two changelogs."""
     return replace(state, windows=windows, days=None)

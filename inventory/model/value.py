@@ -1,7 +1,7 @@
-"""The one way values are made here: slotted, comparable, never mutated.
+"""The class decorator of all values: slotted, comparable, not mutated.
 
-`dataclass(frozen=True)` would enforce the last point at run time, at several times the price per
-construction. The fold builds a state per record, so the type checker enforces it instead.
+`dataclass(frozen=True)` would enforce immutability at run time and make construction several times
+as expensive. The fold builds a state per record, so the type checker enforces it instead.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ def value(cls: type[T]) -> type[T]:
 
 
 class Referable:
-    """A base for values that something may remember for as long as they live, by a weak reference.
+    """Base of values that can be the target of a weak reference.
 
-    A slotted class has no room for one by itself, and most values need none.
+    A slotted class has no `__weakref__` by itself, and most values need none.
     """
 
     __slots__ = ("__weakref__",)

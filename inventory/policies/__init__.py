@@ -1,1 +1,1 @@
-"""What the numbers of a key ask for: orders and prices."""
+"""Orders and prices that a key's numbers call for."""

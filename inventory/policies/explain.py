@@ -1,7 +1,7 @@
 """The terms that a reorder carries: from stock to B, and from demand to s and S (domain.md 5).
 
-They are part of a decision's record, so they never change in their names or order; what people read
-of a key as it is now, with the same numbers, is `inventory.explanation`.
+They are part of a decision's record, so their names and order never change. `inventory.explanation`
+shows people a key's current numbers.
 """
 
 from inventory.facts import ItemLocation
@@ -19,7 +19,7 @@ Terms = tuple[Term, ...]
 
 
 def stock_terms(on_hand_units: int, on_order_units: int, allocated_units: int) -> Terms:
-    """From stock to B; each clamp is what it adds, so the lines add up."""
+    """Return the terms from stock to B. Each clamp is the units that it adds, for correct sums."""
     return (
         ("on_hand_units", on_hand_units),
         ("on_hand_clamp_units", max(0, -on_hand_units)),
@@ -36,7 +36,7 @@ def stock_terms(on_hand_units: int, on_order_units: int, allocated_units: int) -
 def level_terms(
     policy: ItemLocation | None, level: Levels, rate_micro: int | None, mad_micro: int | None
 ) -> Terms:
-    """From demand to s and S; empty without levels, s and S alone where they are typed."""
+    """Return the terms from demand to s and S: none without levels, few for typed levels."""
     if policy is None or level.reorder_point_units is None:
         return ()
     ends: Terms = (

@@ -7,7 +7,7 @@ from inventory.model.arithmetic import ceil_div, half_even
 from inventory.model.value import value
 
 PERIODIC_FAMILIES = ("RS", "RsS")
-SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): deviation of a normal variable from its mean deviation
+SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): standard over mean deviation of a normal variable
 
 
 @value
@@ -23,38 +23,38 @@ NO_LEVELS = Levels(0, None, None)
 
 
 def demand_micro(policy: ItemLocation | None, rate_micro: int | None) -> int:
-    """The demand rate d, with what stands in for it while no day has been observed."""
+    """Return the demand rate d: `rate_micro`, or the initial rate until a day is observed."""
     if rate_micro is not None:
         return rate_micro
     return 0 if policy is None else policy.initial_rate_micro or 0
 
 
 def deviation_micro(demand: int, rate_micro: int | None, mad_micro: int | None) -> int:
-    """Mean absolute deviation; half of the demand that stands in for an unknown rate."""
+    """Return the mean absolute deviation. For an unknown rate it is half of `demand`."""
     if rate_micro is None or mad_micro is None:
         return half_even(demand, 2)
     return mad_micro
 
 
 def sigma_micro(mad_micro: int) -> int:
-    """Standard deviation of daily demand from its mean absolute deviation."""
+    """Return the standard deviation of daily demand from its mean absolute deviation."""
     return half_even(mad_micro * SIGMA_PER_MAD_MICRO, 1_000_000)
 
 
 def span_units(rate_micro: int, centidays: int) -> int:
-    """Units that demand takes in a span; a started unit counts whole."""
+    """Return the demand of a span in units, rounded up."""
     return ceil_div(rate_micro * centidays, 100_000_000)
 
 
 def protection_centidays(policy: ItemLocation) -> int:
-    """P: how long an order placed now has to last before the next one can arrive."""
+    """Return P: the time that an order placed now must last until the next one can arrive."""
     if policy.replenish_family in PERIODIC_FAMILIES:
         return policy.lead_time_centidays + policy.review_centidays
     return policy.lead_time_centidays
 
 
 def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int:
-    """SS of the policy's protection span by its safety method; `sigma` in micro-units."""
+    """Return SS of the policy's protection span by its safety method; `sigma` is in micro-units."""
     if policy.safety_method == "fixed":
         return policy.safety_stock_units
     if policy.safety_method == "days":
@@ -66,10 +66,10 @@ def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int
 
 
 def levels(policy: ItemLocation | None, rate_micro: int | None, mad_micro: int | None) -> Levels:
-    """Levels from the policy and the demand as known now; `rate_micro` None is unknown."""
+    """Return the levels of the policy and the current demand. `rate_micro` None is unknown."""
     if policy is None or policy.replenish_family == "off":
         return NO_LEVELS
-    # "S always typed" for par, so `computed` changes nothing there.
+    # domain.md 5.1: "S always typed" for par, so `computed` changes nothing there.
     if policy.levels == "fixed" or policy.replenish_family == "par":
         return _typed(policy)
     rate = demand_micro(policy, rate_micro)

@@ -1,4 +1,4 @@
-"""The batch that a typed Q may come from: the economic order quantity (domain.md 5.1)."""
+"""The economic order quantity, a source for a typed batch Q (domain.md 5.1)."""
 
 from math import isqrt
 
@@ -8,10 +8,9 @@ from inventory.model.arithmetic import ceil_div
 def economic_order_units(
     *, demand_a_year_units: int, order_cost_minor: int, holding_minor: int
 ) -> int:
-    """Smallest Q ≥ 1 with Q²·h ≥ 2·D·K.
+    """Return the smallest Q ≥ 1 with Q²·h ≥ 2·D·K.
 
-    D is the demand of a year, K the cost of one order, h the cost of holding a unit for a year,
-    above 0.
+    D is the demand of a year, K the cost of one order, h > 0 the cost of holding a unit for a year.
     """
     least_square = ceil_div(2 * demand_a_year_units * order_cost_minor, holding_minor)
     return isqrt(max(least_square, 1) - 1) + 1

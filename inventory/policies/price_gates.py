@@ -1,4 +1,4 @@
-"""What holds a good price back: cool-down, no-touch times, one change a day (domain.md 6.2)."""
+"""Gates that block a price change: cool-down, no-touch times, one change a day (domain.md 6.2)."""
 
 from inventory.facts import ItemLocation
 from inventory.model.arithmetic import HOUR_US, day_of
@@ -10,7 +10,7 @@ COOLDOWN, NO_TOUCH, ONE_PER_DAY = "cooldown", "no_touch", "one_per_day"
 def closed_gate(
     policy: ItemLocation, timeline: Timeline, effective_at_us: int, *, side: int
 ) -> str | None:
-    """Name of the first gate that blocks a change at `effective_at_us`; None if all are open."""
+    """Return the first gate that blocks a change at `effective_at_us`, or None if all are open."""
     if _is_cooling(policy, timeline, effective_at_us, side=side):
         return COOLDOWN
     until_us, from_us = policy.no_touch_until_us, policy.no_touch_from_us
@@ -27,7 +27,7 @@ def closed_gate(
 def _is_cooling(
     policy: ItemLocation, timeline: Timeline, effective_at_us: int, *, side: int
 ) -> bool:
-    """Rest after the last row that is not `initial`, future ones included; twice for a turn."""
+    """Return True within the cool-down of the last row that is not `initial`, twice for a turn."""
     last = next((at for at in reversed(range(len(timeline))) if timeline[at].kind != "initial"), -1)
     if last < 0:
         return False

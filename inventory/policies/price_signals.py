@@ -1,4 +1,4 @@
-"""Which of the five signals asks for another price (domain.md 6.1). The first that holds wins."""
+"""The five signals for another price (domain.md 6.1). The first that holds wins."""
 
 from inventory.facts import ItemLocation
 from inventory.model.arithmetic import MINUTE_US, WINDOW_US, ceil_div
@@ -10,7 +10,7 @@ DOWN, UP = -1, 1
 
 @value
 class Signal:
-    """A wish for another step; `side` says whether the price has to fall or rise."""
+    """A signal's step; `side` is `DOWN` if the price has to fall and `UP` if it has to rise."""
 
     name: str
     step: int
@@ -19,7 +19,7 @@ class Signal:
 
 @value
 class Market:
-    """What the signals look at: stock, supply and demand of the key, as known now."""
+    """The inputs of the signals: stock, supply and demand of the key."""
 
     available_units: int
     supply_units: int
@@ -29,29 +29,29 @@ class Market:
     is_observed: bool
 
     def cover_centidays(self) -> int | None:
-        """How long the supply lasts; None is unbounded, for a demand of nothing."""
+        """Return the cover of the supply in centidays. None is unbounded, for a demand of 0."""
         return cover_centidays(supply_units=self.supply_units, rate_micro=self.rate_micro)
 
 
 def supply(*, available_units: int, in_transit_units: int) -> int:
-    """Units that will be there to sell: on the shelf and on their way, each taken as 0 below 0."""
+    """Return the units available and in transit; each counts as 0 if negative."""
     return max(0, available_units) + max(0, in_transit_units)
 
 
 def cover_centidays(*, supply_units: int, rate_micro: int) -> int | None:
-    """How long so many units last at this demand a day, rounded down; None for no demand."""
+    """Return the centidays that the supply lasts at this daily rate, floored. None: no demand."""
     return None if rate_micro == 0 else supply_units * 100_000_000 // rate_micro
 
 
 def effective_at_us(stream_time_us: int, lead_minutes: int) -> int:
-    """Start of the first window after the lead time, so that a window has one price."""
+    """Return the start of the first window after the lead time, so that a window has one price."""
     return ceil_div(stream_time_us + lead_minutes * MINUTE_US, WINDOW_US) * WINDOW_US
 
 
 def first_signal(
     policy: ItemLocation, market: Market, step: int, *, is_below_floor: bool
 ) -> Signal | None:
-    """The first signal that holds; all but `below_floor` need known stock and 14 days."""
+    """Return the first signal that holds. All but `below_floor` need known stock and 14 days."""
     if is_below_floor:
         return Signal("below_floor", step, UP)
     if not market.is_observed:

@@ -10,7 +10,7 @@ ENDING, ENDING_UP = "ending", "ending_up"
 
 @value
 class Clamped:
-    """The price that is left, or None, and the clamps hit in the order in which they acted."""
+    """The resulting price or None, and the clamps hit in the order in which they applied."""
 
     price_minor: int | None
     clamps: tuple[str, ...]
@@ -18,7 +18,7 @@ class Clamped:
 
 @value
 class PriceFrame:
-    """The fixed points between which a new price is sought."""
+    """The fixed prices and endings that bound a new price."""
 
     old_minor: int
     regular_minor: int
@@ -27,13 +27,13 @@ class PriceFrame:
 
 
 def floor_minor(cost_minor: int, margin_permille: int, tax_bp: int) -> int:
-    """Lowest price that covers cost, margin and tax: two divisions, both rounded up."""
+    """Return the lowest price that covers cost, margin and tax: two divisions, both rounded up."""
     net_minor = ceil_div(cost_minor * 1000, 1000 - margin_permille)
     return ceil_div(net_minor * (10_000 + tax_bp), 10_000)
 
 
 def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | None:
-    """Price of a step before any clamp; None where the ladder has no such step."""
+    """Return the price of a step before any clamp, or None if the ladder has no such step."""
     if step == 0:
         return regular_minor
     ladder = policy.ladder_permille if step > 0 else policy.raise_permille
@@ -44,7 +44,7 @@ def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | N
 
 
 def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
-    """A cut no lower than floor, step and total reduction allow, on an allowed ending."""
+    """Return a cut no lower than floor, step and total reduction allow, on an allowed ending."""
     lowest = (
         (FLOOR, frame.floor_minor),
         (MAX_STEP, frame.old_minor - frame.old_minor * policy.max_step_permille // 1000),
@@ -67,7 +67,7 @@ def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clampe
 
 
 def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
-    """A raise no higher than step and ceiling allow, never below floor, on an allowed ending."""
+    """Return a raise within step and ceiling, never below floor, on an allowed ending."""
     highest = (
         (MAX_STEP, frame.old_minor + frame.old_minor * policy.max_step_permille // 1000),
         (CEILING, frame.regular_minor + frame.regular_minor * policy.cap_permille // 1000),
@@ -85,25 +85,25 @@ def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     ended = largest_allowed(frame, price)
     if ended is not None and ended >= least:
         return _clamped(ended, (*clamps, ENDING) if ended < price else tuple(clamps))
-    # Recorded although it may find nothing: a suppression without a clamp would have no reason.
+    # Record `ENDING_UP` even if nothing is found: a suppression without a clamp has no reason.
     ended = smallest_allowed(frame, price + 1)
     is_left = ended is not None and least <= ended <= min(bound for _, bound in highest)
     return _clamped(ended if is_left else None, (*clamps, ENDING_UP))
 
 
 def raised_to_floor(frame: PriceFrame) -> Clamped:
-    """Smallest allowed price that is not below the floor; no other clamp limits it."""
+    """Return the smallest allowed price that is not below the floor. No other clamp limits it."""
     return _clamped(smallest_allowed(frame, frame.floor_minor), (FLOOR,))
 
 
 def _clamped(price_minor: int | None, clamps: tuple[str, ...]) -> Clamped:
-    """Keep the price only if a price row may have it: 1…10^9 (domain.md 6.2)."""
+    """Drop a price that a price row may not have: outside 1…10^9 (domain.md 6.2)."""
     is_price = price_minor is not None and PRICE_MIN <= price_minor <= PRICE_MAX
     return Clamped(price_minor if is_price else None, clamps)
 
 
 def largest_allowed(frame: PriceFrame, at_most: int) -> int | None:
-    """Largest price ≤ `at_most` with an allowed ending; regular is always allowed."""
+    """Return the largest price ≤ `at_most` with an allowed ending. Regular is always allowed."""
     if not frame.endings:
         return at_most
     allowed = [at_most - (at_most - ending) % 100 for ending in _endings(frame)]
@@ -113,7 +113,7 @@ def largest_allowed(frame: PriceFrame, at_most: int) -> int | None:
 
 
 def smallest_allowed(frame: PriceFrame, at_least: int) -> int | None:
-    """Smallest price ≥ `at_least` with an allowed ending; regular is always allowed."""
+    """Return the smallest price ≥ `at_least` with an allowed ending. Regular is always allowed."""
     if not frame.endings:
         return at_least
     allowed = [at_least + (ending - at_least) % 100 for ending in _endings(frame)]
@@ -123,5 +123,5 @@ def smallest_allowed(frame: PriceFrame, at_least: int) -> int | None:
 
 
 def _endings(frame: PriceFrame) -> list[int]:
-    """An ending is the last two digits, so no price can end in a number outside 0…99."""
+    """Return the endings in 0…99. An ending is the last two digits, so no price has another one."""
     return [ending for ending in frame.endings if 0 <= ending < 100]  # noqa: PLR2004 -- two digits

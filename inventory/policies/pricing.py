@@ -45,7 +45,7 @@ DEFAULT_COOLDOWN_HOURS = 168
 
 @value
 class PricingInputs:
-    """What is known of the key after the record, as far as a price depends on it."""
+    """The inputs of a price decision after the record."""
 
     policy: ItemLocation | None
     timeline: tuple[PriceRow, ...]
@@ -62,10 +62,10 @@ class PricingInputs:
 
 @value
 class PricingTrigger:
-    """What the record itself says to the price.
+    """The triggers of a price decision in the record.
 
-    `evaluate`: it raised `reviewed_at`, moved E, or changed cost or the price group (11.9).
-    `price_row` and `decision` are inserted rows only.
+    `evaluate` is True if the record raised `reviewed_at`, moved E, or changed cost or a price
+    column (11.9). `price_row` and `decision` are inserted rows only.
     """
 
     evaluate: bool = False
@@ -75,7 +75,7 @@ class PricingTrigger:
 
 @value
 class _Candidate:
-    """A price that every clamp and gate lets through, with the numbers it rests on."""
+    """A price that passed every clamp and gate, with the numbers behind it."""
 
     new_minor: int
     signal: Signal
@@ -96,7 +96,7 @@ def next_proposal(
     inputs: PricingInputs,
     trigger: PricingTrigger,
 ) -> Step:
-    """At most one transition and one output for the record at `at`."""
+    """Make at most one transition and one output for the record at `at`."""
     heard = _heard(episode, trigger)
     closed = _closed(heard, inputs, trigger)
     if closed is not None:
@@ -122,7 +122,7 @@ def _heard(episode: PriceEpisode, trigger: PricingTrigger) -> PriceEpisode:
 
 
 def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigger) -> Step | None:
-    """The ways in which an open proposal ends without an evaluation, in order of precedence."""
+    """Return the closing of an open proposal by anything but an evaluation, or None."""
     if episode.id is None or episode.last_output is None:
         return None
     if trigger.price_row is not None:
@@ -141,7 +141,7 @@ def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigge
 
 
 def _refused(episode: PriceEpisode, decision: PriceDecision | None, rested_us: int) -> Step | None:
-    """A person's no, for one cool-down, or their not-now, until the time that they give."""
+    """Return the closing by a reject, blocked for a cool-down, or by a snooze, until its time."""
     if decision is None or decision.proposal_id != episode.id:
         return None
     if decision.action == "reject":
@@ -158,14 +158,14 @@ def _cooldown_us(policy: ItemLocation | None) -> int:
 
 
 def _regular_minor(policy: ItemLocation | None) -> int | None:
-    """The regular price of a key that prices are proposed for; None switches pricing off."""
+    """Return the regular price of an active, priced key. None switches pricing off."""
     if policy is None or policy.status != "active" or policy.price_mode == "off":
         return None
     return policy.regular_minor
 
 
 def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) -> _Candidate | str:
-    """The candidate at the next possible window, or the reason why there is none."""
+    """Return the candidate at the next possible window, or the reason for none."""
     effective_us = effective_at_us(inputs.stream_time_us, policy.lead_minutes)
     row = in_force(inputs.timeline, effective_us)
     frame = PriceFrame(
@@ -201,7 +201,7 @@ def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) 
 
 
 def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
-    """What the signals look at, from what is known of the key."""
+    """Return the inputs of the signals."""
     available_units = inputs.on_hand_units - inputs.allocated_units
     return Market(
         available_units=available_units,
@@ -216,7 +216,7 @@ def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
 
 
 def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
-    """The signal's price within every clamp, or why its step gives none."""
+    """Return the signal's price within every clamp, or the reason why its step gives none."""
     target = target_minor(policy, frame.regular_minor, signal.step)
     if target is None:
         return "ladder_end"
@@ -230,7 +230,7 @@ def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamp
 def _prior_minor(
     policy: ItemLocation, inputs: PricingInputs, effective_us: int, signal: Signal
 ) -> int | None:
-    """Only a reduction is announced against a prior price."""
+    """Return the prior price of a reduction. A raise is announced without one."""
     if signal.side != DOWN:
         return None
     progressive = policy.prior_rule == "progressive"
@@ -238,7 +238,7 @@ def _prior_minor(
 
 
 def _proposed(key: InvKey, at: Position, episode: PriceEpisode, found: _Candidate) -> Step:
-    """Opened, amended under the same id, or, with the same price, nothing."""
+    """Open a proposal or amend it under the same id. The same price changes nothing."""
     if episode.id is not None and episode.proposal_price_minor == found.new_minor:
         return episode, None
     is_new = episode.id is None
@@ -291,7 +291,7 @@ def _close(
     *,
     blocked_until_us: int | None = None,
 ) -> Step:
-    """The last revision: the proposal as it was shown, and how it ended."""
+    """Close the proposal: its last revision repeats the last output with the final status."""
     shown = episode.last_output
     if shown is None:
         problem = f"price proposal {episode.id}: an open proposal has an output"

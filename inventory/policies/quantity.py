@@ -1,4 +1,4 @@
-"""From need to order quantity: trigger, need, pack, minimum, limits, guard (domain.md 5.2)."""
+"""Order quantity: trigger, need, pack, minimum, limits, guard (domain.md 5.2)."""
 
 from inventory.facts import ItemLocation
 from inventory.model.arithmetic import ceil_div
@@ -14,7 +14,7 @@ COVER_OVER_GUARD = "cover_over_guard"
 
 @value
 class Quantity:
-    """What to order: `units` (None: no order, and `reason` says why), flags sorted, terms."""
+    """An order quantity. `units` None is no order, with a `reason`. Flags are sorted."""
 
     units: int | None
     reason: str | None
@@ -23,7 +23,7 @@ class Quantity:
 
 
 def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
-    """Units missing before any rounding; for sQ the fewest batches that pass s."""
+    """Return the units missing before any rounding; for sQ the fewest batches that pass s."""
     reorder_point = level.reorder_point_units or 0
     if level.order_up_to_units is None:
         batches = (reorder_point - base_units) // policy.order_quantity_units + 1
@@ -32,7 +32,7 @@ def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
 
 
 def packed_units(policy: ItemLocation, need: int) -> int:
-    """The need in whole packs, never none, and in whole pallets when it comes close to one."""
+    """Return the need in packs, at least one, and in full pallets if it comes close to one."""
     pack = policy.pack_units
     rest = need % pack
     up = policy.pack_rounding == "up" or (
@@ -48,13 +48,13 @@ def packed_units(policy: ItemLocation, need: int) -> int:
 
 
 def least_units(policy: ItemLocation) -> int:
-    """The smallest order that the supplier takes, in whole packs."""
+    """Return the smallest order that the supplier accepts, in whole packs."""
     pack = policy.pack_units
     return max(pack, ceil_div(policy.moq_units, pack) * pack)
 
 
 def limit_units(policy: ItemLocation, base_units: int) -> int | None:
-    """The largest order that policy and shelf take, in whole packs; None without a limit."""
+    """Return the largest order that policy and capacity allow, in whole packs. None is no limit."""
     limits = []
     if policy.max_order_units is not None:
         limits.append(policy.max_order_units)
@@ -66,7 +66,7 @@ def limit_units(policy: ItemLocation, base_units: int) -> int | None:
 
 
 def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tuple[str, ...]:
-    """Why a person must look at an order that brings the position to `stock_units`."""
+    """Return the reasons to review an order that raises the position to `stock_units`."""
     if rate_micro == 0:
         return (NO_DEMAND_HISTORY,)
     if stock_units * 1_000_000 > rate_micro * policy.guard_days:
@@ -75,13 +75,13 @@ def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tupl
 
 
 def order_units(policy: ItemLocation, level: Levels, base_units: int) -> int | None:
-    """The units of `order_quantity` alone, for whoever asks only whether they have moved."""
+    """Return the units of `order_quantity` without its terms, to check for a change."""
     packed = packed_units(policy, need_units(policy, level, base_units))
     return _limited(packed, least_units(policy), limit_units(policy, base_units))
 
 
 def _limited(packed: int, least: int, limit: int | None) -> int | None:
-    """Minimum, then limits; None where they leave less than the minimum."""
+    """Apply the minimum, then the limit. Return None if the limit is below the minimum."""
     raised = max(packed, least)
     units = raised if limit is None else min(raised, limit)
     return None if units < least else units
@@ -90,7 +90,7 @@ def _limited(packed: int, least: int, limit: int | None) -> int | None:
 def order_quantity(
     policy: ItemLocation, level: Levels, base_units: int, rate_micro: int | None
 ) -> Quantity:
-    """Quantity for a triggered need, B ≤ s; all five later steps of domain.md 5.2 in order."""
+    """Return the quantity of a triggered need, B ≤ s, by the five later steps of domain.md 5.2."""
     need = need_units(policy, level, base_units)
     packed = packed_units(policy, need)
     least = least_units(policy)

@@ -41,9 +41,9 @@ LONGEST_HOLD_US = 90 * DAY_US
 
 @value
 class ReplenishmentInputs:
-    """What is known of the key after the record, as far as a need depends on it.
+    """The inputs of a replenishment decision after the record.
 
-    `level` spares computing the levels again; None has them computed.
+    `level` skips computing the levels. With None they are computed.
     """
 
     policy: ItemLocation | None
@@ -59,11 +59,11 @@ class ReplenishmentInputs:
 
 @value
 class ReplenishmentTrigger:
-    """What the record itself says to the need.
+    """The triggers of a replenishment decision in the record.
 
-    `answered_ids` are the reorder ids that the after-image carries and the before-image did not;
-    `decision` is an inserted row only; `reviewed`: the record raised `reviewed_at`;
-    `columns_changed`: a replenishment column changed (domain.md 2.6).
+    `answered_ids` are the reorder ids that the after-image carries and the before-image did not.
+    `decision` is an inserted row only. `reviewed` is True if the record raised `reviewed_at`.
+    `columns_changed` is True if a replenishment column changed (domain.md 2.6).
     """
 
     answered_ids: tuple[str, ...] = ()
@@ -74,9 +74,9 @@ class ReplenishmentTrigger:
 
 @value
 class _Now:
-    """One evaluation: the record's words and the levels and B recomputed after it.
+    """One evaluation: the record's triggers, and the levels and B after it.
 
-    `policy` is None while the key is not active, and `inactive_reason` says why.
+    `policy` is None while the key is not active; `inactive_reason` then holds the reason.
     """
 
     key: InvKey
@@ -90,11 +90,11 @@ class _Now:
 
     @property
     def reorder_point_units(self) -> int:
-        """s, read only while the key is active."""
+        """Return s. It is read only while the key is active."""
         return self.level.reorder_point_units or 0
 
     def is_due(self) -> bool:
-        """B ≤ s: inclusive, at the reorder point an order is due."""
+        """Return True if B ≤ s. At the reorder point an order is due."""
         return self.base_units <= self.reorder_point_units
 
 
@@ -102,7 +102,7 @@ Step = tuple[Episode, ReorderOutput | None]
 
 
 def base_position_units(on_hand_units: int, on_order_units: int, allocated_units: int) -> int:
-    """B = max(0, on-hand) + max(0, on-order) - allocated: what triggers and quantities use."""
+    """Return B = max(0, on-hand) + max(0, on-order) - allocated, for triggers and quantities."""
     return max(0, on_hand_units) + max(0, on_order_units) - allocated_units
 
 
@@ -113,7 +113,7 @@ def next_episode(
     inputs: ReplenishmentInputs,
     trigger: ReplenishmentTrigger,
 ) -> Step:
-    """At most one transition and one output for the record at `at`."""
+    """Make at most one transition and one output for the record at `at`."""
     inactive = inactive_reason(inputs.policy, stock_known=inputs.stock_known)
     level = inputs.level
     if level is None:
@@ -141,7 +141,7 @@ def next_episode(
 
 
 def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
-    """Why a key can have no need, "" for an active one."""
+    """Return the reason why a key can have no need, or "" for an active one."""
     if policy is None:
         return "no_policy"
     if not stock_known:
@@ -152,7 +152,7 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 
 
 def _heard(episode: Episode, now: _Now) -> Episode:
-    """The episode after what the record says to any hold: stale words counted, holds ended."""
+    """Return the episode after the record's decision: stale ones counted, holds ended."""
     decision = now.trigger.decision
     named = decision is not None and decision.reorder_id == episode.id
     if decision is not None and not named and decision.action != "approve":
@@ -169,7 +169,7 @@ def _from_idle(episode: Episode, now: _Now) -> Step:
         return _idle(episode, now.inactive_reason), None
     if not now.is_due():
         return _idle(episode, ABOVE_REORDER_POINT), None
-    # The order day belongs to the trigger (5.1), so it is asked before any quantity (5.2).
+    # The order day belongs to the trigger (5.1), so it comes before any quantity (5.2).
     if not _may_order(now.policy, now):
         return _idle(episode, NOT_ORDER_DAY), None
     quantity = _quantity(now.policy, now)
@@ -210,7 +210,7 @@ def _from_snoozed(episode: Episode, now: _Now) -> Step:
 
 
 def _from_closed_hold(episode: Episode, now: _Now) -> Step:
-    """held-rejected and held-short: the id is closed, the hold only delays the next one."""
+    """Leave held-rejected or held-short. Its id is closed: the hold only delays the next one."""
     if now.policy is None:
         return _idle(episode, now.inactive_reason), None
     if _is_gone(now.policy, now):
@@ -229,7 +229,7 @@ def _from_closed_hold(episode: Episode, now: _Now) -> Step:
 
 
 def _ended(episode: Episode, now: _Now) -> Step | None:
-    """The columns that `open` and `held-snoozed` share, in order of precedence."""
+    """Apply the table columns that `open` and `held-snoozed` share, in order of precedence."""
     if episode.id in now.trigger.answered_ids:
         return _accepted(episode, now)
     if now.policy is None:
@@ -246,7 +246,7 @@ def _ended(episode: Episode, now: _Now) -> Step | None:
 
 
 def _is_gone(policy: ItemLocation, now: _Now) -> bool:
-    """B > s + h: far enough above the reorder point that one sale does not bring it back."""
+    """Return True if B > s + h: one sale does not bring it back to the reorder point."""
     slack = policy.hysteresis_units
     if slack is None:
         slack = max(1, ceil_div(now.reorder_point_units, 10))
@@ -258,7 +258,7 @@ def _is_over(episode: Episode, now: _Now) -> bool:
 
 
 def _may_order(policy: ItemLocation, now: _Now) -> bool:
-    """Periodic families order only on a review on an order day."""
+    """Return True unless a periodic family lacks a review on an order day."""
     if policy.replenish_family not in PERIODIC_FAMILIES:
         return True
     bit = policy.order_days_mask >> weekday_of(now.inputs.stream_time_us) & 1
@@ -313,7 +313,7 @@ def _accepted(episode: Episode, now: _Now) -> Step:
 
 
 def _held(episode: Episode, now: _Now, decision: ReorderDecision, state: str) -> Step:
-    """The hold that a person's word begins; only a snooze says until when."""
+    """Start the hold of a person's decision. Only a snooze names its end."""
     stream_time_us = now.inputs.stream_time_us
     until_us = stream_time_us + HOLD_US
     if state == SNOOZED and decision.until_at_us is not None:
@@ -356,7 +356,7 @@ def _output(
     quantity: Quantity | None = None,
     reason: str | None = None,
 ) -> ReorderOutput:
-    """One revision; only `open` carries a quantity, its flags and their terms."""
+    """Return one revision. Only `open` carries a quantity, its flags and their terms."""
     inputs = now.inputs
     return ReorderOutput(
         id=need_id,
