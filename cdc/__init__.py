@@ -1,1 +1,1 @@
-"""The wire: what Postgres, Debezium and Kafka agree on."""
+"""The shared wire formats and capture: everything that Postgres, Debezium and Kafka agree on."""

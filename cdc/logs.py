@@ -1,7 +1,8 @@
-"""JSON lines on standard error: one constant event name, everything else as fields.
+"""JSON logging on standard error: one constant event name, everything else as fields.
 
-Every process of the project logs like this: its own events, those of libraries, warnings, and what
-ends it. Tracebacks hold files and lines but no local variables, because those hold passwords.
+Every process of the project uses this format for its own events, those of libraries, warnings, and
+uncaught exceptions. Tracebacks hold files and lines but no local variables, because those hold
+passwords.
 """
 
 import logging
@@ -16,7 +17,7 @@ import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
-# Local variables of a failed call hold addresses with passwords: a traceback names lines only.
+# Local variables of a failed call may hold URLs with passwords: tracebacks name lines only.
 WITHOUT_LOCALS: Final = structlog.processors.ExceptionRenderer(
     ExceptionDictTransformer(show_locals=False)
 )
@@ -25,9 +26,9 @@ log = structlog.get_logger(__name__)
 
 
 def configure_logging(*, service: str, level: str = "") -> None:
-    """Have this process log as `service`; libraries log warnings and worse.
+    """Configure this process to log as `service`. Libraries log warnings and errors only.
 
-    Without a `level`, `INVENTORY_LOG_LEVEL` says it, and INFO if that isn't set.
+    Without `level`, `INVENTORY_LOG_LEVEL` applies, or INFO if that is not set.
     """
     chosen = level or os.environ.get("INVENTORY_LOG_LEVEL", "INFO")
     numeric = logging.getLevelNamesMapping()[chosen if chosen in _LEVELS else "INFO"]
@@ -56,7 +57,7 @@ def configure_logging(*, service: str, level: str = "") -> None:
 
 
 def _configure_libraries(shared: list[Any]) -> None:
-    """Have the standard library's loggers write the same lines."""
+    """Configure the standard library's loggers to write the same lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -73,7 +74,7 @@ def _configure_libraries(shared: list[Any]) -> None:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Write what ends a thread or the process as one line."""
+    """Log the exception that ends a thread or the process as one line."""
     if issubclass(kind, KeyboardInterrupt | SystemExit):
         return
     log.critical("uncaught exception", exc_info=(kind, error, trace))

@@ -1,6 +1,7 @@
-"""Where the parts are: addresses and secrets, read once from the environment, printed masked.
+"""Addresses and secrets of the services, read once from the environment and masked when printed.
 
-`inventory up` writes these variables for every child; commands read them from the running stack.
+`inventory up` sets these variables for every child process. Commands read them from the running
+stack.
 """
 
 from pathlib import Path
@@ -12,11 +13,11 @@ from cdc.contracts.topics import APP_ID
 
 
 class Connections(BaseSettings):
-    """Addresses every process may need. Environment variables carry the prefix `INVENTORY_`."""
+    """Addresses that any process may need. Environment variables carry the prefix `INVENTORY_`."""
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
-    home: Path = Path(".inventory")  # everything a local stack writes lives below
+    home: Path = Path(".inventory")  # parent directory of all files of a local stack
     kafka_bootstrap: str = "127.0.0.1:9092"
     connect_url: str = "http://127.0.0.1:8083"
     connect_password: SecretStr = SecretStr("")  # of the account `inventory` in Connect's REST API
@@ -30,10 +31,10 @@ class Connections(BaseSettings):
 
     @property
     def archive_dir(self) -> Path:
-        """Parquet archive of `stock.events`."""
+        """Return the directory of the Parquet archive of `stock.events`."""
         return self.home / "archive"
 
     @property
     def worker_dir(self) -> Path:
-        """What the stream workers of this logic revision keep on disk; another has its own."""
+        """Return the directory of this logic revision's stream workers."""
         return self.home / "workers" / APP_ID

@@ -1,6 +1,6 @@
-"""Where the stream workers of this deployment listen.
+"""HTTP addresses of the stream workers of this deployment.
 
-Who holds which partition is not written anywhere: workers say it of themselves when they are asked
+The owner of a partition is not stored anywhere: each worker answers it on request
 (docs/decisions/0012-asked-workers-forward-once.md).
 """
 
@@ -13,7 +13,7 @@ from cdc.settings import Connections
 
 
 class WorkerAddresses(BaseSettings):
-    """Where workers listen; without the variable, where the local stack wrote them down."""
+    """The configured worker addresses. Without the variable, the local stack's file has them."""
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True)
 
@@ -21,7 +21,7 @@ class WorkerAddresses(BaseSettings):
 
 
 def worker_urls(settings: Connections) -> dict[str, str]:
-    """Name and address of all workers that may be running, read anew each time."""
+    """Return name and URL of all workers that may be running, read from scratch each time."""
     given = WorkerAddresses().worker_urls
     if given:
         urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]

@@ -1,7 +1,7 @@
-"""Ask the workers for a key or for who holds what, right now, and never wait long.
+"""Live queries to the workers for a key or for the partition map, with a short time limit.
 
-Any worker answers for any key. Whoever asks has something to show instead, the read model with its
-age, so a late answer is worth nothing.
+Any worker answers for any key. Callers fall back to the read model with its age, so a late answer
+is useless.
 """
 
 import json
@@ -23,15 +23,15 @@ from inventory.model.state import KeyState
 
 __all__ = ["PATIENCE_S", "LiveKey", "PartitionMap", "ask", "partition_map", "worker_urls"]
 
-PATIENCE_S: Final = 0.15  # of a page
-MAP_PATIENCE_S: Final = 1.0  # of a page about workers: one asks the others before it answers
+PATIENCE_S: Final = 0.15  # for a page
+MAP_PATIENCE_S: Final = 1.0  # for a page about workers: the asked worker first asks the others
 Told = TypeVar("Told")
-_LAST: Final[list[str]] = []  # the worker that answered last
+_LAST: Final[list[str]] = []  # URL of the worker that answered last
 
 
 @dataclass(frozen=True, slots=True)
 class LiveKey:
-    """What a worker says of a key, with all its window rows; `problem` says why it says nothing."""
+    """A worker's answer for a key, with all its window rows, or the `problem` instead of one."""
 
     state: KeyState | None
     as_of_us: int | None = None
@@ -40,20 +40,20 @@ class LiveKey:
 
     @property
     def on_hand_units(self) -> int | None:
-        """On-hand in the worker."""
+        """Return the worker's on-hand, or None without an answer."""
         return None if self.state is None else self.state.on_hand_units
 
     @property
     def offset(self) -> int | None:
-        """The position that the worker's state includes."""
+        """Return the offset of the worker's state, or None without an answer."""
         return None if self.state is None else self.state.position.offset
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionMap:
-    """Who holds what, as one worker tells it: a row of `answer_partitions` for each partition.
+    """One worker's view of the owners: a row of `answer_partitions` for each partition.
 
-    `problem` says why there is none.
+    `problem` is the reason if there are no rows.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
@@ -61,9 +61,9 @@ class PartitionMap:
 
 
 def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> LiveKey:
-    """The key's state in the worker that holds it, in about `within_s` seconds or not at all.
+    """Return the key's state from the worker that holds it, within about `within_s` seconds.
 
-    The worker that answered last is asked first.
+    The worker that answered last is asked first. A failure gives a `LiveKey` with a problem.
     """
     path = f"/iq/v1/keys/{quote(inv_key, safe='')}"
     found = _first(settings, path, within_s, _key_of)
@@ -71,7 +71,7 @@ def ask(settings: Connections, inv_key: str, within_s: float = PATIENCE_S) -> Li
 
 
 def partition_map(settings: Connections, within_s: float = MAP_PATIENCE_S) -> PartitionMap:
-    """The map of the first worker that tells it, in about `within_s` seconds or not at all."""
+    """Return the map of the first worker that answers, within about `within_s` seconds."""
     found = _first(settings, "/iq/v1/partitions", within_s, _map_of)
     return PartitionMap(problem=found) if isinstance(found, str) else found
 
@@ -79,13 +79,14 @@ def partition_map(settings: Connections, within_s: float = MAP_PATIENCE_S) -> Pa
 def _first(
     settings: Connections, path: str, within_s: float, read: Callable[[httpx.Response], Told | str]
 ) -> Told | str:
-    """What the first worker says that says anything, else why the last one does not.
+    """Return the first worker's answer, or else the last worker's problem.
 
-    Each may use two thirds of the time that is left, so one that hangs leaves some for another.
+    Each request may use two thirds of the remaining time, so that one hanging worker leaves time
+    for another.
     """
     if not settings.query_token.get_secret_value():
         return "no token for the workers is set"
-    _client()  # building the first one takes as long as a page may wait
+    _client()  # building the first client takes as long as a page may wait
     until_s = time.monotonic() + within_s
     problem = "no worker is known"
     for url in _in_order(worker_urls(settings).values()):
@@ -107,7 +108,7 @@ def _in_order(urls: Iterable[str]) -> list[str]:
 def _asked(
     settings: Connections, url: str, within_s: float, read: Callable[[httpx.Response], Told | str]
 ) -> Told | str:
-    """What `read` makes of the answer there, or why there is none."""
+    """Return the result of `read` on the answer of `url`, or the problem."""
     token = settings.query_token.get_secret_value()
     headers = {"Authorization": f"Bearer {token}"}
     try:
@@ -146,5 +147,5 @@ def _map_of(answer: httpx.Response) -> PartitionMap | str:
 
 @cache
 def _client() -> httpx.Client:
-    """One for the process, with connections that stay open."""
+    """Return the process's only client. Its connections stay open."""
     return httpx.Client(trust_env=False)

@@ -1,1 +1,1 @@
-"""From Postgres to Kafka: the connector, its client and the topics."""
+"""Change capture from Postgres to Kafka: the connector, its client and the topics."""

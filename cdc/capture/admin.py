@@ -1,7 +1,7 @@
-"""Creates the topics, with the settings of `cdc.contracts.topics`, and says where any differ.
+"""Creation of all topics with the settings of `cdc.contracts.topics`, and a check of the settings.
 
-Connect's producer blocks for ever on a missing topic, also for the topics that exist, so this step
-comes before the connector is registered.
+A missing topic blocks Connect's producer for ever, also for topics that exist. Topics are therefore
+created before the connector is registered.
 """
 
 import time
@@ -34,7 +34,7 @@ _GONE: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND)
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One setting of an existing topic that is not what the contract says."""
+    """One setting of an existing topic that differs from the contract."""
 
     topic: str
     setting: str
@@ -43,18 +43,18 @@ class Drift:
 
 
 def admin_client(bootstrap: str) -> AdminClient:
-    """An admin client that keeps its connection complaints to itself while a broker starts."""
+    """Return an admin client that logs no connection errors while a broker starts."""
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
 
 def committed_offsets(
     bootstrap: str, group: str, topic: str, partitions: Collection[int], *, timeout_s: float
 ) -> dict[int, int]:
-    """What the group has committed in partitions of the topic; without those where it has nothing.
+    """Return the group's committed offset of each partition that has one.
 
-    A consumer asks, because librdkafka's admin client ends the process where a broker isn't the
-    group's coordinator yet, as in its first seconds (SIGSEGV, librdkafka issue 5040). Here that is
-    waited for.
+    A consumer makes the request. librdkafka's admin client ends the process (SIGSEGV, librdkafka
+    issue 5040) if a broker is not the group's coordinator yet, as in its first seconds. This
+    function retries until there is a coordinator or `timeout_s` is over.
 
     Raises:
         KafkaException: the broker does not answer in time, or refuses.
@@ -86,7 +86,7 @@ def _committed_offsets(
 
 
 def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
-    """Whether a broker gives its metadata."""
+    """Return True if a broker answers a metadata request."""
     try:
         return bool(admin_client(bootstrap).list_topics(timeout=timeout_s).brokers)
     except KafkaException:
@@ -96,7 +96,7 @@ def broker_answers(bootstrap: str, *, timeout_s: float = 2.0) -> bool:
 def create_topics(
     bootstrap: str, topics: Iterable[Topic] = TOPICS, *, replication: int = 1
 ) -> tuple[str, ...]:
-    """Create the topics that are missing and give all the contract's settings; gives new names."""
+    """Create missing topics and set the contract's settings on all. Return the created names."""
     client = admin_client(bootstrap)
     topics = tuple(topics)
     wanted = [
@@ -121,7 +121,7 @@ def create_topics(
 
 
 def _settle(client: AdminClient, topics: Iterable[Topic]) -> None:
-    """Give topics of an earlier release the settings of this one."""
+    """Set the current settings on topics of an earlier release."""
     drifted = [
         ConfigResource(
             ResourceType.TOPIC,
@@ -142,7 +142,7 @@ def _settle(client: AdminClient, topics: Iterable[Topic]) -> None:
 
 
 def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
-    """Delete the topics, those that are there; returns when no broker knows them any more."""
+    """Delete the topics that exist. Return once the broker lists none of them."""
     wanted = list(names)
     client = admin_client(bootstrap)
     _wait_gone(client.delete_topics(wanted, operation_timeout=_TIMEOUT_S).values())
@@ -155,12 +155,12 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
 
 
 def delete_group(bootstrap: str, group: str) -> None:
-    """Delete a consumer group with its offsets, if there is one.
+    """Delete a consumer group with its offsets, if it exists.
 
     Raises:
-        KafkaException: it has members (NON_EMPTY_GROUP), or the broker can't do it.
+        KafkaException: it has members (NON_EMPTY_GROUP), or the broker cannot delete it.
     """
-    client = admin_client(bootstrap)  # an answer is awaited for as long as its client lives
+    client = admin_client(bootstrap)  # an answer arrives only while its client lives
     _wait_gone(client.delete_consumer_groups([group]).values())
 
 
@@ -174,7 +174,7 @@ def _wait_gone(futures: Iterable[Future[None]]) -> None:
 
 
 def topic_drift(bootstrap: str, topics: Iterable[Topic] = TOPICS) -> tuple[Drift, ...]:
-    """Every difference between the broker's topics and the contract, missing topics included."""
+    """Return every difference between broker and contract, missing topics included."""
     client = admin_client(bootstrap)
     existing = client.list_topics(timeout=_TIMEOUT_S).topics
     found: list[Drift] = []

@@ -1,7 +1,7 @@
-"""Registers the Debezium connector and says when streaming has really begun.
+"""Client of Connect's REST API: it registers the Debezium connector and waits for streaming.
 
-A PUT restarts the connector's tasks, so it is skipped when Connect already has our configuration.
-The connector is ready only when its replication slot is active: status RUNNING comes earlier.
+A PUT restarts the connector's tasks, so it is skipped if Connect already has our configuration. The
+connector is ready only when its replication slot is active: status RUNNING comes earlier.
 """
 
 import json
@@ -18,7 +18,7 @@ import psycopg
 CONNECTOR: Final = "retail-cdc"
 SLOT: Final = "retail_cdc"
 PUBLICATION: Final = "retail_cdc"
-ACCOUNT: Final = "inventory"  # the one account of Connect's REST API
+ACCOUNT: Final = "inventory"  # the only account of Connect's REST API
 DEFINITION: Final = Path(__file__).with_name("connector.json")
 
 _PLUGIN: Final = "PostgresConnector"
@@ -32,7 +32,7 @@ class CaptureError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorState:
-    """What Connect says about the connector and its only task."""
+    """The state of the connector and its only task, from Connect's status."""
 
     connector: str
     task: str
@@ -40,17 +40,17 @@ class ConnectorState:
 
     @property
     def running(self) -> bool:
-        """Whether connector and task both run."""
+        """Return True if connector and task both run."""
         return self.connector == self.task == "RUNNING"
 
     @property
     def failed(self) -> bool:
-        """Whether a restart is due."""
+        """Return True if the connector or its task has failed."""
         return "FAILED" in (self.connector, self.task)
 
 
 def connector_config(host: str, port: int, dbname: str = "retail") -> dict[str, str]:
-    """The committed definition with the address of one Postgres."""
+    """Return the committed connector definition with the address of one Postgres."""
     config: dict[str, str] = json.loads(DEFINITION.read_text(encoding="utf-8"))
     return config | {
         "database.hostname": host,
@@ -69,24 +69,24 @@ def _problems(answer: Mapping[str, Any]) -> str:
 
 
 class ConnectClient:
-    """The few calls of Connect's REST interface that this project makes."""
+    """The calls of Connect's REST API that this project makes."""
 
     def __init__(self, url: str, password: str, *, timeout_s: float = 30.0) -> None:
         self._http = httpx.Client(base_url=url, auth=(ACCOUNT, password), timeout=timeout_s)
 
     def close(self) -> None:
-        """Release the connections."""
+        """Close the connections."""
         self._http.close()
 
     def healthy(self) -> bool:
-        """Whether the worker has joined its group and answers for its connectors."""
+        """Return True if the Connect worker has joined its group and answers for its connectors."""
         try:
             return self._http.get("/health").status_code == HTTPStatus.OK
         except httpx.HTTPError:
             return False
 
     def validate(self, config: Mapping[str, str]) -> None:
-        """Raise `CaptureError` with every complaint that Connect has about `config`."""
+        """Raise `CaptureError` with every error that Connect finds in `config`."""
         body = {"name": CONNECTOR, **config}
         path = f"/connector-plugins/{_PLUGIN}/config/validate"
         answer = self._http.put(path, json=body).raise_for_status().json()
@@ -95,7 +95,7 @@ class ConnectClient:
             raise CaptureError(message)
 
     def current_config(self) -> dict[str, str] | None:
-        """The configuration that Connect holds, or None before the first registration."""
+        """Return the configuration in Connect, or None before the first registration."""
         answer = self._http.get(f"/connectors/{CONNECTOR}/config")
         if answer.status_code == HTTPStatus.NOT_FOUND:
             return None
@@ -104,14 +104,14 @@ class ConnectClient:
         return found
 
     def register(self, config: Mapping[str, str], *, timeout_s: float = 60.0) -> bool:
-        """Make Connect hold `config`; gives whether a PUT was necessary."""
+        """Register `config` with Connect. Return False if it was registered already."""
         deadline = time.monotonic() + timeout_s
         if self.current_config() == dict(config):
             return False
         self.validate(config)
         while True:
             answer = self._http.put(f"/connectors/{CONNECTOR}/config", json=dict(config))
-            # 409 means that the group rebalances; the same call succeeds a moment later.
+            # 409 means that the group rebalances. The same call succeeds a moment later.
             if answer.status_code != HTTPStatus.CONFLICT or time.monotonic() > deadline:
                 break
             time.sleep(_POLL_S)
@@ -121,7 +121,7 @@ class ConnectClient:
         return True
 
     def state(self) -> ConnectorState:
-        """State of connector and task; `UNASSIGNED` while Connect does not say."""
+        """Return the state of connector and task: `UNASSIGNED` if Connect names none."""
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/status")
         except httpx.HTTPError as error:
@@ -137,9 +137,10 @@ class ConnectClient:
         )
 
     def snapshot_ended(self) -> bool:
-        """Whether the whole snapshot stands in the log and no restart begins it again.
+        """Return True if the log holds the complete snapshot, so that no restart repeats it.
 
-        So Connect's own offsets tell it, which are kept after the records are acknowledged.
+        Connect stores its offsets only after the records are acknowledged, so they are the
+        evidence.
         """
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/offsets")
@@ -149,15 +150,15 @@ class ConnectClient:
         return any("snapshot" not in at or at.get("snapshot_completed") is True for at in found)
 
     def pause(self) -> None:
-        """Have the task read nothing; it keeps its connection to the slot."""
+        """Pause the task. It reads nothing and keeps its connection to the slot."""
         self._http.put(f"/connectors/{CONNECTOR}/pause").raise_for_status()
 
     def stop(self) -> None:
-        """End the task; configuration and offsets stay."""
+        """Stop the task. Configuration and offsets remain."""
         self._http.put(f"/connectors/{CONNECTOR}/stop").raise_for_status()
 
     def resume(self) -> None:
-        """Have a paused or stopped connector run."""
+        """Resume a paused or stopped connector."""
         self._http.put(f"/connectors/{CONNECTOR}/resume").raise_for_status()
 
     def go_on(self) -> None:
@@ -166,7 +167,7 @@ class ConnectClient:
             self.resume()
 
     def restart_failed(self) -> None:
-        """Restart what has failed, and only that."""
+        """Restart the connector or task only if it has failed."""
         self._http.post(
             f"/connectors/{CONNECTOR}/restart",
             params={"includeTasks": "true", "onlyFailed": "true"},
@@ -180,7 +181,7 @@ def client_of(variables: Mapping[str, str], *, timeout_s: float) -> ConnectClien
 
 
 def slot_active(database_url: str, slot: str = SLOT) -> bool:
-    """Whether Postgres streams to the connector right now."""
+    """Return True if Postgres streams to the connector now."""
     statement = "SELECT active FROM pg_replication_slots WHERE slot_name = %s"
     with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
         row = connection.execute(statement, (slot,)).fetchone()
@@ -192,7 +193,7 @@ def wait_streaming(
 ) -> ConnectorState:
     """Return once connector and task run and the slot is active.
 
-    Only then does a committed row certainly reach the topic without a snapshot.
+    Only from then on does a committed row certainly reach the topic without a snapshot.
     """
     return _until(
         client.state,
@@ -202,7 +203,7 @@ def wait_streaming(
 
 
 def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float) -> ConnectorState:
-    """Return once it streams and its snapshot, of one row at least, stands in the log."""
+    """Return once the connector streams and the log holds its snapshot of at least one row."""
     return _until(
         client.state,
         lambda state: state.running and slot_active(database_url) and client.snapshot_ended(),
@@ -217,7 +218,10 @@ def _until(
     timeout_s: float,
     failed_for_s: float = _FAILED_FOR_S,
 ) -> ConnectorState:
-    """Wait, but not for a task that has failed for good: Connect itself starts it never again."""
+    """Poll until accepted.
+
+    Give up early on a lasting failure: Connect never restarts a failed task.
+    """
     began = alive_at = time.monotonic()
     while True:
         seen, now = look(), time.monotonic()

@@ -8,9 +8,10 @@ _HOUR_S: Final = 3600.0
 
 
 class Patience:
-    """Decide when a task that fails is restarted: after 5 s, and at most five times an hour.
+    """The rule for restarting a failed task: after 5 s, and at most five times an hour.
 
-    A poison row fails for ever, and each restart reads the log from the last commit on.
+    A row that the connector can't process fails at every restart, and each restart reads the log
+    again from the last commit.
     """
 
     def __init__(self) -> None:
@@ -18,7 +19,7 @@ class Patience:
         self._failed_since: float | None = None
 
     def is_over(self, now: float, *, failed: bool) -> bool:
-        """Return whether to restart at `now` a task that was seen to be failed, or not."""
+        """Return True if a task seen as `failed` at `now` (seconds) is due for a restart."""
         if not failed:
             self._failed_since = None
             return False
@@ -28,6 +29,6 @@ class Patience:
         return long_enough and len(self._restarts) < _RESTARTS_PER_HOUR
 
     def restarted(self, now: float) -> None:
-        """Count a restart."""
+        """Count a restart at `now`."""
         self._restarts.append(now)
         self._failed_since = None

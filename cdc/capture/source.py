@@ -2,8 +2,9 @@
 
 Postgres 18 decodes a change with the publications that existed when it was written. A change that
 was committed while the publication was missing, or lacked its table, is skipped with a warning in
-the server's log. Creating the publication again brings no such change back. So the row holds the
-identity of the publication that the log began with: object ids, which a second CREATE changes.
+the server's log. Creating the publication again does not bring such a change back. The row
+therefore stores the identity of the publication that the log began with: object ids, which a second
+CREATE changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -88,9 +89,9 @@ def publication_problem(connection: Connection) -> str:
 
 
 def damage_of(connection: Connection) -> Damage | None:
-    """Return what keeps changes out of the log for good, or None.
+    """Return the damage that leaves changes out of the log for good, or None.
 
-    A missing slot is damage only after a capture has streamed: before that, Debezium creates it.
+    A missing slot is damage only after a capture has streamed. Before that, Debezium creates it.
     """
     problem = publication_problem(connection)
     if problem:
@@ -110,32 +111,32 @@ def damage_of(connection: Connection) -> Damage | None:
 
 
 def record(connection: Connection) -> None:
-    """Remember the publication with which the log is captured now."""
+    """Store the identity of the publication that captures the log now."""
     connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
 
 
 def forget(connection: Connection) -> None:
-    """Forget the publication of the former log, and a pause of its capture."""
+    """Clear the stored publication of the former log, and a pause of its capture."""
     connection.execute(_RECORD, {"found": None})
     connection.execute(_PAUSE, {"by": ""})
 
 
 def paused_by(connection: Connection) -> str:
-    """Return who has paused the capture, or an empty text."""
+    """Return the name of the one who paused the capture, or an empty text."""
     [(by,)] = connection.execute("SELECT paused_by FROM app.capture").fetchall()
     return str(by)
 
 
 def want_paused(connection: Connection, by: str) -> None:
-    """Have the keeper pause the capture for `by`, or resume it if `by` is empty."""
+    """Request that the keeper pauses the capture for `by`, or resumes it if `by` is empty."""
     connection.execute(_PAUSE, {"by": by})
 
 
 def publish(connection: Connection) -> bool:
-    """Create the publication as the contract says; return False if it is so already.
+    """Create the publication as the contract defines it. Return False if it already exists so.
 
-    The owner of the tables calls this, and only before a whole new capture: a change from before
-    this moment reaches no log through the new publication.
+    The owner of the tables calls this before a complete new capture only. A change from before this
+    moment reaches no log through the new publication.
     """
     if not publication_problem(connection):
         return False

@@ -1,1 +1,1 @@
-"""Records on the wire: topics, decoding, state, decisions, rejections."""
+"""Record formats: topics, decoding, state, decisions, rejections."""

@@ -1,7 +1,7 @@
-"""What workers answer over HTTP, as a contract: every document says the version of its schema.
+"""Versioned documents of the workers' HTTP answers.
 
-The address says which schema: `ADDRESSES` has one for each, `PROBLEM` is that of every refusal.
-A reader takes the versions that it knows and no other, as with records.
+`ADDRESSES` maps each address to the kind of its schema. `PROBLEM` is the kind of every refusal. As
+with records, a reader accepts the versions that it knows and no other.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from cdc.contracts.versions import check_version, known
 
 Document = dict[str, Any]
 
-_UNSAID: Final = 1  # the release before versions were said; its answers have less, nothing else
+_UNSAID: Final = 1  # version of documents without `schema`: that release wrote fewer fields
 
 KEY: Final = "answer_key"
 ON_HAND: Final = "answer_on_hand"
@@ -24,7 +24,7 @@ LIVE: Final = "answer_live"
 READY: Final = "answer_ready"
 PROBLEM: Final = "answer_problem"
 
-# Address to the kind of what is answered there with 200; health, live and ready say 503 in it too.
+# Address to the kind of its answer with status 200, and of health, live and ready also with 503.
 ADDRESSES: Final[Mapping[str, str]] = {
     "/iq/v1/keys/{key}": KEY,
     "/iq/v1/store/on-hand/{key}": ON_HAND,
@@ -39,15 +39,15 @@ ADDRESSES: Final[Mapping[str, str]] = {
 
 
 def versioned(kind: str, document: Document) -> Document:
-    """The document with the version of `kind` that this code writes."""
+    """Return the document with the version of `kind` that this code writes."""
     return {"schema": known(kind)[-1], **document}
 
 
 def checked(kind: str, document: Document) -> Document:
-    """The document, if it is of a version that this code knows; one that says none is of the first.
+    """Return the document if this code knows its version. Without `schema` it is version 1.
 
     Raises:
-        UnknownVersion: it is of another.
+        UnknownVersion: the document has another version.
     """
     check_version(kind, "schema", document.get("schema", _UNSAID), known(kind))
     return document

@@ -1,7 +1,7 @@
 """Records of `reorder.events` and `price.events`: one revision of a need or of a price proposal.
 
-They are level-triggered (design: same id, higher revision wins), so a consumer may see a revision
-any number of times and may miss all but the last.
+They are level-triggered (design: same id, higher revision wins). A consumer may see a revision any
+number of times and may miss all but the last.
 """
 
 import json
@@ -20,12 +20,12 @@ PRICE_STATUSES = ("open", "accepted", "cancelled", "expired", "rejected", "snooz
 
 
 class NotADecision(UnreadableRecord):
-    """A record of a known version that is no decision of the kind that was asked for."""
+    """A record of a known version that is no decision of the requested kind."""
 
 
 @value
 class Circumstances:
-    """What stands beside a decision: whose it is, and up to where the log was read."""
+    """The key of a decision, its source record, as-of time and logic revision."""
 
     inv_key: str
     origin: Origin
@@ -34,12 +34,12 @@ class Circumstances:
 
     @property
     def location(self) -> str:
-        """The part of the key before the bar."""
+        """Return the part of the key before the bar."""
         return self.inv_key.partition("|")[0]
 
     @property
     def sku(self) -> str:
-        """The part of the key after the bar."""
+        """Return the part of the key after the bar."""
         return self.inv_key.partition("|")[2]
 
 
@@ -62,7 +62,7 @@ class PriceEvent:
 
 
 def encode_reorder(event: ReorderEvent) -> bytes:
-    """Canonical JSON of the event."""
+    """Return the event as canonical JSON."""
     output = event.output
     row = {
         "kind": "reorder",
@@ -78,7 +78,7 @@ def encode_reorder(event: ReorderEvent) -> bytes:
 
 
 def encode_price(event: PriceEvent) -> bytes:
-    """Canonical JSON of the event."""
+    """Return the event as canonical JSON."""
     output = event.output
     row = {
         "kind": "price",
@@ -96,7 +96,7 @@ def encode_price(event: PriceEvent) -> bytes:
 
 
 def decode_reorder(payload: bytes) -> ReorderEvent:
-    """The event that `encode_reorder` wrote.
+    """Return the event that `encode_reorder` wrote.
 
     Raises:
         UnknownVersion: written by another version of this code.
@@ -123,7 +123,7 @@ def decode_reorder(payload: bytes) -> ReorderEvent:
 
 
 def decode_price(payload: bytes) -> PriceEvent:
-    """The event that `encode_price` wrote.
+    """Return the event that `encode_price` wrote.
 
     Raises:
         UnknownVersion: written by another version of this code.

@@ -1,7 +1,7 @@
-"""From the bytes of one `stock.events` record to the `Record` that the rules judge.
+"""Decoder from the bytes of one `stock.events` record to a `Record` for the rules.
 
-Only what has no identity is refused here (domain.md 11.2: `malformed`); everything else, wrong
-column types included, is handed on as it is and judged by the fold, so that live workers and
+Only a record without identity is refused here (domain.md 11.2: `malformed`). Everything else is
+passed on unchanged, wrong column types included. The fold judges it, so that live workers and
 recomputations give the same reason. Timestamps become integer microseconds without passing through
 a float.
 """
@@ -18,7 +18,7 @@ __all__ = ["TIMESTAMP_COLUMNS", "Malformed", "decode", "timestamp_us"]
 _PLAIN_LENGTH = len("2026-11-21T02:48:05Z")
 _LONGEST = len("2026-11-21T02:48:05.032085Z")
 
-# timestamptz columns of domain.md 2.6; `due_on` is a date that no rule reads and stays text.
+# timestamptz columns of domain.md 2.6. `due_on` is a date that no rule reads and stays text.
 TIMESTAMP_COLUMNS: dict[str, tuple[str, ...]] = {
     "sale_line": ("recorded_at", "occurred_at"),
     "purchase_order_line": ("recorded_at", "ordered_at"),
@@ -34,17 +34,17 @@ TIMESTAMP_COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
-    """The record with this key and value.
+    """Return the record with this key and value.
 
-    A missing key becomes "" and bytes that are not UTF-8 become lone surrogates: neither is a key
-    of domain.md 0, so the fold rejects both as `key_mismatch`.
+    A missing key becomes "". Bytes that are not UTF-8 become lone surrogates. Neither is a key of
+    domain.md 0, so the fold rejects both as `key_mismatch`.
 
     Raises:
         Malformed: no identity can be formed from `value`.
     """
     envelope = parse_envelope(value)
     columns = TIMESTAMP_COLUMNS.get(envelope.table, ())
-    # Positional, because keywords cost a third more.
+    # Positional arguments, because keywords cost a third more.
     return Record(
         offset,
         "" if key is None else key.decode("utf-8", "surrogateescape"),
@@ -58,7 +58,7 @@ def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
 
 
 def _with_integer_times(image: object, columns: tuple[str, ...]) -> object:
-    """The image, freshly parsed and ours alone, with its times replaced in place."""
+    """Return `image`, freshly parsed and not shared, with its times replaced in place."""
     if type(image) is dict:
         for column in columns:
             text = image.get(column)
@@ -68,10 +68,10 @@ def _with_integer_times(image: object, columns: tuple[str, ...]) -> object:
 
 
 def timestamp_us(text: object) -> int | str:
-    """Epoch microseconds of Debezium's ISO text, such as `2026-11-21T02:48:05.032085Z`.
+    """Return epoch microseconds of Debezium's ISO text, such as `2026-11-21T02:48:05.032085Z`.
 
-    Anything else comes back as text, which the fold rejects as `limit`. A bare number is text too:
-    whether it counts seconds, milliseconds or microseconds would be a guess.
+    Any other value returns text, which the fold rejects as `limit`. A bare number becomes text too:
+    its unit (seconds, milliseconds or microseconds) would be a guess.
     """
     if type(text) is not str:
         return f"not a timestamp: {shown(text)}"

@@ -1,8 +1,8 @@
-"""A Debezium change event as bytes, taken apart by one strict parser.
+"""A strict parser of Debezium change events.
 
-orjson is the parser because it refuses what Python's own accepts (NaN, Infinity, lone surrogates,
-bytes that are not UTF-8) and is four times as fast. Integers beyond 64 bits come out of it as
-floats; every rule downstream takes integers only, so they are refused like any other float.
+The parser is orjson. It refuses values that Python's own accepts (NaN, Infinity, lone surrogates,
+bytes that are not UTF-8) and is four times as fast. It returns integers beyond 64 bits as floats.
+Every later rule accepts integers only, so they are refused like any other float.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ class Malformed(ValueError):
 
 @value
 class Envelope:
-    """The parts of a change event that identity and fold need; images are still as written."""
+    """The parts of a change event that identity and fold need. Images are still unparsed values."""
 
     table: str
     op: str
@@ -35,7 +35,7 @@ class Envelope:
 
 
 def parse_envelope(payload: bytes | None) -> Envelope:
-    """The envelope in `payload`.
+    """Return the envelope in `payload`.
 
     Raises:
         Malformed: a tombstone, bytes that are not strict JSON, an envelope wrapped with its schema,

@@ -1,13 +1,11 @@
 """A history of one partition as JSON lines, folded without any service.
 
 Input, one object a line, in log order of one partition of generation 1:
-
     {"offset": int, "table": str, "op": "c|u|d|r", "key": "L|SKU",
      "before": row|null, "after": row|null, "lsn": int, "commit_us": int}
-
 Output: one line per record with its verdict, late sales and outputs; then one line per key with its
-state, sorted by key. Keys without an applied record have no line. Serves bug reports, golden cases
-and comparisons with other implementations of docs/domain.md.
+state, sorted by key. Keys without an applied record have no line. Bug reports, golden cases and
+comparisons with other implementations of docs/domain.md use this format.
 """
 
 import json
@@ -36,9 +34,9 @@ class HistoryError(ValueError):
 
 
 def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[str]:
-    """Fold the history and give the output lines, without newlines.
+    """Fold the history and yield the output lines, without newlines.
 
-    `every` also gives the key lines, with "at": offset, after every so many records.
+    With `every`, the key lines also follow each `every`-th record, with "at": offset.
 
     Raises:
         HistoryError: a line is not JSON, or not a record of the format.
@@ -63,7 +61,7 @@ def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[
 
 
 def state_document(state: KeyState) -> dict[str, Any]:
-    """The state of one key in the words of the format."""
+    """Return the state of one key with the field names of the format."""
     stock, episode = state.stock, state.episode
     demand = state.demand
     rate, mad = _rate_and_mad(state)
@@ -134,8 +132,8 @@ def _parsed(line_number: int, line: str) -> Any:  # noqa: ANN401 -- JSON has no 
         return json.loads(line, parse_constant=refuse)
     except HistoryError:
         raise
-    # Besides bad JSON: an integer of more digits than Python converts, lists within lists by the
-    # thousand.
+    # Besides bad JSON: an integer of more digits than Python converts, or lists nested a thousand
+    # deep.
     except (ValueError, RecursionError) as error:
         raise HistoryError(line_number, f"not JSON: {error}") from error
 
@@ -210,7 +208,7 @@ def _counters(row: WindowRow) -> list[int]:
 
 
 def _rate_and_mad(state: KeyState) -> tuple[int | None, int | None]:
-    """The rate, or what stands in for it before the first observation."""
+    """Return rate and deviation, or their initial values before the first observation."""
     demand = state.demand
     if demand.rate_micro is not None:
         return demand.rate_micro, demand.mad_micro

@@ -1,7 +1,7 @@
-"""Which partition a key belongs to: the Java client's murmur2, over the key's bytes.
+"""The partitioner of keys: the Java client's murmur2 over the key's bytes.
 
 Connect, aiokafka and librdkafka (`murmur2_random`) agree on this function for every key.
-librdkafka's own default is CRC32, hence every confluent-kafka producer sets `partitioner`.
+librdkafka's default is CRC32, so every confluent-kafka producer sets `partitioner`.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Unsigned 32-bit murmur2 of `data` with Kafka's seed."""
+    """Return the unsigned 32-bit murmur2 of `data` with Kafka's seed."""
     length = len(data)
     h = _SEED ^ length
     whole = length - length % _WORD
@@ -31,5 +31,5 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of(key: bytes, partitions: int = 12) -> int:
-    """Partition of `key` among `partitions`, as every producer of this project chooses it."""
+    """Return the partition of `key` among `partitions`, as every producer of this project does."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

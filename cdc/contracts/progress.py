@@ -1,13 +1,13 @@
-"""How far a partition is: a header on the changelog records of each chunk.
+"""The progress of a partition: a header on the changelog records of each chunk.
 
-The header travels in the same transaction as the state it describes. So the state knows by itself
-where to go on, and a group offset that ran ahead (Faust may commit what was never handled) or lies
-behind (the usual case after a crash) is only a hint: a worker reads a gap from the topic and
-recognises what it has already done.
+The header is written in the same transaction as the state it describes, so the state itself names
+the next offset. A group offset is only a hint. It may be ahead (Faust may commit a record that was
+never handled) or behind (the usual case after a crash). A worker reads a gap from the topic and
+recognises records that it has already handled.
 
-It stands on the last level record of a chunk. The last record of a partition's changelog is the
-last of its key, so compaction never removes it. Workers restore from it; sinks and the live feed
-learn from it how far the partition is.
+The last level record of a chunk carries the header. The last record of a partition's changelog is
+the last of its key, so compaction never removes it. Workers restore from it. Sinks and the live
+feed read the partition's progress from it.
 """
 
 import json
@@ -34,16 +34,16 @@ Headers = Iterable[Header]
 
 @value
 class Progress:
-    """Everything about a partition that no single key knows.
+    """The partition-wide part of a state.
 
-    `next_offset` is the first offset without effect so far. The next three are what the dedupe
-    ring needs beyond the records of its horizon (domain.md 4): the newest commit time, the highest
-    lsn ever seen, and whether a change has ended the snapshot phase. `source_topic_id` is what the
-    broker named the topic of these offsets when it was made: one made anew has the same offsets,
-    and other records at them. None is unknown, as in version 1.
+    `next_offset` is the first offset without effect so far. The next three are the dedupe ring's
+    needs beyond the records of its horizon (domain.md 4): the newest commit time, the highest lsn
+    ever seen, and True once a change has ended the snapshot phase. `source_topic_id` is the
+    broker's id of the topic of these offsets. A topic that was deleted and created again has the
+    same offsets and other records at them. None is unknown, as in version 1.
 
-    The dedupe ring is replayed from `ring_from` on. A header of its own tells it, which earlier
-    code passes over; where nobody has told it, that is the beginning of the log.
+    The dedupe ring is replayed from `ring_from`. That offset has its own header, which earlier code
+    ignores. Without the header it is 0, the beginning of the log.
     """
 
     next_offset: int
@@ -55,13 +55,13 @@ class Progress:
 
 
 def progress_headers(progress: Progress) -> tuple[Header, Header]:
-    """What the last level record of a chunk carries."""
+    """Return the headers of a chunk's last level record."""
     ring = encode_ring(progress.ring_from)
     return (HEADER, encode_progress(progress)), (RING_HEADER, ring)
 
 
 def encode_progress(progress: Progress) -> bytes:
-    """The value of the header `progress`: all but `ring_from`."""
+    """Return the value of the header `progress`: everything but `ring_from`."""
     row: dict[str, object] = {
         "schema": _SCHEMA,
         "next_offset": progress.next_offset,
@@ -75,7 +75,7 @@ def encode_progress(progress: Progress) -> bytes:
 
 
 def decode_progress(payload: bytes) -> Progress:
-    """The progress that `encode_progress` wrote.
+    """Return the progress that `encode_progress` wrote.
 
     Raises:
         UnreadableRecord: it is of another version, or no progress.
@@ -84,7 +84,7 @@ def decode_progress(payload: bytes) -> Progress:
 
 
 def progress_in(headers: Headers) -> Progress | None:
-    """The progress among a record's headers, if it carries one."""
+    """Return the progress among a record's headers, or None."""
     found = None
     ring_from = 0
     for name, payload in headers:
@@ -96,12 +96,12 @@ def progress_in(headers: Headers) -> Progress | None:
 
 
 def encode_ring(first_offset: int) -> bytes:
-    """The value of the header `ring`: where the dedupe ring is replayed from."""
+    """Return the value of the header `ring`: the offset from which the dedupe ring is replayed."""
     return _dumps({"schema": _RING_SCHEMA, "first_offset": first_offset})
 
 
 def decode_ring(payload: bytes) -> int:
-    """The offset that `encode_ring` wrote.
+    """Return the offset that `encode_ring` wrote.
 
     Raises:
         UnreadableRecord: it is of another version, or no such header.
@@ -112,7 +112,7 @@ def decode_ring(payload: bytes) -> int:
 
 
 def is_heartbeat(key: bytes) -> bool:
-    """Whether a topic key is that of a partition's heartbeat, which is no item."""
+    """Return True if a topic key belongs to a partition's heartbeat, which is no item."""
     return key.startswith(_HEARTBEATS)
 
 
@@ -125,19 +125,19 @@ class Beat:
 
 
 def beat_of(record: Record) -> Beat | None:
-    """The heartbeat that a record of its table carries."""
+    """Return the heartbeat in a record, or None for other tables and deletes."""
     if record.table != _HEARTBEAT_TABLE or not isinstance(record.after, dict):
         return None
     return Beat(record.after.get("beat") or 0, record.commit_us)
 
 
 def encode_beat(beat: Beat) -> bytes:
-    """The value of the header on a heartbeat key's level record."""
+    """Return the value of the header on a heartbeat key's level record."""
     return _dumps({"schema": _BEAT_SCHEMA, "beat": beat.beat, "commit_us": beat.commit_us})
 
 
 def beat_in(headers: Headers) -> Beat | None:
-    """The heartbeat among a record's headers, if it carries one.
+    """Return the heartbeat among a record's headers, or None.
 
     Raises:
         UnreadableRecord: it is of another version, or no heartbeat.
@@ -164,7 +164,7 @@ def _beat_of(row: dict[str, Any]) -> Beat:
 
 
 def _unversioned_beat(payload: bytes) -> Beat | None:
-    """A heartbeat as it was written before it had a version: `12@1795229285100000`."""
+    """Return a heartbeat in the format before versions: `12@1795229285100000`."""
     count, at, commit_us = payload.partition(b"@")
     return Beat(int(count), int(commit_us)) if at and count.isdigit() else None
 

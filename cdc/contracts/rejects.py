@@ -1,7 +1,7 @@
-"""Records of `stock.rejected` and `stock.late`: what the fold could not take, with its evidence.
+"""Records of `stock.rejected` and `stock.late`: facts without their normal effect, with evidence.
 
 Both are written before the changelog record that covers them, because no later state can produce
-them again (domain.md 4). Their id is the source record's place, so consumers upsert.
+them again (domain.md 4). Their id is the position of the source record, so consumers upsert.
 """
 
 import json
@@ -12,12 +12,12 @@ from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
-KEPT_BYTES = 500_000  # base64 of more than this would not fit the broker's largest message
+KEPT_BYTES = 500_000  # base64 of more than this exceeds the broker's largest message
 
 
 @value
 class Origin:
-    """Place of a source record: generation of the topic, partition and offset."""
+    """Position of a source record: generation of the topic, partition and offset."""
 
     generation: int
     partition: int
@@ -25,13 +25,13 @@ class Origin:
 
     @property
     def id(self) -> str:
-        """`generation-partition-offset`, equal in every replay."""
+        """Return `generation-partition-offset`, equal in every replay."""
         return f"{self.generation}-{self.partition}-{self.offset}"
 
 
 @value
 class Rejection:
-    """A source record that had no effect: its bytes as they were, and why."""
+    """A source record that had no effect: its original bytes and the reason."""
 
     origin: Origin
     topic: str
@@ -57,7 +57,7 @@ class Late:
 
 
 def kept(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
-    """As much of a refused record's bytes as a rejection may carry, and the detail that says so."""
+    """Return a refused record's bytes, cut to `KEPT_BYTES`, and the detail, which notes the cut."""
     if content is None or len(content) <= KEPT_BYTES:
         return content, detail
     detail = f"{detail} (first {KEPT_BYTES} of {len(content)} bytes kept here)"
@@ -65,7 +65,7 @@ def kept(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
 
 
 def encode_rejection(rejection: Rejection) -> bytes:
-    """Canonical JSON of the rejection; the original bytes are base64."""
+    """Return the rejection as canonical JSON. The original bytes are base64."""
     origin = rejection.origin
     return _dumps(
         {
@@ -87,7 +87,7 @@ def encode_rejection(rejection: Rejection) -> bytes:
 
 
 def decode_rejection(payload: bytes) -> Rejection:
-    """The rejection that `encode_rejection` wrote.
+    """Return the rejection that `encode_rejection` wrote.
 
     Raises:
         UnreadableRecord: it is of another version, or no rejection.
@@ -110,7 +110,7 @@ def _rejection(row: dict[str, Any]) -> Rejection:
 
 
 def encode_late(late: Late) -> bytes:
-    """Canonical JSON of the late sale."""
+    """Return the late sale as canonical JSON."""
     origin = late.origin
     return _dumps(
         {
@@ -127,7 +127,7 @@ def encode_late(late: Late) -> bytes:
 
 
 def decode_late(payload: bytes) -> Late:
-    """The late sale that `encode_late` wrote.
+    """Return the late sale that `encode_late` wrote.
 
     Raises:
         UnreadableRecord: it is of another version, or no late sale.
@@ -147,7 +147,7 @@ def _late(row: dict[str, Any]) -> Late:
 
 
 def position_json(origin: Origin) -> dict[str, int]:
-    """The place as every record of ours writes it."""
+    """Return the position as all records of this project write it."""
     return {
         "generation": origin.generation,
         "partition": origin.partition,
@@ -156,12 +156,12 @@ def position_json(origin: Origin) -> dict[str, int]:
 
 
 def origin_of(position: dict[str, int]) -> Origin:
-    """The place that `position_json` wrote."""
+    """Return the position that `position_json` wrote."""
     return Origin(position["generation"], position["partition"], position["offset"])
 
 
 def _dumps(row: dict[str, object]) -> bytes:
-    # ASCII escapes keep a lone surrogate of a broken key writable.
+    # ASCII escapes make a lone surrogate of a broken key writable.
     return json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
 
 

@@ -1,9 +1,9 @@
-"""A rejected change event as it is sent again, by hand, after somebody has looked.
+"""A rejected change event that a person sends again.
 
-The same bytes would be refused again: their commit time is older than what the ring remembers, so
-nobody could tell the replay from a second delivery (docs/domain.md 4). What is sent has the images,
-the operation and the log position of the original, and the commit time of the replay. The key's
-clock moves to that moment, as it does for any fact that arrives now.
+The same bytes would be rejected again. Their commit time is older than the ring's horizon, so a
+replay and a second delivery would look alike (docs/domain.md 4). The new event has the images, the
+operation and the log position of the original, and the commit time of the replay. The key's clock
+moves to that moment, as for any fact that arrives now.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ import orjson
 
 from cdc.contracts.envelope import parse_envelope
 
-# Reasons that another look can change: lost behind the ring, or a limit or table of an older code.
+# Reasons that a replay can change: older than the ring, or a limit or table of older code.
 REPLAYABLE: Final = frozenset(
     {"before_dedupe_horizon", "overflow", "limit", "unknown_table", "unknown_op"}
 )
@@ -20,10 +20,10 @@ _THOUSAND: Final = 1000
 
 
 def sent_again(payload: bytes, commit_us: int) -> bytes:
-    """The envelope of `payload`, committed at `commit_us`.
+    """Return the envelope of `payload`, committed at `commit_us`.
 
     Raises:
-        Malformed: it is no envelope, so no replay can help it.
+        Malformed: it is no envelope, so a replay would fail again.
     """
     parse_envelope(payload)
     parsed = orjson.loads(payload)

@@ -1,7 +1,8 @@
-"""How many window rows a key has: a header on the levels that don't carry all of them.
+"""The number of a key's window rows: a header on levels that don't carry all of them.
 
-Level and rows are one state in two topics. A row that is missing in its topic, cut off by hand or
-lost by a broker, leaves no trace there. The level tells their number, so a restore sees it.
+Level and rows are one state in two topics. A row that is missing in its topic (deleted by hand or
+lost by a broker) leaves no trace there. The level holds the number of rows, so a restore detects
+it.
 """
 
 from functools import lru_cache
@@ -13,15 +14,15 @@ HEADER = "retained"
 _SCHEMA = 1
 
 
-@lru_cache(1_024)  # few numbers, told for every level
+@lru_cache(1_024)  # few different numbers, encoded for every level
 def encode_retained(rows: int) -> bytes:
-    """The header's value for a key with so many rows."""
+    """Return the header's value for a key with `rows` window rows."""
     return b'{"rows":%d,"schema":%d}' % (rows, _SCHEMA)
 
 
 @lru_cache(1_024)
 def decode_retained(payload: bytes) -> int:
-    """The number that `encode_retained` wrote.
+    """Return the number that `encode_retained` wrote.
 
     Raises:
         UnreadableRecord: it is of another version, or no such header.
@@ -30,7 +31,7 @@ def decode_retained(payload: bytes) -> int:
 
 
 def retained_in(headers: Headers) -> int | None:
-    """The number of rows among a level's headers, None if the level carries all of them."""
+    """Return the number of rows from a level's headers, or None if the level carries all rows."""
     for name, payload in headers:
         if name == HEADER:
             return decode_retained(payload)

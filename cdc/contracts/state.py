@@ -1,11 +1,11 @@
 """The state of a key as bytes: canonical JSON, so that equal states are equal byte for byte.
 
-Three records. A *level* is the state of a key without its window rows, plus the rows that the chunk
-changed ("rows") and the starts of those that it dropped ("dropped"): level and rows are one state
-in two topics, and restore lets the level overwrite older rows (docs/domain.md 4). A *window* is one
-row with its key and position. A *state* is everything, for digests, comparisons and queries.
-
-Canonical means sorted names, no blanks, UTF-8; rows, moves and terms are lists in their own order.
+There are three records. A *level* is the state of a key without its window rows, plus the rows that
+the chunk changed ("rows") and the starts of those that it dropped ("dropped"). Level and rows are
+one state in two topics, and restore lets the level overwrite older rows (docs/domain.md 4). A
+*window* is one row with its key and position. A *state* is everything, for digests, comparisons and
+queries. Canonical means sorted names, no blanks, UTF-8. Rows, moves and terms are lists in their
+own order.
 """
 
 from collections.abc import Iterable
@@ -31,19 +31,20 @@ from inventory.revision import LOGIC_REVISION
 
 
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
-    """Topic key of one window row; lies in the same partition as its level by assignment."""
+    """Return the topic key of one window row. By assignment it is in the partition of its level."""
     return f"{inv_key}@{start_us}".encode()
 
 
 def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
-    """The level, with the rows of `changed_rows`; those that the state has lost are "dropped"."""
+    """Return the level with the rows of `changed_rows`. Starts without a row are "dropped"."""
     return encode_changed(state, changed_rows)[0]
 
 
 def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes, dict[int, bytes]]:
-    """The level as `encode_level` gives it, and the window record of each row that it carries.
+    """Return the level of `encode_level`, and the window record of each row that it carries.
 
-    The records are those of `encode_window`, by start and in its order; a row is encoded once.
+    The records equal those of `encode_window`, by start in ascending order. Each row is encoded
+    once.
     """
     starts, windows = sorted(set(changed_rows)), state.windows
     rows = {
@@ -58,44 +59,44 @@ def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes,
 
 
 def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
-    """The state with only the carried rows, and the starts of the dropped ones.
+    """Return the state with only the carried rows, and the starts of the dropped ones.
 
     Raises:
         UnknownVersion: written by another version of this code.
-        UnreadableRecord: not what that version writes.
+        UnreadableRecord: not a level of that version.
     """
     document = _document("level", content)
     return built("level", document, lambda found: (_state(found), tuple(found["dropped"])))
 
 
 def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
-    """One window row; `position` is that of the state it belongs to."""
+    """Return one window row's record. `position` is that of its state."""
     return canonical(window_document(key, row_document(row), position_document(position)))
 
 
 def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
-    """The key, the row and its position.
+    """Return the key, the row and its position.
 
     Raises:
         UnknownVersion: written by another version of this code.
-        UnreadableRecord: not what that version writes.
+        UnreadableRecord: not a window of that version.
     """
     return built("window", _document("window", content), _window)
 
 
 def encode_state(state: KeyState) -> bytes:
-    """The whole state with all its rows."""
+    """Return the complete state with all its rows."""
     document = level_document(state)
     document["rows"] = [row_document(state.windows[at]) for at in sorted(state.windows)]
     return canonical(document)
 
 
 def decode_state(content: bytes) -> KeyState:
-    """The whole state.
+    """Return the complete state.
 
     Raises:
         UnknownVersion: written by another version of this code.
-        UnreadableRecord: not what that version writes.
+        UnreadableRecord: not a state of that version.
     """
     return built("state", _document("state", content), _state)
 

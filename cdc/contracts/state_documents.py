@@ -1,7 +1,7 @@
-"""The parts of a key's state as documents: values in, names and plain values out.
+"""The parts of a key's state as documents: dictionaries of names and plain values.
 
-Names stand in the order of the alphabet, because sorting what is sorted costs the encoder less than
-half. `canonical` sorts them all the same.
+The names are in alphabetical order here, because sorting sorted names costs the encoder less than
+half. `canonical` sorts them in any case.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ SCHEMA: Final = 1
 
 Document = dict[str, Any]
 
-# By identity. An entry goes with its policy, before anything else can have that identity.
+# By object id. An entry is removed with its policy, before another object can get that id.
 _POLICIES: Final[dict[int, tuple[ref[ItemLocation], orjson.Fragment]]] = {}
 
 
@@ -33,12 +33,12 @@ def _header() -> Document:
 
 
 def canonical(document: Document) -> bytes:
-    """The document as bytes: names sorted, no blanks."""
+    """Return the document as bytes: names sorted, no blanks."""
     return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
 
 
 def _namer(cls: type) -> Callable[[Any], Document]:
-    """A function from a value of `cls` to its fields by name; nested values stay as they are."""
+    """Return a function from a value of `cls` to its fields by name. Nested values stay as is."""
     names = sorted(column.name for column in fields(cls))
 
     def named(instance: Any) -> Document:  # noqa: ANN401 -- any value class of the model
@@ -53,9 +53,9 @@ _price_output = _namer(PriceOutput)
 
 
 def level_document(state: KeyState) -> Document:
-    """A state without its window rows."""
+    """Return a state's document without its window rows."""
     demand = _demand(state.demand)
-    # One object while no retained day is complete.
+    # Both are one object while no retained day is complete.
     is_final = state.final_demand is state.demand
     return {
         **_header(),
@@ -81,26 +81,26 @@ def level_document(state: KeyState) -> Document:
 
 
 def _policy_json(policy: ItemLocation) -> orjson.Fragment:
-    """The policy as it was written before: nearly half of a level, and it hardly ever changes.
+    """Return the policy's JSON from its first encoding: nearly half of a level, rarely changed.
 
-    Remembered as long as a state holds it, some 1.6 kB. A memory of a fixed size helped nobody as
-    soon as more keys than that took turns.
+    An entry of about 1.6 kB lives as long as a state holds the policy. A cache of fixed size was
+    useless once more keys than that alternated.
     """
     known = _POLICIES.get(id(policy))
     if known is not None:
         return known[1]
-    # A copy, because orjson returns its buffer, and that has room for six times as much.
+    # A copy: orjson returns its buffer, which has six times the capacity.
     fragment = orjson.Fragment(bytes(memoryview(canonical(_policy(policy)))))
     _POLICIES[id(policy)] = ref(policy, partial(_POLICIES.pop, id(policy))), fragment
     return fragment
 
 
-# Written out, because these are made for every record and a loop over names takes twice as long.
-# Their order is that of names, as in `_namer`.
+# Explicit fields: these are built for every record, and a loop over names takes twice as long.
+# Their order is alphabetical, as in `_namer`.
 
 
 def position_document(position: Position) -> Document:
-    """Generation and offset."""
+    """Return generation and offset."""
     return {"generation": position.generation, "offset": position.offset}
 
 
@@ -124,7 +124,7 @@ def _stock(stock: Stock) -> Document:
 
 
 def row_document(row: WindowRow) -> Document:
-    """One window row, its movements by second."""
+    """Return one window row with its movements by second."""
     return {
         "had_line": row.had_line,
         "late_lines": row.late_lines,
@@ -140,7 +140,7 @@ def row_document(row: WindowRow) -> Document:
 
 
 def window_document(key: InvKey, row: Document | orjson.Fragment, position: Document) -> Document:
-    """A window record; `row` and `position` are documents already."""
+    """Return a window record. `row` and `position` are documents already."""
     return {**_header(), "inv_key": key, "position": position, "row": row}
 
 

@@ -1,4 +1,4 @@
-"""Epoch microseconds and the moments that Python and Postgres know: exact, in UTC, both ways."""
+"""Exact conversion between epoch microseconds and UTC datetimes of Python and Postgres."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -7,16 +7,16 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def us_of(moment: datetime) -> int:
-    """Epoch microseconds of an aware moment, exactly."""
+    """Return the exact epoch microseconds of an aware datetime."""
     elapsed = moment - EPOCH
     return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
 
 def moment_of(at_us: int) -> datetime:
-    """The UTC moment of an epoch microsecond."""
+    """Return the UTC datetime of an epoch microsecond."""
     return EPOCH + timedelta(microseconds=at_us)
 
 
 def time_text(at_us: int) -> str:
-    """`2026-11-21 10:42:07`, UTC, as pages and commands print times."""
+    """Return a time as `2026-11-21 10:42:07` in UTC, the format of pages and commands."""
     return moment_of(at_us).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,7 +1,7 @@
-"""Which topics something was made of: the ids that the broker gave them, by name.
+"""A file of the broker's topic ids by name, to identify the source topics of derived data.
 
-A topic that was deleted and made anew has the name and after a while the offsets of the one before;
-only its id is another. Workers keep such a file beside their directories, a publication beside its
+A topic that was deleted and created again has the same name and, after a while, the same offsets.
+Only its id differs. Workers store such a file beside their directories, a publication beside its
 run.
 """
 
@@ -14,16 +14,16 @@ KIND = "topic_ids"
 
 
 def topic_ids_document(ids: Mapping[str, str]) -> dict[str, object]:
-    """The file's content."""
+    """Return the file's content as a document."""
     return {"schema": known(KIND)[-1], "topic_ids": dict(ids)}
 
 
 def decode_topic_ids(content: bytes) -> dict[str, str]:
-    """The ids that `topic_ids_document` has told, or a release that wrote no version yet.
+    """Return the ids of a file, with or without a version.
 
     Raises:
         UnknownVersion: written by another version of this code.
-        UnreadableRecord: it tells no ids.
+        UnreadableRecord: it holds no ids.
     """
     unversioned = _unversioned(content)
     if unversioned is not None:
@@ -32,7 +32,7 @@ def decode_topic_ids(content: bytes) -> dict[str, str]:
 
 
 def _unversioned(content: bytes) -> dict[str, str] | None:
-    """Name and id alone, as the file was before it had a version."""
+    """Return the ids of a file from before versions: names and ids alone."""
     try:
         row = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Every topic of the project: one `Topic` each, created by our own admin step.
 
-Auto-creation is off: a topic that springs up with the broker's defaults (one partition, seven days)
-loses history silently. Nothing else in the project writes a topic name or its settings.
+Auto-creation is off. A topic created with the broker's defaults (one partition, seven days) loses
+history silently. Only this module defines topic names and their settings.
 """
 
 from dataclasses import dataclass, field
@@ -28,9 +28,9 @@ _DAY_MS: Final = 86_400_000
 _FOREVER: Final = "-1"
 # Changelog timestamps are processing time, so a row must outlive window retention plus grace.
 WINDOW_RETENTION_MS: Final = 400 * _DAY_MS
-# A level carries the window rows that its chunk changed, each with its moves, and a rejected
-# record its original bytes: both outgrow the broker's default of 1 MB, and a refused record stops
-# a worker.
+# A level carries the window rows that its chunk changed, each with its moves. A rejected record
+# carries its original bytes. Both exceed the broker's default of 1 MB, and a refused record stops a
+# worker.
 LARGEST_RECORD_BYTES: Final = 8_388_608
 _LARGE: Final = {"max.message.bytes": str(LARGEST_RECORD_BYTES)}
 _COMPACT: Final = {
@@ -62,16 +62,17 @@ class Topic:
 
 
 def application_id(revision: int = LOGIC_REVISION) -> str:
-    """Consumer group and changelog prefix of one logic revision."""
+    """Return the consumer group and changelog prefix of one logic revision."""
     return f"inventory-v{revision}"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Names of the topics that workers of one logic revision write, and nobody else.
+    """Names of the topics that only workers of one logic revision write.
 
-    The outputs of the first revision have the names that consumers outside know. Those of later
-    ones carry their number: a consumer never gets the decisions of other rules without asking.
+    The outputs of the first revision have the names that external consumers know. Those of later
+    revisions carry their number, so that a consumer gets decisions of other rules only by
+    subscribing to them.
     """
 
     on_hand_changelog: str
@@ -83,7 +84,7 @@ class Written:
 
 
 def written_by(revision: int) -> Written:
-    """The topics of one logic revision."""
+    """Return the topic names of one logic revision."""
     app_id = application_id(revision)
     outputs = "" if revision == 1 else f"{app_id}-"
     return Written(
@@ -97,7 +98,7 @@ def written_by(revision: int) -> Written:
 
 
 def topics_of(revision: int) -> tuple[Topic, ...]:
-    """The topics of one logic revision with their settings."""
+    """Return the topics of one logic revision with their settings."""
     names = written_by(revision)
     return (
         Topic(names.on_hand_changelog, config=_COMPACT | _LARGE),

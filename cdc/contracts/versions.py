@@ -1,7 +1,7 @@
-"""What becomes of a record that this code can't read: whoever meets it stops and says where.
+"""Schema versions of records. A reader stops at an unreadable record and reports its position.
 
-Every record of ours carries the version of its schema. A reader takes the versions that it was
-written for and no other: a guess would change stock or money, and silently.
+Every record of this project carries the version of its schema. A reader accepts the versions that
+it was written for and no other. A guess would change stock or money silently.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, Final, Self, TypeVar
 Built = TypeVar("Built")
 
 _FIRST: Final = (1,)
-_RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds that have others
+_RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds with versions other than 1
     "archive_file": (1, 2),
     "plan": (2, 3),
     "progress": (1, 2),
@@ -22,7 +22,7 @@ _RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds that have others
 
 
 class UnreadableRecord(ValueError):
-    """Bytes that are no record of ours; `place` is where they were read, if that is known."""
+    """Bytes that are no record of this project. `place` is their position, if known."""
 
     def __init__(self, problem: str, place: str = "") -> None:
         super().__init__(f"{place}: {problem}" if place else problem)
@@ -30,7 +30,7 @@ class UnreadableRecord(ValueError):
         self.place = place
 
     def at(self, topic: str, partition: int, offset: int) -> Self:
-        """The same, with the place that only the reader of the topic knows."""
+        """Return the same error with the position in the topic, which only the reader knows."""
         return type(self)(self.problem, f"{topic}[{partition}]@{offset}")
 
 
@@ -39,9 +39,9 @@ class UnknownVersion(UnreadableRecord):
 
 
 def known(kind: str) -> tuple[int, ...]:
-    """The versions of a kind that this code reads; it writes the last of them.
+    """Return the versions of a kind that this code reads, in order. It writes the last one.
 
-    A kind is what its schema is called: `level` for `level.v1.json`.
+    A kind is the name of its schema: `level` for `level.v1.json`.
     """
     return _RELEASED.get(kind, _FIRST)
 
@@ -53,9 +53,9 @@ def document_of(
     *,
     unsaid: int | None = None,
 ) -> dict[str, Any]:
-    """The JSON object in `content`, of a schema that this code knows.
+    """Return the JSON object in `content`, of a schema version that this code knows.
 
-    `unsaid` is the version of a document that says none, for kinds whose first release said none.
+    `unsaid` is the version of a document without `schema`, for kinds whose first release had none.
 
     Raises:
         UnreadableRecord: it is no JSON object.
@@ -63,7 +63,7 @@ def document_of(
     """
     try:
         document = parse(content)
-    except (ValueError, RecursionError) as error:  # the latter for lists within lists
+    except (ValueError, RecursionError) as error:  # RecursionError: deeply nested lists
         problem = f"{record} record: not JSON: {error}"
         raise UnreadableRecord(problem) from error
     if type(document) is not dict:
@@ -76,10 +76,10 @@ def document_of(
 
 
 def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]], Built]) -> Built:
-    """What `build` makes of the document.
+    """Return the result of `build` on the document.
 
     Raises:
-        UnreadableRecord: a field is missing, or one is there that this version doesn't have.
+        UnreadableRecord: a field is missing or unexpected in this version.
     """
     try:
         return build(document)
@@ -89,7 +89,7 @@ def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]
 
 
 def check_version(record: str, counter: str, found: object, wanted: tuple[int, ...]) -> None:
-    """Refuse `found` unless it is one of `wanted`; `counter` says what is being counted.
+    """Raise unless `found` is one of `wanted`. `counter` is the name of the version field.
 
     Raises:
         UnknownVersion: names the version found and those known.
