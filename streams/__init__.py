@@ -1,1 +1,1 @@
-"""Live side: workers that keep the state of every key, and the sinks behind them."""
+"""The live side: workers that hold the state of every key, and the sinks that read their output."""

@@ -1,7 +1,7 @@
-"""The Faust application: membership, assignment, agents and timers. Nothing else creates one.
+"""The Faust application: membership, assignment, agents and timers. No other module creates one.
 
-Every setting on which correctness depends is written out. Faust's tables, recovery, windows and
-`exactly_once` are not used; state and transactions are ours (`streams.engine`).
+Every setting on which correctness depends is explicit. Faust's tables, recovery, windows and
+`exactly_once` are not used: state and transactions belong to `streams.engine`.
 """
 
 from typing import Any, Final
@@ -13,15 +13,15 @@ from typing_extensions import override
 from cdc.contracts.topics import APP_ID, PARTITIONS
 from streams.settings import WorkerSettings
 
-# A poll works one partition's fetch off before the next partition's. In bulk a record takes about
-# 100 bytes, so 4 MiB let the last of six partitions wait for 200,000 records in a stream. Lanes
-# don't wait for each other.
+# A poll processes one partition's fetch completely before the next partition's. In bulk a record
+# takes about 100 bytes. With 4 MiB, the last of six partitions in a stream waited for 200,000
+# records. Lanes don't wait for each other.
 FETCH_BYTES = {"stream": 256 << 10, "chunks": 1 << 20}
 
 
 _TOPICS: Final[dict[str, Any]] = {
     "topic_partitions": PARTITIONS,
-    "topic_allow_declare": False,  # topics come from our admin step
+    "topic_allow_declare": False,  # our admin step creates topics
     "topic_disable_leader": True,  # its topic could not be declared either
     "topic_replication_factor": 1,
     "table_standby_replicas": 0,
@@ -32,7 +32,7 @@ _STREAM: Final[dict[str, Any]] = {
     "stream_wait_empty": True,  # a revoke waits for the batch in work
     "stream_processing_timeout": 60,
     "broker_commit_interval": 1.0,
-    # Unbounded by default. A poll is worked off before the next, so it also bounds how long
+    # Unbounded by default. A poll is processed before the next one, so this also bounds how long
     # one partition waits for the others.
     "broker_max_poll_records": 5_000,
     "broker_request_timeout": 30,
@@ -54,23 +54,23 @@ _WEB: Final[dict[str, Any]] = {
 
 
 class NoTables(TableManager):
-    """Faust's tables, of which there are none.
+    """Replacement for Faust's table manager, for an app without tables.
 
-    It waits a second at each start for agents to name theirs before it subscribes: a second in
-    which nobody folds the partitions of a worker that was killed.
+    Faust's own waits a second at each start for agents to register tables before it subscribes.
+    During that second, no worker would fold the partitions of a worker that was killed.
     """
 
     @override
     async def sleep(self, n: object) -> None:
-        """Let others run once."""
+        """Yield to the event loop once, without the wait."""
         await super().sleep(0)
 
 
 def create_app(settings: WorkerSettings) -> faust.App:
-    """The app of one worker; its consumer group is the app id, which carries the revision."""
+    """Return the app of one worker. Its consumer group is the app id, which has the revision."""
     return faust.App(
         APP_ID,
-        version=1,  # the id stays as it is; from 2 on Faust would append its own number
+        version=1,  # keeps the id unchanged; from 2 on Faust appends the number
         broker=f"kafka://{settings.kafka_bootstrap}",
         store="memory://",
         TableManager=NoTables,
@@ -91,7 +91,7 @@ def create_app(settings: WorkerSettings) -> faust.App:
 
 
 def _membership(settings: WorkerSettings) -> dict[str, Any]:
-    """How long the group waits for this worker, and under which name it comes back."""
+    """Return the session settings and the static membership id of this worker."""
     return {
         "consumer_group_instance_id": settings.worker_id,
         "broker_session_timeout": settings.session_timeout_s,

@@ -1,8 +1,8 @@
-"""Exit codes of a worker: a restart cures some endings, and a person has to act on the others.
+"""Exit codes of a worker. A restart cures some of these failures; others need an operator.
 
-The numbers are those of sysexits.h where that has a fitting one. The supervisor starts the process
-again after any of them, with a growing delay, and keeps the last one; `inventory doctor` explains,
-and names the way out that the worker has written into its log.
+The numbers follow sysexits.h where it has a suitable one. The supervisor restarts the process after
+any of them, with a growing delay, and stores the last code. `inventory doctor` explains it and
+shows the repair command that the worker logged.
 """
 
 from enum import IntEnum
@@ -18,7 +18,7 @@ _TAKE_ALL: Final = (
 
 
 class Ending(IntEnum):
-    """Why a worker has ended; the line before its end in the log says what it saw."""
+    """The reason for a worker's end. The last log line before it has the details."""
 
     FAILED = 1
     UNREADABLE = 65
@@ -44,8 +44,8 @@ MEANINGS: Final = {
 }
 
 
-# The command that helps, where an error names no other; nothing where a restart does.
-# `inventory verify` is none of them: it waits for the worker that halts, and compares nothing.
+# The repair command for errors that name none; no entry if a restart suffices. `inventory verify`
+# is not a repair: it waits for the stopped worker and compares nothing.
 WAYS_OUT: Final = {
     Ending.UNREADABLE: _NEWER_CODE,
     Ending.LOG_MISMATCH: REBUILD,
@@ -56,12 +56,12 @@ WAYS_OUT: Final = {
 
 
 def way_out_of(code: int) -> str:
-    """The command that helps after an exit code, if there is one for all its reasons."""
+    """Return the repair command for an exit code, or "" if no command fits all its reasons."""
     return WAYS_OUT[Ending(code)] if code in list(WAYS_OUT) else ""
 
 
 def meaning_of(code: int) -> str:
-    """What an exit code of a worker says, in words; a negative one is the signal that ended it."""
+    """Return the meaning of a worker's exit code. A negative code is the signal that ended it."""
     if code < 0:
         return f"signal {-code}"
     return MEANINGS[Ending(code)] if code in list(Ending) else f"exit code {code}"

@@ -1,1 +1,1 @@
-"""The hot path of a worker: chunks, state, transactions, restore. Knows nothing of Faust."""
+"""The hot path of a worker: chunks, state, transactions, restore. It does not use Faust."""

@@ -1,7 +1,7 @@
-"""Levels and window rows of two changelogs, put together as the states they were.
+"""Assembly of a partition's states from the levels and window rows of its two changelogs.
 
-States go to rest as the documents that they are in the changelog: most of them nobody touches for
-the next hour. Decoding all of them first took three times as long.
+States stay in the encoded form of the changelog, because most keys are not touched in the next
+hour. Decoding all of them first took three times as long.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ from streams.engine.retained import Retained
 _Json = dict[str, Any]
 _Rows = dict[int, tuple[_Json, _Json]]  # start -> row and position
 
-BLOCKS_AT_ONCE: Final = 4  # some milliseconds
+BLOCKS_AT_ONCE: Final = 4  # a few milliseconds of work
 
 
 class Assembly:
-    """Puts levels and window rows of one partition together, in changelog order.
+    """Joins levels and window rows of one partition, in changelog order.
 
-    Both changelogs are compacted, so each key and each window comes at least once, the last time
-    with its newest content. A level overwrites the rows that it carries. Over a snapshot, `base`,
-    only what was written since is read: it may begin too early, because the newest wins.
+    Both changelogs are compacted: each key and each window occurs at least once, last with its
+    newest content. A level overwrites the rows that it carries. With a snapshot as `base`, only
+    later records are read. They may start too early, because the newest wins.
 
-    `open_keys` have a decision that somebody has to know of; `carried` are the starts of the rows
-    that came with each level.
+    `open_keys` are the keys with an open decision. `carried` holds the starts of the rows that each
+    level carried.
     """
 
     def __init__(
@@ -50,13 +50,13 @@ class Assembly:
         self.open_keys = set(open_keys)
         self.carried: dict[InvKey, tuple[int, ...]] = {}
         self.progress: Progress | None = None
-        self._last_told: bytes | None = None  # the level that it came with
+        self._last_told: bytes | None = None  # the level with the last progress
         self.records = 0
 
     def add_level(
         self, content: bytes, headers: tuple[tuple[str, bytes], ...], at_ms: int = 0
     ) -> None:
-        """Take one record of the level changelog, written at that time.
+        """Add one record of the level changelog, written at `at_ms`.
 
         Raises:
             UnreadableRecord: it is no level of this version.
@@ -81,12 +81,12 @@ class Assembly:
 
     @property
     def generation(self) -> int | None:
-        """Of the log that the state was made from, None if no level told the progress."""
+        """Return the generation of the state's source log, or None without a progress header."""
         level = _parsed(self._last_told)
         return None if level is None else level["position"]["generation"]
 
     def add_window(self, content: bytes) -> None:
-        """Take one record of the window changelog.
+        """Add one record of the window changelog.
 
         Raises:
             UnreadableRecord: it is no window of this version.
@@ -96,14 +96,15 @@ class Assembly:
         self.records += 1
 
     async def states(self, next_offset: int) -> ColdStates:
-        """All states; those of the base are changed. Others have a turn now and then.
+        """Return all states; those of the base are updated in place.
 
-        `next_offset` is the first without effect: rows of a key without a level may be behind it.
+        Yield to the event loop between. `next_offset` is the first offset without effect. Rows of a
+        key without a level are accepted only from there on.
 
         Raises:
             TornChangelogs: a window row is newer than its level. They are written in one
                 transaction, so one of the changelogs has lost records.
-            LogMismatch: rows are missing of which a level tells, or the level of rows.
+            LogMismatch: rows that a level counts are missing, or the level of rows.
         """
         self._rest()
         cold = self._levels if self._base is None else self._base
@@ -163,7 +164,7 @@ class Assembly:
                     f"position {position} is newer than the level's {whole['position']}"
                 )
                 raise TornChangelogs(problem)
-            # Workers drop expired rows without a word to the topic: the read model keeps them.
+            # Workers drop expired rows without writing to the topic: the read model keeps them.
             if expired_until_us is None or start_us + WINDOW_US > expired_until_us:
                 kept[start_us] = row
         return kept

@@ -1,9 +1,9 @@
-"""States that rest: compressed documents in blocks, decoded one by one when a record touches them.
+"""States at rest: compressed documents in blocks, decoded one by one when a record needs them.
 
-A key at rest takes 150 bytes instead of 5,000 as an object, and a snapshot file is nothing but
-these blocks, so a restart reads a file instead of decoding a million documents. Rejected: a store
-on disk (RocksDB writes a value before the broker has acknowledged it, and no value may be ahead of
-the changelog), and `mmap` (a touch would wait for the disk in the middle of a chunk).
+A key at rest takes 150 bytes instead of 5,000 as an object. A snapshot file consists of these
+blocks, so a restart reads a file instead of decoding a million documents. Two alternatives were
+rejected. A store on disk (RocksDB) writes a value before the broker has acknowledged it, but no
+value may be ahead of the changelog. With `mmap`, an access could wait for the disk within a chunk.
 """
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
@@ -17,41 +17,41 @@ from cdc.contracts.state import decode_state, encode_state
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
-SLOTS: Final = 32  # policies repeat from key to key: 16 take a third more bytes, 64 twice the time
+SLOTS: Final = 32  # policies repeat among keys: 16 need a third more bytes, 64 twice the time
 BLOCK_BYTES = 256 << 10  # of documents; a key with all its windows takes half of this
-_SMALL: Final = 8 << 10  # compressed; few large documents fill a block too
+_SMALL: Final = 8 << 10  # compressed bytes; few large documents fill a block too
 _LEVEL: Final = 1
-_SEPARATOR: Final = b"\n"  # JSON escapes it
+_SEPARATOR: Final = b"\n"  # JSON escapes newlines
 
 Document = tuple[InvKey, bytes]
 
 
 @dataclass(slots=True)
 class Block:
-    """Documents of up to `SLOTS` keys; None stands where a newer block has the key."""
+    """Documents of up to `SLOTS` keys. None replaces a key that a newer block holds."""
 
     payload: bytes
     keys: list[InvKey | None]
 
     @property
     def live(self) -> int:
-        """How many of its documents still count."""
+        """Return the number of current documents."""
         return len(self.keys) - self.keys.count(None)
 
     @property
     def sparse(self) -> bool:
-        """Whether half of it is superseded, or was never filled with more than a few bytes."""
+        """Return True if the block is worth rewriting: half superseded, or small and half empty."""
         live = self.live
         return live * 2 <= (SLOTS if len(self.payload) < _SMALL else len(self.keys))
 
     def documents(self) -> list[bytes]:
-        """All documents, the superseded ones too."""
+        """Return all documents, superseded ones included."""
         return bytes(zstd.decompress(self.payload)).split(_SEPARATOR)
 
 
 @dataclass(slots=True)
 class ColdStates:
-    """One document per key. Never changed but by `add`, so a written block can be shared."""
+    """One document per key. Only `add…` methods change it, so a written block can be shared."""
 
     blocks: dict[int, Block] = field(default_factory=dict)
     _places: dict[InvKey, int] = field(default_factory=dict)
@@ -66,19 +66,19 @@ class ColdStates:
 
     @property
     def payload_bytes(self) -> int:
-        """Of all blocks, as they lie in memory and in a snapshot; superseded documents included."""
+        """Return the compressed bytes of all blocks, superseded documents included."""
         return sum(len(block.payload) for block in self.blocks.values())
 
     def __iter__(self) -> Iterator[InvKey]:
         return iter(self._places)
 
     def find(self, key: InvKey) -> KeyState | None:
-        """The state of `key`, decoded anew each time, or None."""
+        """Return the state of `key`, decoded at each call, or None."""
         document = self.document(key)
         return None if document is None else decode_state(document)
 
     def document(self, key: InvKey) -> bytes | None:
-        """The same as it rests: a state, or a level of the changelog with the rows it carried."""
+        """Return the stored bytes: a state, or a changelog level with the rows that it carried."""
         place = self._places.get(key)
         if place is None:
             return None
@@ -88,15 +88,18 @@ class ColdStates:
         return self._opened[1][slot]
 
     def in_order(self, keys: Iterable[InvKey]) -> list[InvKey]:
-        """The keys block by block, so that each block is opened once; unknown keys first."""
+        """Return the keys block by block, unknown ones first. Each block is decompressed once."""
         return sorted(keys, key=lambda key: (self._places.get(key, -1), key))
 
     def add(self, states: Iterable[KeyState]) -> Iterator[list[InvKey]]:
-        """Lay `states` to rest; yields the keys of each block, for a pause."""
+        """Store `states` at rest. Yields the keys of each block, so that the caller can pause."""
         return self.add_documents((state.key, encode_state(state)) for state in states)
 
     def add_documents(self, documents: Iterable[Document]) -> Iterator[list[InvKey]]:
-        """The same for states that are encoded already."""
+        """Store encoded states at rest.
+
+        Yields the keys of each block, so that the caller can pause.
+        """
         gathered: list[Document] = []
         size = 0
         for document in documents:
@@ -109,7 +112,7 @@ class ColdStates:
             yield self._close(gathered)
 
     def add_block(self, payload: bytes, keys: list[InvKey | None]) -> None:
-        """Take a whole block, as a snapshot file has it."""
+        """Add one complete block of a snapshot file."""
         number = self._next
         self._next += 1
         block = Block(payload, keys)
@@ -120,7 +123,7 @@ class ColdStates:
         self.blocks[number] = block
 
     def sparse(self) -> Iterator[Document]:
-        """The documents that count in blocks that are worth writing anew."""
+        """Yield the current documents of sparse blocks, to be rewritten."""
         for block in [b for b in self.blocks.values() if b.sparse]:
             documents = block.documents()
             for slot, key in enumerate(list(block.keys)):
@@ -146,10 +149,10 @@ class ColdStates:
 
 
 class States(dict[InvKey, KeyState]):
-    """States in use, over those at rest: what is in the dictionary itself comes first.
+    """Decoded states in use over encoded states at rest. A state in use has priority.
 
-    A dictionary by inheritance, because the rules know states as one. `keep` says whether a
-    state that was looked up stays decoded: for the fold, which will change it, not for queries.
+    It is a dictionary by inheritance, because the rules expect one. With `keep`, a state that was
+    looked up stays decoded: for the fold, which will change it, but not for queries.
     """
 
     __slots__ = ("_cold", "_keep", "_new")
@@ -176,7 +179,7 @@ class States(dict[InvKey, KeyState]):
 
     @override
     def get(self, key: InvKey, default: Any = None) -> Any:
-        """The state, or `default`."""
+        """Return the state, or `default`."""
         try:
             return self[key]
         except KeyError:
@@ -203,32 +206,32 @@ class States(dict[InvKey, KeyState]):
 
     @override
     def keys(self) -> Any:
-        """All keys, those at rest first."""
+        """Return all keys, those at rest first."""
         return KeysView(self)
 
     @override
     def values(self) -> Any:
-        """All states."""
+        """Return all states."""
         return ValuesView(self)
 
     @override
     def items(self) -> Any:
-        """All keys and states."""
+        """Return all keys with their states."""
         return ItemsView(self)
 
     def in_use(self) -> list[InvKey]:
-        """The keys whose states are decoded."""
+        """Return the keys whose states are decoded."""
         return list(super().keys())
 
     def count_in_use(self) -> int:
-        """How many these are."""
+        """Return the number of decoded states."""
         return super().__len__()
 
     def rest(self, keys: Iterable[InvKey]) -> None:
-        """Drop the decoded states of `keys`; those at rest are equal, says the caller."""
+        """Drop the decoded states of `keys`. The caller guarantees that those at rest are equal."""
         for key in keys:
             super().pop(key, None)
 
     def frozen(self, keys: Iterable[InvKey]) -> None:
-        """These keys are at rest now, whether or not they are in use too."""
+        """Record that these keys are at rest now, whether or not they are also in use."""
         self._new.difference_update(keys)

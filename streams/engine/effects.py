@@ -1,4 +1,4 @@
-"""What one chunk leaves behind, collected while it is folded and turned into sends at its end."""
+"""The effects of one chunk: collected while it is folded, turned into sends at its end."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Effects:
     """Effects of a chunk on one partition.
 
     `rows` has every key whose level must be written, with the windows that changed. Of several
-    revisions of one decision only the last is kept: it stands behind the others in offset order.
+    revisions of one decision only the last is kept, because it has the highest offset.
     """
 
     rows: dict[InvKey, set[int]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Effects:
     undecodable: int = 0
 
     def changed(self, key: InvKey, rows: Iterable[int]) -> None:
-        """Have the key's level sent, and these of its window rows."""
+        """Register the key's level and these window rows for sending."""
         known = self.rows.get(key)
         if known is None:
             self.rows[key] = set(rows)
@@ -65,9 +65,9 @@ class Effects:
             known.update(rows)
 
     def dropped(self, before: KeyState, rows: Iterable[int]) -> None:
-        """Keep the last content of rows that this chunk has changed and that now expire.
+        """Keep the last content of rows that this chunk changed and that now expire.
 
-        The state forgets them before the chunk is written, but the read model shows them for ever.
+        The state drops them before the chunk is written, but the read model shows them for ever.
         """
         changed = self.rows.get(before.key, ())
         for start in rows:
@@ -76,12 +76,12 @@ class Effects:
                 self.expired[before.key, start] = content
 
     def decided(self, outputs: Iterable[Output], state: KeyState) -> None:
-        """Remember the outputs of one record, the last revision of each id only."""
+        """Store the outputs of one record, the last revision of each id only."""
         for output in outputs:
             self.decisions[output.id] = (output, state)
 
     def written_again(self, key: InvKey, state: KeyState, rows: Iterable[int]) -> None:
-        """Have the key's level, rows and last decisions sent once more; they are unchanged."""
+        """Register the key's level, rows and last decisions for sending again, unchanged."""
         self.rows.setdefault(key, set()).update(row for row in rows if row in state.windows)
         for output in (state.episode.last_output, state.price_episode.last_output):
             if output is not None:
@@ -89,7 +89,7 @@ class Effects:
 
 
 class ChangedKey(NamedTuple):
-    """What the changelogs hear of one key: its level, and its window rows that changed."""
+    """The changelog records of one key: its level, and its window rows that changed."""
 
     level: Send
     windows: list[Send]
@@ -97,7 +97,7 @@ class ChangedKey(NamedTuple):
 
 @dataclass(slots=True)
 class Writer:
-    """Turns effects into records for one partition of one generation."""
+    """Encoder of effects into records for one partition of one generation."""
 
     generation: int
     partition: int
@@ -105,15 +105,16 @@ class Writer:
     def stages(
         self, effects: Effects, states: dict[InvKey, KeyState], progress: Progress
     ) -> list[Stage]:
-        """The sends of a chunk, all at once; see `staged`."""
+        """Return all sends of a chunk, encoded in one call; see `staged`."""
         return self.staged(effects, list(self.changed_keys(effects, states)), progress)
 
     def staged(
         self, effects: Effects, changed: Iterable[ChangedKey], progress: Progress
     ) -> list[Stage]:
-        """The sends of a chunk, each visible no later than those behind it (domain.md 4).
+        """Return the sends of a chunk.
 
-        What no later state can give again comes first; a level stands before its window rows.
+        Each becomes visible no later than those after it (domain.md 4). Records that no later state
+        can produce again come first. A level precedes its window rows.
         """
         refusals = [*self._rejections(effects), *self._lates(effects)]
         levels, windows = _changelogs(effects, changed)
@@ -127,7 +128,7 @@ class Writer:
     def decision_sends(
         self, decisions: Iterable[tuple[Output, KeyState]], progress: Progress
     ) -> Iterator[Send]:
-        """One record per decision."""
+        """Yield one record per decision."""
         for output, state in decisions:
             key = state.key
             at = Circumstances(
@@ -149,7 +150,7 @@ class Writer:
     def changed_keys(
         self, effects: Effects, states: dict[InvKey, KeyState]
     ) -> Iterator[ChangedKey]:
-        """The level and the window rows of one key after the other: most of a chunk's encoding."""
+        """Yield level and window rows key by key. This is most of a chunk's encoding."""
         for key, rows in effects.rows.items():
             state = states[key]
             level, changed = encode_changed(state, [row for row in rows if row in state.windows])
@@ -165,7 +166,7 @@ class Writer:
 
 
 def _changelogs(effects: Effects, changed: Iterable[ChangedKey]) -> tuple[list[Send], list[Send]]:
-    """The levels, and the window rows, expired ones first."""
+    """Return the levels and the window rows, expired rows first."""
     levels = []
     windows = [
         Send(SALES_WINDOWS_CHANGELOG, window_key(key, start), content)

@@ -1,41 +1,41 @@
-"""How Python's collector of cycles runs in a process that holds the values of many keys.
+"""Tuning of Python's cyclic garbage collector for a process that holds the values of many keys.
 
-What the fold makes holds no cycle, so reference counting frees it. Left as it is, the collector
-still walks through what is young after every 700 new containers, and through all keys from time to
-time. Cycles come from the broker's clients and from the web server, and wait a little longer for
-it. Switching it off would keep these for ever.
+Values of the fold hold no cycle, so reference counting frees them. By default the collector still
+scans young objects after every 700 new containers, and all keys from time to time. Cycles come from
+the broker's clients and the web server, and can wait longer. Switching the collector off would keep
+them for ever.
 
-A full look takes half a second for 60,000 keys and stops every thread, that of the group's
-heartbeats too. So what a flood of records has decoded is taken out of its sight.
+A full collection takes half a second for 60,000 keys and stops every thread, the group's heartbeats
+included. The objects that many records have decoded are therefore hidden from it.
 """
 
 import gc
 from typing import Final
 
-# New containers before the youngest are looked at; the next two count looks at the ones before. The
-# first two together are what one look goes through while keys come in: a million took 350 ms, and
-# everybody's questions waited.
+# New containers before the youngest generation is collected; the next two count collections of the
+# generation before. The first two together bound one collection while keys arrive: with a million
+# it took 350 ms, and all queries waited.
 THRESHOLDS: Final = (10_000, 5, 2_000)
-FLOOD: Final = 20_000  # keys decoded since the last time; fewer are looked through quickly
+FLOOD: Final = 20_000  # keys decoded since the last time; fewer are scanned quickly
 
 
 def collect_rarely() -> None:
-    """Let the collector run about fourteen times less often, for the rest of the process."""
+    """Make the collector run about fourteen times less often, for the rest of the process."""
     gc.set_threshold(*THRESHOLDS)
 
 
 class Flood:
-    """Notices that many keys have been decoded, and spares the collector the way through them.
+    """Detects that many keys were decoded, and hides them from the collector.
 
-    What is out of its sight is still freed when nothing refers to it any more. Only cycles are not:
-    so it happens after a flood and never as a habit.
+    Hidden objects are still freed when their last reference goes, but hidden cycles are not. It
+    therefore happens only after a flood.
     """
 
     def __init__(self) -> None:
         self._known = 0
 
     def look(self, in_use: int) -> bool:
-        """Whether the `in_use` decoded keys have become so many more that they were hidden."""
+        """Return True if `in_use` decoded keys were so many more that they were hidden now."""
         self._known = min(self._known, in_use)
         if in_use - self._known < FLOOD:
             return False

@@ -1,8 +1,8 @@
-"""What a restore has to know of a level, found in its bytes instead of in a parsed document.
+"""The facts that a restore needs of a level, found in its bytes without parsing.
 
-Parsing takes most of the time of a cold restore, and most levels are not touched soon after it. The
-bytes are canonical (`cdc.contracts.state`): names are sorted, so each has its neighbours. Whatever
-does not look like that is parsed, and refused there if it has to be.
+Parsing takes most of the time of a cold restore, and most levels are not used soon afterwards. The
+bytes are canonical (`cdc.contracts.state`): names are sorted, so each has fixed neighbours. Bytes
+of any other form are parsed, and refused there if invalid.
 """
 
 import re
@@ -31,7 +31,7 @@ _START: Final = re.compile(rb'"start_us":(-?\d+)')
 
 @value
 class Glance:
-    """The key, whether somebody has to know of a decision, and which rows came with the level."""
+    """The key of a level, True for an open decision, and the starts of the rows it carries."""
 
     key: InvKey
     is_open: bool
@@ -39,7 +39,7 @@ class Glance:
 
 
 def glance(content: bytes) -> Glance:
-    """What `content`, one level, says.
+    """Return the facts of `content`, one level.
 
     Raises:
         UnknownVersion: written by another version of this code.
@@ -54,7 +54,7 @@ def _parsed(content: bytes) -> Glance:
 
 
 def _seen(content: bytes) -> Glance | None:
-    """The same without parsing, None if anything is not where it should be."""
+    """Return the facts without parsing, or None if the bytes do not have the expected form."""
     revision = content.find(_REVISION)
     key = content.rfind(_KEY, 0, revision)
     rows = content.find(_ROWS, revision)

@@ -1,6 +1,6 @@
-"""A log as a restore reads it: of any length, it shows that it moves and lets others have a turn.
+"""A changelog reader for restores that reports progress and yields to the event loop.
 
-Other partitions of the worker are folded and queried meanwhile.
+A long restore therefore doesn't block folds and queries of other partitions.
 """
 
 import asyncio
@@ -9,28 +9,28 @@ from typing import Final
 
 from streams.engine.records import Log, LogRecord, TopicIds
 
-SLICE: Final = 500  # records between two turns of others
+SLICE: Final = 500  # records between two yields to the event loop
 
 
 class HeardLog:
-    """Implements `Log` with another one, and calls `heard` after each batch of records."""
+    """A `Log` on top of another one. It calls `heard` after each batch of records."""
 
     def __init__(self, log: Log, heard: Callable[[], None]) -> None:
         self._log = log
         self._heard = heard
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """As the other log says."""
+        """Return the bounds of the other log."""
         return await self._log.bounds(topic, partition)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """As the other log says."""
+        """Return the topic ids of the other log."""
         return await self._log.topic_ids(topics)
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """What the other log gives, in batches that take milliseconds."""
+        """Yield the other log's records in batches that take milliseconds."""
         async for batch in self._log.read(topic, partition, start, end):
             for begin in range(0, len(batch), SLICE):
                 if begin > 0:

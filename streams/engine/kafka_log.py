@@ -1,4 +1,4 @@
-"""Reads committed records of real topics by offset, without a consumer group."""
+"""A reader of committed records of real topics by offset, without a consumer group."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ FETCH_BYTES = 4 << 20
 BATCH = 20_000
 POLL_MS = 200
 DESCRIBED_S = 30.0
-SILENCE_S = 60.0  # a broker that gives nothing for so long, although records are there
+SILENCE_S = 60.0  # longest time without records although some are there
 
 
 class ReadStalled(Exception):
@@ -27,7 +27,7 @@ class ReadStalled(Exception):
 
 
 class KafkaLog:
-    """Implements `Log`; one reader at a time, so every user opens its own."""
+    """A `Log` over Kafka. It serves one reader at a time, so every user opens its own."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
@@ -54,45 +54,46 @@ class KafkaLog:
         await self._consumer.stop()
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """First offset, and the offset after the last committed record or marker."""
+        """Return the first offset, and the offset after the last committed record or marker."""
         return (await self.all_bounds(topic, [partition]))[partition]
 
     async def all_bounds(
         self, topic: str, partitions: Iterable[int]
     ) -> Mapping[int, tuple[int, int]]:
-        """The bounds of several partitions, with two questions for all of them."""
+        """Return the bounds of several partitions, with two requests in total."""
         places = [TopicPartition(topic, number) for number in partitions]
         first = await self._consumer.beginning_offsets(places)
         end = await self._consumer.end_offsets(places)
         return {place.partition: (first[place], end[place]) for place in places}
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """The ids that the broker gave the topics when they were made.
+        """Return the ids that the broker gave the topics at their creation.
 
         Raises:
-            LogMismatch: there is no such topic.
-            KafkaException: there is no broker.
+            LogMismatch: a topic does not exist.
+            KafkaException: the broker does not answer.
         """
         return {name: found.id for name, found in (await self.describe(topics)).items()}
 
     async def describe(self, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
-        """Ids and numbers of partitions.
+        """Return id and number of partitions of each topic.
 
         Raises:
-            LogMismatch: there is no such topic.
-            KafkaException: there is no broker.
+            LogMismatch: a topic does not exist.
+            KafkaException: the broker does not answer.
         """
         return await asyncio.to_thread(_describe, self._bootstrap, topics)
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """The records of [start, end), in order and in batches.
+        """Yield the records of [start, end), in order and in batches.
 
-        Ends by position, so markers, aborted and compacted records at the end don't hold it up.
+        The end is checked by position, so markers, aborted and compacted records there don't block
+        it.
 
         Raises:
-            ReadStalled: nothing came for a minute.
+            ReadStalled: no record came for a minute.
         """
         if start >= end:
             return
@@ -121,10 +122,10 @@ class KafkaLog:
 
 
 def found_topics(client: AdminClient, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
-    """Ids and numbers of partitions.
+    """Return id and number of partitions of each topic.
 
     Raises:
-        LogMismatch: there is no such topic.
+        LogMismatch: a topic does not exist.
         KafkaException: the broker does not answer.
     """
     asked = client.describe_topics(TopicCollection(list(topics)), request_timeout=DESCRIBED_S)
@@ -143,7 +144,7 @@ def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types i
 
 
 def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
-    """By another client, because aiokafka's newest request for metadata knows no ids."""
+    """Use another client, because aiokafka's newest metadata request has no topic ids."""
     return found_topics(_admin(bootstrap), topics)
 
 
@@ -151,10 +152,10 @@ _ONE_AT_A_TIME = Lock()
 
 
 def _admin(bootstrap: str) -> AdminClient:
-    """One for the whole process: partitions that move ask again and again, and wait for it.
+    """Return the process's only admin client. Moving partitions use it again and again.
 
-    `cache` alone would let threads that ask at once make one each, and a client that nobody keeps
-    ends before it has answered.
+    With `cache` alone, threads that call at once would create one client each. A client without a
+    reference closes before it has answered.
     """
     with _ONE_AT_A_TIME:
         return _kept_admin(bootstrap)

@@ -1,12 +1,12 @@
 """One chunk of one partition: decode, fold, acknowledge, publish.
 
-The hot path of a worker, without Faust and without Kafka. Rules that hold it together:
+The hot path of a worker, without Faust and without Kafka. Its rules:
 
-* Nothing is awaited between the first and the last change of state except `sleep(0)` between whole
-  records, which lets queries in; they read published state only.
-* The state changes before the acknowledgement. So whoever calls this ends the process when it
-  raises: there is no way back to the state before, other than a restore.
-* Bad bytes cost one record. Bad bytes by the hundred are a broken schema, and stop the worker.
+* Between the first and the last change of state, only `sleep(0)` between complete records is
+awaited. It lets queries run; they read published state only. * The state changes before the
+acknowledgement. The caller therefore ends the process if this raises: only a restore leads back to
+the former state. * Undecodable bytes cost one record. Undecodable bytes by the hundred mean a
+broken schema and stop the worker.
 """
 
 import asyncio
@@ -27,25 +27,25 @@ from streams.engine.effects import Effects, Writer
 from streams.engine.records import Broker, SourceRecord, Stage
 from streams.engine.store import OwnedPartition
 
-SLICE_S = 0.005  # of the event loop; queries, transactions and heartbeats get their turn between
-LOOK_EVERY = 25  # steps between two looks at the clock; one of a key at rest takes 0.2 ms
+SLICE_S = 0.005  # of the event loop; queries, transactions and heartbeats run in between
+LOOK_EVERY = 25  # steps between two readings of the clock; a key at rest takes 0.2 ms
 REFUSED_IN_A_ROW = 1_000  # domain.md 4, before_dedupe_horizon
 LATE_REASON = "window_expired"
 
 
 class Gap(Exception):
-    """Offsets between the last handled record and this chunk were never handed over."""
+    """Offsets between the last handled record and this chunk were never delivered."""
 
 
 class _Turn:
-    """A turn on the event loop: it ends by time, and others get theirs."""
+    """A time slice on the event loop. After it, other tasks run."""
 
     def __init__(self) -> None:
         self._steps = 0
         self._until_s = time.perf_counter() + SLICE_S
 
     async def step(self) -> None:
-        """One more step of the work; gives way once the turn has taken its time."""
+        """Count one step of work, and yield to the event loop once the slice is used up."""
         self._steps += 1
         if self._steps % LOOK_EVERY == 0 and time.perf_counter() >= self._until_s:
             await asyncio.sleep(0)
@@ -55,11 +55,11 @@ class _Turn:
 async def handle_chunk(
     chunk: Sequence[SourceRecord], owned: OwnedPartition, broker: Broker
 ) -> Effects:
-    """Fold `chunk` into the partition and return once the broker has everything it produced.
+    """Fold `chunk` into the partition and return once the broker has acknowledged its output.
 
-    Records below `owned.next_offset` change nothing; what an earlier process had written for them
-    is written again. An empty result is not sent. Whatever the chunk skips in its middle counts as
-    a hole in the log: what a consumer hands over is divided by `records.unbroken` first.
+    Records below `owned.next_offset` change nothing. The output that an earlier process wrote for
+    them is written again. An empty result is not sent. Offsets missing within the chunk count as
+    holes in the log, so a consumer's records are divided by `records.unbroken` first.
 
     Raises:
         Gap: the chunk begins after `owned.next_offset`; nothing was done.
@@ -73,7 +73,7 @@ async def handle_chunk(
             f"got {chunk[0].offset}"
         )
         raise Gap(problem)
-    owned.in_work = True  # stays so if anything below fails: such a state is in no snapshot
+    owned.in_work = True  # stays True if anything below fails: such a state is in no snapshot
     async with owned.turn:
         effects = await _fold(chunk, owned)
         stages = await _staged(effects, owned)
@@ -99,7 +99,7 @@ async def _fold(chunk: Sequence[SourceRecord], owned: OwnedPartition) -> Effects
 
 
 async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
-    """The chunk's sends. Its encoding takes about as long as its fold, so it gives way as well."""
+    """Return the chunk's sends. Encoding takes about as long as the fold, so it yields as well."""
     writer = Writer(owned.partition.generation, owned.number)
     turn = _Turn()
     changed = []
@@ -110,9 +110,9 @@ async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
 
 
 async def republish_open(owned: OwnedPartition, broker: Broker) -> int:
-    """Send the open decisions of a partition again; consumers ignore what they know.
+    """Send the open decisions of a partition again and return their number.
 
-    Returns the number of decisions sent.
+    Consumers ignore revisions that they know.
     """
     effects = Effects()
     for key in sorted(owned.open_keys):
@@ -199,7 +199,7 @@ def _refuse(
 
 
 def _write_again(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
-    """Send state and decisions of the record's key again, if an earlier process had handled it."""
+    """Send state and decisions of the record's key again if an earlier process handled it."""
     if source.offset >= owned.restored_offset or source.key is None:
         return
     key = InvKey(source.key.decode("utf-8", "surrogateescape"))

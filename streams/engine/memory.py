@@ -1,8 +1,8 @@
 """A broker in memory: topics with partitions, transactions, and a hook before every effect.
 
-It lives beside the engine because it defines what the engine may rely on. The hook may raise, as a
-process that dies there; or wait, while others go on. What was not committed then is gone: records
-of an aborted transaction use up their offsets, and nobody who reads committed records sees them.
+It belongs to the engine because it defines the guarantees that the engine relies on. The hook may
+raise, like a process that dies there, or wait while others continue. Uncommitted records are lost:
+an aborted transaction uses up their offsets, and no reader of committed records sees them.
 """
 
 from collections import defaultdict
@@ -22,17 +22,17 @@ class Crash(Exception):
 
 
 async def undisturbed(_effect: str) -> None:
-    """Let every effect happen at once."""
+    """Permit every effect at once."""
 
 
 class MemoryBroker:
-    """Implements `Broker` (through `writer`) and `Log`; all times are those that a test gave."""
+    """A `Broker` (through `writer`) and a `Log`. All times are given by the test."""
 
     def __init__(self) -> None:
         self.topics: dict[Place, list[LogRecord]] = defaultdict(list)
         self.epochs: dict[int, int] = defaultdict(int)
         self._open: dict[int, Transaction] = {}
-        self._ends: dict[Place, int] = defaultdict(int)  # of transactions that are over
+        self._ends: dict[Place, int] = defaultdict(int)  # of finished transactions
         self._firsts: dict[Place, int] = defaultdict(int)
         self._deleted: dict[str, int] = defaultdict(int)
 
@@ -46,11 +46,11 @@ class MemoryBroker:
         return offset
 
     def values(self, topic: str, partition: int) -> list[bytes]:
-        """All committed values, in order."""
+        """Return all committed values, in order."""
         return [record.value or b"" for record in self.topics[topic, partition]]
 
     def compact(self, topic: str, partition: int) -> None:
-        """Keep the last record of each key, as the cleaner does; offsets stay."""
+        """Keep the last record of each key, as Kafka's log cleaner does. Offsets are unchanged."""
         place = (topic, partition)
         last = {record.key: record.offset for record in self.topics[place]}
         self.topics[place] = [
@@ -58,19 +58,22 @@ class MemoryBroker:
         ]
 
     def delete(self, topic: str, partition: int) -> None:
-        """Delete and create anew: the next record has offset 0."""
+        """Delete the topic's partition and create it again: the next record has offset 0."""
         for kept in (self.topics, self._ends, self._firsts):
             kept.pop((topic, partition), None)
         self._deleted[topic] += 1
 
     def cut(self, topic: str, partition: int, first: int) -> None:
-        """Delete the records before an offset, as retention does, or a person; offsets stay."""
+        """Delete the records before an offset, as retention or an operator does.
+
+        Offsets are unchanged.
+        """
         place = (topic, partition)
         self.topics[place] = [r for r in self.topics[place] if r.offset >= first]
         self._firsts[place] = first
 
     def writer(self, partition: int, reach: Reach = undisturbed) -> "MemoryWriter":
-        """Initialise the partition's producer: fences every writer made before."""
+        """Initialise the partition's producer, which fences every earlier writer."""
         self.epochs[partition] += 1
         left = self._open.pop(partition, None)
         if left is not None:
@@ -78,12 +81,12 @@ class MemoryBroker:
         return MemoryWriter(self, self.epochs[partition], reach)
 
     def expire(self) -> None:
-        """Abort every open transaction, as a broker does when one has been open for too long."""
+        """Abort every open transaction, as a broker does after the transaction timeout."""
         for partition in list(self._open):
             self.writer(partition)
 
     def begin(self, partition: int) -> "Transaction":
-        """Open the partition's transaction; a producer can have only one."""
+        """Open the partition's transaction. A producer can have only one."""
         if partition in self._open:
             problem = f"partition {partition}: a transaction is open already"
             raise RuntimeError(problem)
@@ -91,43 +94,43 @@ class MemoryBroker:
         return self._open[partition]
 
     def commit(self, transaction: "Transaction") -> None:
-        """Show the records of a transaction, all at once."""
+        """Show all records of a transaction at once."""
         del self._open[transaction.partition]
         for topic, record in transaction.sent:
             self.topics[topic, transaction.partition].append(record)
         self._finish(transaction)
 
     def next_offset(self, place: Place) -> int:
-        """Where the next record goes, whoever sees the ones before."""
+        """Return the offset of the next record, uncommitted ones and markers counted."""
         records = self.topics[place]
         behind = records[-1].offset + 1 if records else self._firsts[place]
         return max(behind, self._ends[place])
 
     def _finish(self, transaction: "Transaction") -> None:
-        """The marker behind the records of a transaction takes an offset too."""
+        """Reserve an offset for the marker after the records of a transaction."""
         for topic, record in transaction.sent:
             self._ends[topic, transaction.partition] = record.offset + 2
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """First offset, and the offset after the last committed record or marker."""
+        """Return the first offset, and the offset after the last committed record or marker."""
         place = (topic, partition)
         return self._firsts[place], self.next_offset(place)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """Others after each deletion."""
+        """Return the ids of the topics. Each deletion changes an id."""
         return {topic: self.topic_id(topic) for topic in topics}
 
     def topic_id(self, topic: str) -> str:
-        """Another one after each deletion."""
+        """Return the topic's id. Each deletion changes it."""
         return f"{topic}:{self._deleted[topic]}"
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Records of [start, end) in small batches.
+        """Yield the records of [start, end) in small batches.
 
         Raises:
-            LogMismatch: the first of them was cut off; a reader goes on nowhere else.
+            LogMismatch: the first of them was deleted; a reader must not continue elsewhere.
         """
         if start < self._firsts[topic, partition]:
             problem = f"{topic}[{partition}]@{start}: out of range"
@@ -138,7 +141,7 @@ class MemoryBroker:
 
 
 class Transaction:
-    """Records that are in the log and that nobody may see yet, in the order of sending."""
+    """Records that are in the log but not visible yet, in the order of sending."""
 
     def __init__(self, broker: MemoryBroker, partition: int) -> None:
         self._broker = broker
@@ -148,11 +151,14 @@ class Transaction:
 
     @property
     def positions(self) -> Positions:
-        """Behind the last record of each topic; the marker is not in it, as with a real broker."""
+        """Return the offset after each topic's last record.
+
+        As in a real broker, markers don't count.
+        """
         return dict(self._next)
 
     def append(self, send: Send) -> None:
-        """Put the record behind everything that is in the log of its topic."""
+        """Append the record after everything in the log of its topic."""
         offset = self._next.get(send.topic)
         if offset is None:
             offset = self._broker.next_offset((send.topic, self.partition))
@@ -161,7 +167,7 @@ class Transaction:
 
 
 class MemoryWriter:
-    """Writes of one owner of one partition, until somebody else becomes its owner."""
+    """The writes of one owner of one partition, until another owner fences it."""
 
     def __init__(self, broker: MemoryBroker, epoch: int, reach: Reach) -> None:
         self._broker = broker
@@ -169,14 +175,14 @@ class MemoryWriter:
         self._reach = reach
 
     def is_fenced(self, partition: int) -> bool:
-        """Whether somebody else has become the owner."""
+        """Return True if another owner has initialised the producer."""
         return self._broker.epochs[partition] != self._epoch
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit all stages together, with a disturbance between any two effects.
+        """Commit all stages together, with the hook called before every effect.
 
         Raises:
-            Fenced: at the first effect after somebody else became the owner.
+            Fenced: at the first effect after another owner initialised the producer.
         """
         await self._may(partition, "begin")
         transaction = self._broker.begin(partition)

@@ -1,7 +1,8 @@
-"""What a log must hold for a state to go on in it, and what a person can do where it doesn't.
+"""Checks that a log fits the restored state, and repair commands where it does not.
 
-A broker gives a topic that was deleted and made anew, or cut off, without a word. Whoever goes on
-then has a part of the history in a state that looks like all of it, so nobody does (fault F16).
+A broker serves a topic that was deleted and created again, or truncated, without an error. A worker
+that continued would have incomplete history in a state that looks complete. It therefore stops
+(fault F16).
 """
 
 from collections.abc import Mapping
@@ -22,9 +23,9 @@ _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
 
 class LogMismatch(Exception):
-    """Topic and changelog don't belong together: deleted, recreated or cut off (fault F16).
+    """Topic and changelog don't belong together: deleted, recreated or truncated (fault F16).
 
-    `repair` is the command that helps.
+    `repair` is the command that repairs it.
     """
 
     def __init__(self, problem: str, repair: str = REBUILD) -> None:
@@ -33,7 +34,7 @@ class LogMismatch(Exception):
 
 
 class TornChangelogs(BrokenInvariant):
-    """One changelog goes on where the other has ended, although chunks write both together."""
+    """One changelog is ahead of the other, although each chunk writes both in one transaction."""
 
     repair = REBUILD
 
@@ -42,8 +43,8 @@ class TornChangelogs(BrokenInvariant):
 class Topics:
     """Source and changelogs of one partition at the beginning of a restore.
 
-    `ids` are asked for first of all, so that a topic made anew from then on has another id than the
-    state; `bounds` are the first offset and the one behind the last record.
+    `ids` are read first of all. A topic that is created again afterwards then has another id than
+    the state. `bounds` are the first offset and the offset after the last record.
     """
 
     ids: TopicIds
@@ -51,9 +52,9 @@ class Topics:
 
 
 def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
-    """Raise `LogMismatch` unless each topic has as many partitions as keys were divided among.
+    """Raise `LogMismatch` unless each topic has the `expected` number of partitions.
 
-    With one more, nearly every key's next record comes into another partition than those before.
+    With one more, nearly every key's next record goes to another partition than those before.
     """
     is_known = expected == PARTITIONS
     for topic, found in partitions.items():
@@ -64,24 +65,24 @@ def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
 
 
 def repair_of(topic: str) -> str:
-    """The command for a topic that is not what it was."""
+    """Return the repair command for a topic that is not the same as before."""
     return NEW_GENERATION if topic == STOCK_EVENTS else REBUILD
 
 
 def way_of(topic: str) -> str:
-    """What a person can do about it, in words."""
+    """Return the repair of a topic as a phrase for messages."""
     return LOST if topic == STOCK_EVENTS else REPAIR
 
 
 def refuse_cut_levels(number: int, first: int) -> None:
-    """Raise `LogMismatch` unless the levels are whole: compaction never takes their beginning."""
+    """Raise `LogMismatch` if the levels lack their beginning. Compaction never removes it."""
     if first > 0:
         problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was cut off; {REPAIR}"
         raise LogMismatch(problem)
 
 
 def refuse_unfinished(number: int, told: Progress | None) -> None:
-    """Raise `LogMismatch` if the levels are a publication that was cut off: no chunk ends at 0."""
+    """Raise `LogMismatch` if the levels are an interrupted publication: no chunk ends at 0."""
     if told is not None and told.next_offset == 0:
         problem = (
             f"{ON_HAND_CHANGELOG}[{number}] holds a published backfill that is not whole; "
@@ -94,8 +95,8 @@ def refuse_unfinished(number: int, told: Progress | None) -> None:
 def refuse_other_generation(number: int, ours: int, found: int | None) -> None:
     """Raise `LogMismatch` if the state was made from another generation of the log.
 
-    Its number stands in every position and id, so nothing of ours would be newer than it is, or
-    everything.
+    The generation is part of every position and id. Between two generations, all positions or none
+    would compare as newer.
     """
     if found not in (None, ours):
         problem = (
@@ -106,7 +107,7 @@ def refuse_other_generation(number: int, ours: int, found: int | None) -> None:
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
-    """Raise `LogMismatch` unless the source topic is the one whose offset `progress` tells."""
+    """Raise `LogMismatch` unless the source topic is the one whose offset `progress` holds."""
     found, known = topics.ids[STOCK_EVENTS], progress.source_topic_id
     if known not in (None, found):
         problem = (
@@ -124,7 +125,7 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
 
 
 def refuse_cut_ring(number: int, progress: Progress, first: int) -> None:
-    """Raise `LogMismatch` if the source topic begins behind what the dedupe ring has to know."""
+    """Raise `LogMismatch` if the source topic begins after the records that the ring needs."""
     if first > progress.ring_from:
         problem = (
             f"{STOCK_EVENTS}[{number}] begins at {first}, it was cut off: records from "

@@ -1,8 +1,8 @@
-"""Which partitions are ours, and their way from assigned to ready.
+"""The partitions of this worker, and their way from assigned to ready.
 
-A rebalance takes everything away and gives most of it back. A partition that comes back keeps its
-state if nobody has written to its changelog in between: the broker knows that, and a writer that we
-overlooked would fence our next transaction and end this process.
+A rebalance revokes every partition and returns most of them. A returned partition keeps its state
+if no other worker has written to its changelog in between, which the broker shows. A writer that
+this check missed would fence our next transaction and end this process.
 """
 
 import asyncio
@@ -36,17 +36,17 @@ class Fencing(Broker, Protocol):
         ...
 
     async def disown(self, partitions: Iterable[int]) -> None:
-        """Give the right to write back."""
+        """Close the producers of these partitions."""
         ...
 
 
 class _Overtaken(Exception):
-    """A later rebalance has given the partition to somebody else."""
+    """A later rebalance has given the partition to another worker."""
 
 
 @dataclass(slots=True)
 class Restores:
-    """What taking partitions over has cost this process so far."""
+    """Counters of this process for partitions taken over."""
 
     partitions: int = 0
     kept: int = 0
@@ -54,7 +54,7 @@ class Restores:
     seconds: float = 0.0
 
     def add(self, owned: OwnedPartition, *, kept: bool, seconds: float) -> None:
-        """Count one partition that became ready; a kept one was not read again."""
+        """Count one partition that became ready. A `kept` one was not read again."""
         self.partitions += 1
         self.kept += kept
         self.records += 0 if kept else owned.restored_records
@@ -62,15 +62,16 @@ class Restores:
 
 
 async def no_snapshot(_partition: int) -> Snapshot | None:
-    """Restore from the changelogs alone."""
+    """Return None: restore from the changelogs alone."""
     return None
 
 
 class Ownership:
     """All partitions of this process.
 
-    A partition is assigned, then ready; `ready` has only what may be folded and queried. Each
-    attempt to take over waits for the one before: a half-initialised producer can't be cancelled.
+    A partition is assigned, then ready. `ready` holds only partitions that may be folded and
+    queried. Each takeover waits for the one before, because a half-initialised producer can't be
+    cancelled.
     """
 
     def __init__(
@@ -86,26 +87,26 @@ class Ownership:
         self._open_log = open_log
         self._on_failure = on_failure
         self._load_snapshot = load_snapshot
-        self.permille = PERMILLE  # of undecodable records, as a person allows it
+        self.permille = PERMILLE  # of undecodable records, as configured
         self._lost: dict[int, OwnedPartition] = {}
-        self._fenced: frozenset[int] = frozenset()  # we became the only writer of these
+        self._fenced: frozenset[int] = frozenset()  # this process is their only writer
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
-        self._is_given = False  # the group has said what is ours
+        self._is_given = False  # the group has assigned partitions
         self.assigned: frozenset[int] = frozenset()
         self.ready: dict[int, OwnedPartition] = {}
         self.rebalances = 0
         self.restores = Restores()
-        self.turn = asyncio.Lock()  # queries come between two slices of one fold, not of twelve
-        self.restored_at = time.monotonic()  # when something last came nearer to being ready
+        self.turn = asyncio.Lock()  # shared: queries run between slices of one fold, not of twelve
+        self.restored_at = time.monotonic()  # time of the last progress towards ready
 
     @property
     def settled(self) -> bool:
-        """Whether the group has said which partitions are ours, be it none, and all are ready."""
+        """Return True if the group has assigned partitions, possibly none, and all are ready."""
         return self._is_given and self.assigned == self.ready.keys()
 
     async def revoked(self) -> None:
-        """Every partition is taken away; call it when no chunk is in work."""
+        """Give up every partition. Call this when no chunk is in work."""
         self._lost.update(self.ready)
         self.ready = {}
         self.assigned = frozenset()
@@ -114,7 +115,7 @@ class Ownership:
         await self._wake()
 
     async def assign(self, partitions: Iterable[int]) -> None:
-        """Begin to take `partitions` over; returns before that is done."""
+        """Start to take `partitions` over. Returns before that is done."""
         self.assigned = frozenset(partitions)
         self._is_given = True
         self.rebalances += 1
@@ -123,7 +124,7 @@ class Ownership:
         await self._wake()
 
     async def owned(self, partition: int) -> OwnedPartition | None:
-        """The partition once it is ready, or None if it is not ours."""
+        """Return the partition once it is ready, or None if it is not assigned here."""
         async with self._moved:
             await self._moved.wait_for(
                 lambda: partition in self.ready or partition not in self.assigned
@@ -145,13 +146,14 @@ class Ownership:
         former, self._lost = self._lost, {}
         async with AsyncExitStack() as stack:
             for owned in former.values():
-                # The timer that sends open decisions again does not hear of rebalances.
+                # The timer that sends open decisions again does not notice rebalances.
                 await stack.enter_async_context(owned.lock)
             await self._broker.disown(sorted(self._fenced - wanted))
             await self._broker.own(wanted)
             self._fenced = wanted
         places = asyncio.Semaphore(RESTORES_AT_ONCE)
-        # What may be kept needs a look of some milliseconds, and nobody serves it meanwhile.
+        # Former states come first. Checking one takes milliseconds, and nobody serves it until
+        # then.
         in_turn = sorted(wanted, key=lambda partition: (partition not in former, partition))
         await asyncio.gather(*(self._obtain_one(number, p, former.get(p), places) for p in in_turn))
 
@@ -204,12 +206,12 @@ class Ownership:
             return owned
 
     def _leave(self, partition: int, owned: OwnedPartition | None) -> None:
-        """Leave a state to the next attempt, which looks whether it still is the newest."""
+        """Leave a state to the next takeover, which checks whether it is still the newest."""
         if owned is not None:
             self._lost.setdefault(partition, owned)
 
     def _heard(self, number: int, partition: int) -> None:
-        # The next attempt waits for this one; what it wants itself is read to the end for it.
+        # The next takeover waits for this one. Partitions that it needs too are read to the end.
         if number != self.rebalances and partition not in self.assigned:
             raise _Overtaken
         self.restored_at = time.monotonic()
@@ -220,7 +222,7 @@ class Ownership:
 
 
 async def _is_current(former: OwnedPartition, reader: Log) -> bool:
-    """Whether nobody has taken the partition further than `former` did."""
+    """Return True if no other worker has moved the partition further than `former` did."""
     first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
     newest = await newest_progress(former.number, max(first, end - TAIL), end, reader)
     return newest is not None and newest.next_offset <= former.next_offset

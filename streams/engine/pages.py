@@ -1,11 +1,10 @@
-"""Python's own memory on huge pages, where the kernel can put it there on demand.
+"""Huge pages for Python's own memory, where the kernel supports collapsing on demand.
 
-A state is a few dozen small values, and those of a key that rested lie all over the process. With
-pages of 4 KiB a record pays for finding them: the processor remembers where some thousand pages
-are, and a virtual machine asks twice for each of the others. `madvise(MADV_COLLAPSE)`, Linux 6.1
-and later, moves what lies in 2 MiB onto one page. Python's allocator has no switch for that.
-
-Without it nothing differs but the time; so what the kernel refuses is left as it is.
+A state is a few dozen small values, and those of a restored key are spread over the process. With
+pages of 4 KiB each access costs address translation: the processor caches some thousand pages, and
+a virtual machine translates twice for each of the others. `madvise(MADV_COLLAPSE)`, Linux 6.1 and
+later, moves 2 MiB onto one page. Python's allocator has no option for that. It changes only speed,
+so errors of the kernel are ignored.
 """
 
 import ctypes
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 HUGE_BYTES: Final = 2 * 1024 * 1024
-FILLED_PERCENT: Final = 90  # in use; collapsing would fill the rest, as in the stack of a thread
+FILLED_PERCENT: Final = 90  # in use; collapsing allocates the rest, as in the stack of a thread
 _MADV_COLLAPSE: Final = 25
 _KIB: Final = 1024
 _SMAPS: Final = Path("/proc/self/smaps")
@@ -29,11 +28,11 @@ class Mapping(NamedTuple):
     used: int
 
     def is_filled(self) -> bool:
-        """Whether so much of it is in use that huge pages cost hardly any memory."""
+        """Return True if so much is in use that huge pages add hardly any memory."""
         return self.used * 100 >= (self.end - self.start) * FILLED_PERCENT
 
     def huge_ranges(self) -> range:
-        """Starts of the whole, aligned 2 MiB in it."""
+        """Return the starts of the complete, aligned 2 MiB ranges in it."""
         first = -(-self.start // HUGE_BYTES) * HUGE_BYTES
         return range(first, self.end // HUGE_BYTES * HUGE_BYTES, HUGE_BYTES)
 
@@ -48,13 +47,13 @@ class HugePages:
             self._madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
     def look(self) -> int:
-        """Move what is new and filled; returns how many huge pages the kernel made of it.
+        """Move new, filled ranges and return the number of huge pages that the kernel made.
 
-        Half a millisecond for each, without the interpreter's lock: call it from a thread. What was
-        refused is not asked for again until it has been given back and taken anew.
+        Each takes half a millisecond without the interpreter's lock, so call this from a thread. A
+        refused range is not retried until it was unmapped and mapped again.
         """
         try:
-            # Names of mapped files stand in it, in any encoding.
+            # Names of mapped files in it have any encoding.
             smaps = _SMAPS.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return 0
@@ -71,7 +70,7 @@ class HugePages:
 
 
 def anonymous(smaps: str) -> Iterator[Mapping]:
-    """The writable mappings in `smaps` that belong to no file, heap or stack."""
+    """Yield the writable mappings in `smaps` that belong to no file, heap or stack."""
     start = end = 0
     for line in smaps.splitlines():
         words = line.split()

@@ -1,12 +1,11 @@
-"""A partition's changelogs from a finished recomputation, instead of a replay of its log.
+"""A partition's changelogs, written from a finished recomputation instead of a replay of its log.
 
-What stands in them afterwards is what a worker leaves that takes the whole history as one chunk,
-byte for byte: effects, records, transactions and fence are the worker's own. Only the chunk is too
-large for one transaction. So every level tells the progress 0, which no chunk ends at and no worker
-goes on from (`mismatch.refuse_unfinished`), until the last transaction tells the true one.
-
-Decisions, late and rejected records go to the revision's own outputs, as a replay would send them;
-of each key the last decisions only, which is what compaction leaves of all.
+The result equals, byte for byte, that of a worker which takes the complete history as one chunk:
+effects, records, transactions and fence are the worker's own. Such a chunk is too large for one
+transaction. Every level therefore carries the progress 0 until the last transaction writes the true
+one. No chunk ends at 0, and no worker continues from it (`mismatch.refuse_unfinished`). Decisions,
+late and rejected records go to the revision's own outputs, as in a replay. Only the last decisions
+of each key are written, which is what compaction would leave.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,8 +24,8 @@ from streams.engine.records import Broker, Stage, TopicIds
 from streams.engine.restore import CHANGELOGS, START
 from streams.engine.store import OwnedPartition
 
-SOURCES: Final = (*CHANGELOGS, STOCK_EVENTS)  # topics whose ids a publication has to know
-STATES_AT_ONCE: Final = 1_000  # in a transaction: some megabytes
+SOURCES: Final = (*CHANGELOGS, STOCK_EVENTS)  # topics whose ids a publication needs
+STATES_AT_ONCE: Final = 1_000  # in a transaction: a few megabytes
 ROWS_AT_ONCE: Final = 5_000
 REFUSALS_AT_ONCE: Final = 100  # of up to 667 kB each
 
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 
 class History(Protocol):
-    """All that the records of one partition before `end` have come to."""
+    """The result of all records of one partition before `end`."""
 
     @property
     def number(self) -> int: ...  # noqa: D102 -- a protocol's fields, told above
@@ -47,50 +46,51 @@ class History(Protocol):
 
     @property
     def newest_commit_us(self) -> int | None:
-        """What the dedupe ring knows besides its members, which a restore reads from the topic."""
+        """Return the dedupe ring's newest commit time. The topic holds the ring's members."""
         ...
 
     @property
     def highest_lsn(self) -> int | None:
-        """As above."""
+        """Return the dedupe ring's highest lsn."""
         ...
 
     @property
     def streamed(self) -> bool:
-        """As above."""
+        """Return True if a change has ended the snapshot phase."""
         ...
 
     def ring_from(self) -> int:
-        """Where the ring is replayed from."""
+        """Return the offset from which the ring is replayed."""
         ...
 
     def states(self) -> Iterable[KeyState]:
-        """The whole state of every key, heartbeats included."""
+        """Yield the complete state of every key, heartbeats included."""
         ...
 
     def beats(self) -> Mapping[InvKey, Beat]:
-        """The newest content of each heartbeat."""
+        """Return the newest content of each heartbeat."""
         ...
 
     def expired(self) -> Iterable[tuple[InvKey, int, bytes]]:
-        """Key, start and last record of each window row that no state holds any more."""
+        """Yield key, start and last record of each window row that no state holds any more."""
         ...
 
     def lates(self) -> Iterable[Late]:
-        """Sales that no window counts."""
+        """Yield the sales that no window counts."""
         ...
 
     def rejections(self) -> Iterable[Rejection]:
-        """Records without effect."""
+        """Yield the records without effect."""
         ...
 
 
 class Publication:
-    """Writes one partition. The broker's producer of it was initialised before: it is the fence.
+    """The writer of one partition.
 
-    All partitions are begun, then written, then concluded, so that a worker that comes meanwhile
-    finds each of them unfinished. Cut off anywhere, it may be begun again: nothing of it depends on
-    what was written before. `topic_ids` has those of `SOURCES`.
+    The broker's producer must be initialised before: it is the fence. All partitions are begun,
+    then written, then concluded. A worker that starts in between finds each of them unfinished.
+    After an interruption, start again from the beginning: no step depends on what was written
+    before. `topic_ids` has those of `SOURCES`.
     """
 
     def __init__(self, history: History, broker: Broker, topic_ids: TopicIds) -> None:
@@ -111,10 +111,10 @@ class Publication:
         self.transactions = 0
 
     async def begin(self) -> None:
-        """Write one key: from now on the changelog says that it is unfinished.
+        """Write one key. From then on the changelog marks the partition as unfinished.
 
         Raises:
-            Fenced: somebody else has initialised the partition's producer.
+            Fenced: another process has initialised the partition's producer.
         """
         first = list(islice(self._history.states(), 1))
         if first:
@@ -124,7 +124,7 @@ class Publication:
         """Write everything but the progress.
 
         Raises:
-            Fenced: somebody else has initialised the partition's producer.
+            Fenced: another process has initialised the partition's producer.
         """
         history = self._history
         beats = history.beats()
@@ -141,12 +141,12 @@ class Publication:
             await self._send(self._stages(Effects(lates=lates)))
 
     async def conclude(self) -> bool:
-        """Tell the progress, with the last key's level once more; False if there is no key.
+        """Write the progress with the last key's level. Return False if there is no key.
 
-        A worker tells none then either: it goes through such a partition again.
+        A worker writes no progress then either: it replays such a partition.
 
         Raises:
-            Fenced: somebody else has initialised the partition's producer.
+            Fenced: another process has initialised the partition's producer.
         """
         last = self._last
         if last is None:
@@ -164,7 +164,7 @@ class Publication:
             if key in beats:
                 effects.beats[key] = beats[key]
         decisions, effects.decisions = effects.decisions, {}
-        # Decisions are as of the end, whatever the levels tell.
+        # Decisions are as of the end, whatever progress the levels carry.
         sends = list(self._writer.decision_sends(decisions.values(), self._owned.progress()))
         await self._send([*self._stages(effects, by_key), sends])
 
@@ -185,7 +185,7 @@ def _rows_of(state: KeyState) -> int:
 def _batches(
     found: Iterable[T], most: int, rows_of: Callable[[T], int] = lambda _: 0
 ) -> Iterator[list[T]]:
-    """Up to `most` of them, and none more once they have `ROWS_AT_ONCE`."""
+    """Yield batches of up to `most` items that end once they have `ROWS_AT_ONCE` rows."""
     batch: list[T] = []
     rows = 0
     for one in found:

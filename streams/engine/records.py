@@ -1,7 +1,7 @@
-"""What goes in and out of the engine: source records, sends, and the broker that acknowledges them.
+"""Input and output of the engine: source records, sends, and the broker that acknowledges them.
 
-The broker is a protocol, so that the engine runs in tests against `streams.engine.memory` and in a
-worker against transactional producers, with the same code in between.
+The broker is a protocol. Tests run the engine against `streams.engine.memory`, a worker against
+transactional producers, with the same code in between.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from inventory.model.value import value
 
 @value
 class SourceRecord:
-    """One record of `stock.events` as the broker handed it over."""
+    """One record of `stock.events` as the broker delivered it."""
 
     offset: int
     key: bytes | None
@@ -20,10 +20,10 @@ class SourceRecord:
 
 
 def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
-    """The chunk in parts that skip no offset; one part, unless records of two fetches met in it.
+    """Yield parts of the chunk that skip no offset. There are several if two fetches met in it.
 
-    A consumer that was sent to another offset hands on what it finds there, and what it missed
-    would else be in the middle of a chunk, where nothing looks for it.
+    A consumer that was moved to another offset delivers what it finds there. The missed offsets
+    would otherwise lie within a chunk, where no check finds them.
     """
     begin = 0
     for index in range(1, len(chunk)):
@@ -44,33 +44,33 @@ class Send:
 
 
 Stage = Sequence[Send]
-TopicIds = Mapping[str, str]  # topic -> what the broker named it when it was made
+TopicIds = Mapping[str, str]  # topic -> id that the broker gave it at its creation
 Positions = Mapping[str, int]  # topic -> offset after the last record, in one partition
 
 
 @value
 class FoundTopic:
-    """What a broker says of a topic."""
+    """A topic's id and number of partitions, from the broker."""
 
     id: str
     partitions: int
 
 
 class Fenced(Exception):
-    """Another worker owns the partition now: nothing of ours may be written any more."""
+    """Another worker owns the partition now: this process may not write to it any more."""
 
 
 class Broker(Protocol):
     """Writes to one partition, atomically and in stages."""
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Return once all stages are committed, in their order and all or none.
+        """Return once all stages are committed, in order, all or none.
 
-        The positions behind the last record of each topic are the broker's answer, never a guess
-        from the end of the log: what stands there may be another owner's.
+        The positions after the last record of each topic come from the broker's answer, never from
+        the end of the log, which may hold another owner's records.
 
         Raises:
-            Fenced: another worker initialised the partition's producer after us.
+            Fenced: another worker initialised the partition's producer after this one.
         """
         ...
 
@@ -83,22 +83,22 @@ class LogRecord:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
-    at_ms: int = 0  # when it was written, by the writer's clock
+    at_ms: int = 0  # time of writing, by the writer's clock
 
 
 class Log(Protocol):
-    """Reads committed records of one partition by offset."""
+    """A reader of committed records of one partition by offset."""
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """First offset, and the offset after the last committed record or marker."""
+        """Return the first offset, and the offset after the last committed record or marker."""
         ...
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """What tells each topic from one of the same name that was deleted before."""
+        """Return the topic ids. A topic that was deleted and created again has another id."""
         ...
 
     def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """The records from `start` on and before `end`, in order and in batches."""
+        """Yield the records of [start, end), in order and in batches."""
         ...

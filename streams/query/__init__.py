@@ -1,1 +1,1 @@
-"""What a worker tells over HTTP: one key, its partitions, health, metrics."""
+"""The HTTP interface of a worker: one key, its partitions, health, metrics."""

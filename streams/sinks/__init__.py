@@ -1,1 +1,1 @@
-"""Processes that carry what workers put out into Postgres, exactly once."""
+"""Processes that write the workers' output into Postgres, exactly once."""

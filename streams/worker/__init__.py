@@ -1,1 +1,1 @@
-"""One worker process: Faust for membership, the engine for everything else."""
+"""One worker process: Faust for group membership, the engine for everything else."""
