@@ -3,7 +3,8 @@
 Workers' state (their changelogs) and read model are held against SQL sums over the facts, all at
 one cut, with trade going on (docs/decisions/0023). Keys that differ are looked at again at a later
 cut. A difference counts if it is there in every look, or if a row of the read model contradicts the
-very changelog record that it was written from.
+very changelog record that it was written from. If all differences of a look are of the second kind,
+no later look is needed.
 """
 
 import time
@@ -36,7 +37,8 @@ class VerifyReport:
     """Everything that was compared and that differs, and the totals of the part asked for.
 
     Totals are those of one cut at `as_of_us`. `settled` keys differed in the first look and were
-    equal in a later one.
+    equal in a later one. `undecided` keys differed in a look, and the pipeline did not catch up in
+    time for the next; such a report exists only if other differences are certain.
     """
 
     location: str | None
@@ -49,6 +51,7 @@ class VerifyReport:
     seconds: float
     looks: int = 1
     settled: int = 0
+    undecided: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -73,6 +76,7 @@ class VerifyReport:
             "windows_differing": len(self.windows),
             "looks": self.looks,
             "keys_equal_in_a_later_look": self.settled,
+            "keys_undecided": list(self.undecided),
             "records_rejected": self.rejections.records,
             "rejected_by_reason": self.rejections.by_reason,
             "rows_left_out": [f"{table} {row_id}" for table, row_id in self.rejections.excluded],
@@ -146,25 +150,50 @@ def _verified(
     connection: psycopg.Connection, barrier: Barrier, location: str | None
 ) -> VerifyReport:
     started = time.monotonic()
-    looker = Looker(connection, barrier, location, Changelogs(barrier.settings))
+    looks, undecided = _looked(Looker(connection, barrier, location, Changelogs(barrier.settings)))
+    return _report(looks, undecided, location, time.monotonic() - started)
+
+
+def _looked(looker: Looker) -> tuple[list[Look], tuple[str, ...]]:
+    """Look until nothing is uncertain, at most `LOOKS` times; return the keys left undecided.
+
+    Raises:
+        NotCaughtUp: the pipeline did not catch up for a look, and nothing certain is known.
+    """
     looks = [looker.look()]
-    while looks[-1].suspects and len(looks) < LOOKS:
-        looks.append(looker.look(looks[-1].suspects))
+    while (uncertain := looks[-1].uncertain) and len(looks) < LOOKS:
+        try:
+            looks.append(looker.look(looks[-1].suspects))
+        except NotCaughtUp as problem:
+            if not any(look.found.certain for look in looks):
+                raise problem.with_undecided(uncertain) from problem
+            return looks, tuple(uncertain)
+    return looks, ()
+
+
+def _report(
+    looks: list[Look], undecided: tuple[str, ...], location: str | None, seconds: float
+) -> VerifyReport:
+    """Return what the looks found; with `undecided` keys only what is certain counts."""
     first, last = looks[0], looks[-1]
     keys, windows = _certain(looks)
-    keys |= last.found.keys
-    windows |= last.found.windows
+    if not undecided:
+        keys |= last.found.keys
+        windows |= last.found.windows
+    open_keys = {*last.suspects, *keys, *(key for key, _ in windows)}
+    missing = () if undecided else last.reorders.missing
     return VerifyReport(
         location=location,
         as_of_us=first.as_of_us,
         totals=first.totals,
         keys=tuple(keys[key] for key in sorted(keys)),
         windows=tuple(windows[place] for place in sorted(windows)),
-        reorders=Reorders(first.reorders.open, last.reorders.duplicates, last.reorders.missing),
+        reorders=Reorders(first.reorders.open, last.reorders.duplicates, missing),
         rejections=first.rejections,
         looks=len(looks),
-        settled=len(set(first.suspects) - {*last.suspects, *keys, *(key for key, _ in windows)}),
-        seconds=time.monotonic() - started,
+        settled=len(set(first.suspects) - open_keys),
+        undecided=undecided,
+        seconds=seconds,
     )
 
 

@@ -25,6 +25,8 @@ from inventory.revision import LOGIC_REVISION
 
 SHOWN: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_LATE, STOCK_REJECTED)
 _EVERY_S: Final = 0.2
+_BEATS_S: Final = 10.0
+_NAMED: Final = 20  # keys in a message
 _NOW: Final = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _BEATS: Final = "SELECT partition, commit_us FROM read_model.heartbeat"
 # The actuator follows the revision that decides, which need not be that of this code.
@@ -42,6 +44,11 @@ class NotCaughtUp(RuntimeError):
     def __init__(self, behind: dict[str, Any], timeout_s: float) -> None:
         super().__init__(f"not caught up after {timeout_s:g} s: {behind}")
         self.behind = behind
+        self.timeout_s = timeout_s
+
+    def with_undecided(self, keys: list[str]) -> "NotCaughtUp":
+        """Return the same with keys that differed at an earlier cut."""
+        return NotCaughtUp({**self.behind, "keys undecided": keys[:_NAMED]}, self.timeout_s)
 
 
 @dataclass(slots=True)
@@ -55,6 +62,11 @@ class Barrier:
 
     def __post_init__(self) -> None:
         self.deadline = time.monotonic() + self.timeout_s
+
+    @property
+    def remaining_s(self) -> float:
+        """Return the seconds until the deadline, but time for some heartbeats in any case."""
+        return max(_BEATS_S, self.deadline - time.monotonic())
 
     def pass_now(self) -> int:
         """Wait until everything committed before this call is applied and shown; that moment.

@@ -60,9 +60,13 @@ class Changelogs:
             UnreadableRecord: names the place of a record of another version of this code.
         """
         newest: dict[bytes, Any] = {}
+        last_chunk: dict[int, Any] = {}
         for message in self._records(ON_HAND_CHANGELOG, ends, deadline):
             if not is_heartbeat(message.key()):
                 newest[message.key()] = message
+            if any(name == HEADER for name, _ in message.headers() or ()):
+                last_chunk[message.partition()] = message
+        for message in last_chunk.values():
             self._take_progress(message)
         for message in newest.values():
             with kafka.reading(message):
@@ -70,8 +74,16 @@ class Changelogs:
             self.levels[level.inv_key] = level
 
     def read_windows(self, ends: Ends, deadline: float) -> None:
-        """Take in the retained window rows before `ends`, all of which are before the cut."""
-        for version in self._versions(ends, deadline, expired=False):
+        """Take in the retained window rows before `ends`, all of which are before the cut.
+
+        Only the newest record of a row is decoded: most of a changelog is older ones.
+        """
+        newest: dict[bytes, Any] = {}
+        for message in self._records(SALES_WINDOWS_CHANGELOG, ends, deadline):
+            if self._is_retained(*_place(message)):
+                newest[message.key()] = message
+        for message in newest.values():
+            version = _version(message)
             self.rows[version.place] = version
 
     def windows_at_cut(
@@ -83,7 +95,8 @@ class Changelogs:
         in that of the windows, `ends` a place behind every chunk of the cut.
         """
         cut = self.cut()
-        self._ahead += self._versions(ends, deadline, expired=True)
+        messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)
+        self._ahead += [_version(message) for message in messages]
         instead: dict[Place, WindowRow | None] = {}
         still: list[Version] = []
         for version in self._ahead:
@@ -115,22 +128,10 @@ class Changelogs:
         return sorted(key for key in self.levels if key.startswith(start))
 
     def _take_progress(self, message: Any) -> None:  # noqa: ANN401 -- the client has no types
-        headers = message.headers() or ()
-        if any(name == HEADER for name, _ in headers):
-            with kafka.reading(message):
-                progress = progress_in(headers)
-            if progress is not None:
-                self._next_offset[message.partition()] = progress.next_offset
-
-    def _versions(self, ends: Ends, deadline: float, *, expired: bool) -> Iterator[Version]:
-        for message in self._records(SALES_WINDOWS_CHANGELOG, ends, deadline):
-            key, _, start = message.key().decode().rpartition("@")
-            if expired or self._is_retained(InvKey(key), int(start)):
-                with kafka.reading(message):
-                    _key, row, position = decode_window(message.value())
-                yield Version(
-                    (key, int(start)), row, position.offset, message.partition(), message.offset()
-                )
+        with kafka.reading(message):
+            progress = progress_in(message.headers())
+        if progress is not None:
+            self._next_offset[message.partition()] = progress.next_offset
 
     def _is_retained(self, key: InvKey, start_us: int) -> bool:
         """Whether the row can still be part of a state: horizons only move forward."""
@@ -145,6 +146,18 @@ class Changelogs:
         for message in tail.read_until(ends, deadline=deadline):
             if message.error() is None and message.value() is not None:
                 yield message
+
+
+def _place(message: Any) -> tuple[InvKey, int]:  # noqa: ANN401 -- the client has no types
+    """Return key and window start of a record of the changelog of windows."""
+    key, _, start = message.key().decode().rpartition("@")
+    return InvKey(key), int(start)
+
+
+def _version(message: Any) -> Version:  # noqa: ANN401 -- the client has no types
+    with kafka.reading(message):
+        _key, row, position = decode_window(message.value())
+    return Version(_place(message), row, position.offset, message.partition(), message.offset())
 
 
 def in_time(seconds: float = 300.0) -> float:

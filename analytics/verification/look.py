@@ -53,6 +53,14 @@ class Look:
         """Return the keys with any difference, sorted."""
         return sorted({*self.found.touched, *(entry["key"] for entry in self.reorders.missing)})
 
+    @property
+    def uncertain(self) -> list[str]:
+        """Return the keys with a difference that a later look may explain, sorted."""
+        certain = self.found.certain
+        keys = {key for key in self.found.keys if key not in certain}
+        keys |= {place[0] for place in self.found.windows if place not in certain}
+        return sorted(keys | {entry["key"] for entry in self.reorders.missing})
+
 
 @dataclass(slots=True)
 class Looker:
@@ -89,7 +97,7 @@ class Looker:
             in_time(),
         )
         moved = rows_in_flight(
-            self.barrier.settings, start, snapshot, self.live.cut(), self.barrier.timeout_s
+            self.barrier.settings, start, snapshot, self.live.cut(), self.barrier.remaining_s
         )
         rejections = self._rejections(positions, moved)
         uncounted = self._late(positions)
