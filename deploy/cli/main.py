@@ -103,9 +103,10 @@ def main() -> None:
             print(f"repair: {repair}", file=sys.stderr)
         sys.exit(getattr(error, "exit_code", 1))
     except OSError as error:
-        if error.filename is None:
-            raise
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        if error.filename is None:  # a write to a full disk names no file
+            print(f"error: {error.strerror or error}\nrepair: inventory status", file=sys.stderr)
+        else:
+            print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -134,6 +135,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("streams.sinks.proposals", "ApprovalOnItsWay"),
         ("cdc.contracts.versions", "UnreadableRecord"),
         ("psycopg", "OperationalError"),
+        ("django.db.utils", "OperationalError"),
         ("confluent_kafka", "KafkaException"),
         ("webui.audit.head", "UnreadableHead"),
         ("analytics.verification.late", "LateUnexplained"),

@@ -135,17 +135,24 @@ def write_environment(home: Home, runtime: Runtime, variables: dict[str, str]) -
 
 
 def environment_of(home: Home) -> dict[str, str]:
-    """Every `INVENTORY_*` variable of the running stack, secrets included.
+    """Return every `INVENTORY_*` variable of the running stack, secrets included.
 
     Raises:
-        StackError: no stack runs in this home.
+        StackError: no stack runs in this home, or it has not written its variables yet.
     """
     runtime = read_runtime(home)
     if not runtime.running:
         message = f"no stack runs in {home.path}"
         raise StackError(message, repair=UP)
-    secret = json.loads((home.path / "environment.json").read_text(encoding="utf-8"))
-    return {str(name): str(value) for name, value in secret.items()}
+    file = home.path / "environment.json"
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return {str(name): str(value) for name, value in found.items()}
+    except (OSError, ValueError, AttributeError) as error:
+        message = f"{file}: expected the variables of a stack, found {error!r}; nothing was done"
+        # `up` returns when a stack that starts is ready; only a start writes the file.
+        repair = UP if runtime.phase == "starting" else f"inventory down && {UP}"
+        raise StackError(message, repair=repair) from error
 
 
 def load_environment(home: Home | None = None) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from analytics.backfill.plan import PLAN_FILE, Plan, save
 from analytics.backfill.seal import RUN_FILE
 from deploy import output
 from deploy.cli.main import main
-from deploy.stack.home import Home
+from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import identify
 from deploy.stack.proof import logins
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
@@ -46,6 +47,12 @@ NEED_A_STACK = (
     "bench pipeline",
     "bench faults",
     "bench verify",
+    "people list",
+    "audit verify",
+    "capture pause",
+    "capture resume",
+    "restart kafka",
+    "hold web",
 )
 
 
@@ -269,3 +276,50 @@ def test_an_unreachable_broker_or_database_is_told_in_a_line(home, typed, monkey
     assert code == 1
     assert "127.0.0.1" in told
     assert told.endswith("repair: inventory status")
+
+
+def test_a_database_that_pages_and_accounts_ask_is_told_in_a_line(tmp_path: Path) -> None:
+    """A process of its own, because Django can be set up once."""
+    mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
+    nowhere = {
+        "INVENTORY_HOME": str(tmp_path),
+        "INVENTORY_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+        "INVENTORY_DATABASE_URL": "postgresql://app_rw@127.0.0.1:1/retail",
+    }
+    command = [sys.executable, "-m", "deploy.cli.main", "people", "list"]
+
+    done = subprocess.run(  # noqa: S603 -- our own command
+        command, cwd=PROJECT, env=mine | nowhere, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: connection failed")
+    assert done.stderr.endswith("repair: inventory status\n")
+
+
+@pytest.mark.parametrize("line", ["status", "sql", "people list", "capture resume"])
+@pytest.mark.parametrize("text", [None, "{"])
+def test_a_stack_without_its_variables_is_told_in_a_line(text, line, home, typed) -> None:
+    """A first start has none while it fetches the parts; a full disk may have cut the file."""
+    runs(home, "postgres")
+    file = home.path / "environment.json"
+    file.unlink()
+    if text is not None:
+        file.write_text(text)
+
+    code, told = typed(line)
+
+    assert code == 1
+    assert "Traceback" not in told
+    if line != "status":
+        assert told.startswith(f"error: {file}: ")
+        assert told.endswith("repair: inventory down && inventory up --detach")
+
+
+def test_a_disk_without_room_is_told_in_a_line(home, typed, monkeypatch) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("deploy.cli.main.app", full)
+
+    assert typed("up") == (1, "error: No space left on device repair: inventory status")
