@@ -1,5 +1,6 @@
 """Starting a stack in the background, waiting for it, and ending it."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from deploy.errors import StackError
 from deploy.stack.context import Options
 from deploy.stack.generation import generation_of
 from deploy.stack.home import PROJECT, Home
-from deploy.stack.processes import end, wait_until
+from deploy.stack.processes import ask, end, wait_until
 from deploy.stack.runtime import Runtime, read_runtime, write_runtime
 
 Say = Callable[[dict[str, Any]], None]
@@ -108,14 +109,16 @@ def stop(home: Home) -> bool:
     runtime = read_runtime(home)
     was_running = runtime.running
     if was_running:
-        os.kill(runtime.supervisor_pid, signal.SIGTERM)
+        ask(runtime.supervisor, signal.SIGTERM)
         if not wait_until(lambda: not runtime.running, timeout_s=_STOP_S):
-            os.kill(runtime.supervisor_pid, signal.SIGKILL)
+            ask(runtime.supervisor, signal.SIGKILL)
     leftover = read_runtime(home)
     end(leftover.children(), signal.SIGTERM)
     if leftover.phase not in ("down", "failed"):
         leftover.phase = "down"
         for service in leftover.services.values():
             service.state, service.pid = "stopped", None
-        write_runtime(home, leftover)
+        # A full disk takes no file: what this one says is checked against living processes.
+        with contextlib.suppress(OSError):
+            write_runtime(home, leftover)
     return was_running

@@ -125,7 +125,7 @@ def main(arguments: Sequence[str]) -> int:
     configure_logging(service="supervisor")
     try:
         return supervise(*options_from(arguments))
-    except StackError as error:
+    except (StackError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
 
