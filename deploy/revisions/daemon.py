@@ -1,5 +1,6 @@
 """The supervisor of a shadow's workers: `python -m deploy.revisions.daemon`."""
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -10,6 +11,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from cdc.logs import configure_logging
+from deploy.errors import StackError
 from deploy.revisions.shadow import home_of, tree_first
 from deploy.stack.context import HOST, WORKER_MODULE
 from deploy.stack.home import Home
@@ -17,6 +20,8 @@ from deploy.stack.needs import WORKER
 from deploy.stack.ports import choose_ports
 from deploy.stack.probes import http_ok
 from deploy.stack.processes import end, identify
+from deploy.stack.report import Reporter
+from deploy.stack.rotation import Rotation
 from deploy.stack.runtime import Runtime, environment_of, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.supervisor import Supervisor
@@ -26,33 +31,60 @@ _PROBE_S: Final = 0.2
 
 
 def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) -> int:
-    """Keep the workers running until a signal."""
+    """Keep the workers running until a signal; return the exit code.
+
+    Raises:
+        StackError: another supervisor has these workers, or no stack runs in `home`.
+    """
     beside = home_of(home, revision)
     with (beside.path / "supervisor.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            message = f"another supervisor runs in {beside.path}; nothing was started"
+            raise StackError(message, repair=f"inventory revision retire {revision}") from error
         end(read_runtime(beside).children(), signal.SIGTERM)  # of a supervisor that was killed
-        me = identify(os.getpid())
         names = [f"shadow-v{revision}-{number}" for number in range(1, workers + 1)]
         ports = choose_ports(beside.path / "ports.json", names, {})
-        runtime = Runtime(
-            phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started, ports=ports
-        )
-        supervisor = Supervisor(beside, runtime)
-
-        def on_signal(_number: int, _frame: FrameType | None) -> None:
-            supervisor.stop()
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, on_signal)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        urls = ",".join(f"http://{HOST}:{port}" for port in ports.values())
-        of_workers = {n: text for n, text in environment_of(home).items() if n in WORKER.variables}
-        environment = of_workers | {"INVENTORY_WORKER_URLS": urls}
+        supervisor = _supervisor(beside, ports)
+        environment = _environment(home, ports)
         supervisor.want(*(_worker(environment, name, ports[name], tree, python) for name in names))
-        threading.Thread(target=_probe, args=(supervisor,), name="probe", daemon=True).start()
-        Watcher(beside, supervisor).start()
+        _start_threads(beside, supervisor)
         supervisor.run()
     return 0
+
+
+def _supervisor(beside: Home, ports: dict[str, int]) -> Supervisor:
+    """Return a supervisor that SIGTERM and SIGINT stop."""
+    me = identify(os.getpid())
+    runtime = Runtime(
+        phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started, ports=ports
+    )
+    supervisor = Supervisor(beside, runtime)
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        supervisor.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    return supervisor
+
+
+def _environment(home: Home, ports: dict[str, int]) -> dict[str, str]:
+    """Return the variables of the workers: those of the stack's own, with their own addresses."""
+    urls = ",".join(f"http://{HOST}:{port}" for port in ports.values())
+    of_workers = {n: text for n, text in environment_of(home).items() if n in WORKER.variables}
+    return of_workers | {"INVENTORY_WORKER_URLS": urls}
+
+
+def _start_threads(beside: Home, supervisor: Supervisor) -> None:
+    """Start what the supervisor of a whole stack has too: report, rotation, probes, repairs."""
+    with contextlib.suppress(OSError):  # the name is taken: commands read the file instead
+        Reporter(beside, supervisor.report).start()
+    Rotation(beside, supervisor.stopping).start()
+    threading.Thread(target=_probe, args=(supervisor,), name="probe", daemon=True).start()
+    Watcher(beside, supervisor).start()
 
 
 def _worker(environment: dict[str, str], name: str, port: int, tree: Path, python: str) -> Service:
@@ -85,9 +117,14 @@ def _probe(supervisor: Supervisor) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run from the command line that `shadow.start` writes."""
+    """Run from the command line that `shadow.start` writes; return the exit code."""
     home, revision, tree, python, workers = arguments
-    return supervise(Home(Path(home)), int(revision), Path(tree), python, int(workers))
+    configure_logging(service=f"supervisor-v{revision}")
+    try:
+        return supervise(Home(Path(home)), int(revision), Path(tree), python, int(workers))
+    except (StackError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
 
 
 if __name__ == "__main__":
