@@ -8,9 +8,11 @@ shows the repair command that the worker logged.
 from enum import IntEnum
 from typing import Final
 
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
+
 REBUILD: Final = "inventory workers rebuild --yes"
 NEW_GENERATION: Final = "inventory down && inventory generation --yes && inventory up --detach"
-_NEWER_CODE: Final = f"{REBUILD}  # or start the newer code that wrote it"
+_OR_NEWER: Final = "  # or start the newer code that wrote it"
 _TAKE_ALL: Final = (
     "inventory down && INVENTORY_UNDECODABLE_PERMILLE=1000 inventory up --detach  "
     "# if they are no facts"
@@ -47,7 +49,7 @@ MEANINGS: Final = {
 # The repair command for errors that name none; no entry if a restart suffices. `inventory verify`
 # is not a repair: it waits for the stopped worker and compares nothing.
 WAYS_OUT: Final = {
-    Ending.UNREADABLE: _NEWER_CODE,
+    Ending.UNREADABLE: f"{REBUILD}{_OR_NEWER}",
     Ending.LOG_MISMATCH: REBUILD,
     Ending.BROKER: "inventory restart kafka",
     Ending.BROKEN_INVARIANT: REBUILD,
@@ -58,6 +60,17 @@ WAYS_OUT: Final = {
 def way_out_of(code: int) -> str:
     """Return the repair command for an exit code, or "" if no command fits all its reasons."""
     return WAYS_OUT[Ending(code)] if code in list(WAYS_OUT) else ""
+
+
+def way_out_at(topic: str, code: Ending) -> str:
+    """Return the command for a sink that can't read on in `topic`.
+
+    A rebuild makes the changelogs again. Topics of decisions, late sales and rejected records are
+    made again only with the whole log.
+    """
+    is_changelog = topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
+    comment = _OR_NEWER if code is Ending.UNREADABLE else ""
+    return f"{REBUILD if is_changelog else NEW_GENERATION}{comment}"
 
 
 def meaning_of(code: int) -> str:

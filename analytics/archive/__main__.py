@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from analytics.archive.entries import REARCHIVE
 from analytics.archive.follow import follow, only_archiver
 from analytics.archive.manifest import BrokenArchive
 from analytics.beacon import Beacon
@@ -15,6 +16,8 @@ from cdc.processes import stop_event
 from cdc.settings import Connections
 
 _LOCK_TIMEOUT_S: Final = 60.0
+# An archiver that halts is started again after up to 30 s, or at once by the second command.
+_AGAIN: Final = f"{REARCHIVE} && inventory restart archiver"
 _log = structlog.get_logger(__name__)
 
 
@@ -24,7 +27,7 @@ def main() -> int:
     try:
         return _archive()
     except BrokenArchive as error:
-        _log.error("archive is broken", problem=str(error))
+        _log.error("archive is broken", problem=str(error), exit_code=1, repair=_AGAIN)
         return 1
 
 

@@ -10,7 +10,9 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from analytics.archive.checked import unlisted
 from analytics.archive.follow import ASIDE, only_archiver
+from analytics.archive.manifest import Manifest
 
 _POLL_S: Final = 0.1
 
@@ -35,10 +37,33 @@ def put_aside(archive: Path, *, timeout_s: float) -> Path | None:
         time.sleep(_POLL_S)
 
 
+def put_unlisted_aside(archive: Path) -> tuple[Path, ...]:
+    """Move files that no line of the manifest lists to `former/unlisted-N`; return their new paths.
+
+    Raises:
+        BrokenArchive: the manifest itself is damaged.
+    """
+    found = list(unlisted(Manifest(archive)))
+    if not found:
+        return ()
+    aside = _free_name(archive.parent / "former", "unlisted")
+    moved = []
+    for path in found:
+        if path.exists():  # it may have gone with its directory
+            moved.append(aside / path.relative_to(archive))
+            moved[-1].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.move(path, moved[-1])
+    return tuple(moved)
+
+
 def move_aside(directory: Path, former: Path) -> Path:
     """Move a directory to `NAME-N` below `former`; gives the place."""
     former.mkdir(mode=0o700, parents=True, exist_ok=True)
-    names = (former / f"{directory.name}-{number}" for number in count(1))
-    aside = next(path for path in names if not path.exists())
+    aside = _free_name(former, directory.name)
     shutil.move(directory, aside)
     return aside
+
+
+def _free_name(former: Path, name: str) -> Path:
+    names = (former / f"{name}-{number}" for number in count(1))
+    return next(path for path in names if not path.exists())

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from analytics.archive.entries import BrokenArchive, Source, broken
+from analytics.archive.entries import UNLISTED, BrokenArchive, Source, broken
 from analytics.archive.manifest import Manifest
 from analytics.archive.rows import ArchiveRow, count_of, read
 
@@ -87,10 +87,14 @@ def refuse_unlisted(manifest: Manifest) -> None:
 
     The archiver writes a file before its line. So one behind the last line is allowed.
     """
-    for path in _unlisted(manifest):
-        if not _is_ahead(manifest, path):
-            problem = f"{path}: no line of the manifest lists this file"
-            raise BrokenArchive(problem, "it was not read", f"move it away: `mv {path} /tmp/`")
+    for path in unlisted(manifest):
+        problem = f"{path}: no line of the manifest lists this file"
+        raise BrokenArchive(problem, "it was not read", f"`{UNLISTED}` puts it aside")
+
+
+def unlisted(manifest: Manifest) -> Iterator[Path]:
+    """Yield the files of the partitions that no line lists, without one behind the last line."""
+    return (path for path in _unlisted(manifest) if not _is_ahead(manifest, path))
 
 
 def remove_unlisted(manifest: Manifest) -> None:

@@ -13,6 +13,7 @@ SCHEMA: Final = known(KIND)[-1]
 FORMER_SCHEMA: Final = 1
 REARCHIVE: Final = "inventory backfill rearchive --yes"
 KEPT: Final = "all files are left as they are, nothing was computed or published"
+UNLISTED: Final = "inventory backfill unlisted --yes"
 STEP: Final = f"`{REARCHIVE}` puts the archive aside and makes it again from stock.events"
 FORMER: Final = (
     "written by a former release (schema 1), whose lines name neither checksum nor predecessor, "

@@ -142,6 +142,23 @@ def rearchive(
 
 
 @backfill.command()
+def unlisted(
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Really put them aside.")] = False,
+) -> None:
+    """Put files in the archive aside that no line of its manifest lists."""
+    from analytics.archive.aside import put_unlisted_aside  # noqa: PLC0415 -- loads the file format
+    from analytics.archive.entries import UNLISTED  # noqa: PLC0415 -- as above
+
+    archive = default_home() / "archive"
+    if not yes:
+        message = f"files in {archive} that no line lists would be put aside; nothing was moved"
+        raise StackError(message, repair=UNLISTED)
+    for path in put_unlisted_aside(archive):
+        output.console.print(f"put aside: {path}", soft_wrap=True, markup=False)
+
+
+@backfill.command()
 def discard(
     name: Annotated[str, typer.Argument(metavar="RUN", help="A run, or last.")],
     *,

@@ -79,7 +79,7 @@ def _asked(home: Home, seen: Seen, check: Check) -> Row:
 
 def _repair(home: Home, seen: Seen, part: str) -> str:
     """Return what brings back the part that gave no answer, or else all that is down."""
-    ways = {worker.worker: worker.repair for worker in halted(home)}
+    ways = {each.service: each.repair for each in halted(home)}
     down = [part] if part in seen.states else seen.unwell
     return joined(of_service(home, seen, name, ways) for name in down) or RESTART_ALL
 

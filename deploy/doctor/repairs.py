@@ -9,7 +9,6 @@ from deploy.stack.observe import Seen
 
 RESTART_ALL: Final = "inventory down && inventory up --detach"
 WAIT: Final = "inventory up --detach"  # returns when every service does its work
-ON_ITS_WAY: Final = (observe.STARTING, observe.NOT_READY, "stopping")
 
 
 def of_service(home: Home, seen: Seen, name: str, halted: Mapping[str, str]) -> str:
@@ -21,7 +20,7 @@ def of_service(home: Home, seen: Seen, name: str, halted: Mapping[str, str]) -> 
         return fleet.way_back(home, name)
     if name in halted:
         return halted[name]
-    return WAIT if state in ON_ITS_WAY else f"inventory restart {name}"
+    return WAIT if state in observe.ON_ITS_WAY else f"inventory restart {name}"
 
 
 def joined(commands: Iterable[str]) -> str:

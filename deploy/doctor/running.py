@@ -8,7 +8,7 @@ from cdc.capture.admin import Drift, topic_drift
 from cdc.contracts.topics import APP_ID, CAPTURED, REFERENCE_TABLES, STOCK_EVENTS
 from deploy.doctor.capturing import connector, publication, slot
 from deploy.doctor.halted import halted
-from deploy.doctor.repairs import ON_ITS_WAY, RESTART_ALL, joined, of_service
+from deploy.doctor.repairs import RESTART_ALL, joined, of_service
 from deploy.doctor.row import Row, judge
 from deploy.stack import observe, status
 from deploy.stack.home import Home
@@ -41,9 +41,9 @@ def services(home: Home, seen: Seen) -> Row:
     if seen.supervisor != observe.RUNNING:
         told.insert(0, f"supervisor ({seen.supervisor})")
     found += f"; not: {', '.join(told)}" if told else ""
-    ways = {worker.worker: worker.repair for worker in halted(home)}
+    ways = {each.service: each.repair for each in halted(home)}
     repair = joined(of_service(home, seen, name, ways) for name in down) or RESTART_ALL
-    on_its_way = bool(down) and all(seen.states[name] in ON_ITS_WAY for name in down)
+    on_its_way = bool(down) and all(seen.states[name] in observe.ON_ITS_WAY for name in down)
     return judge("services", well=not told, found=found, repair=repair, mild=on_its_way)
 
 

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from deploy.errors import StackError
+from deploy.stack import observe
 from deploy.stack.context import Options
 from deploy.stack.generation import generation_of
 from deploy.stack.home import PROJECT, Home
+from deploy.stack.last_words import words_of
 from deploy.stack.processes import ask, end, wait_until
 from deploy.stack.runtime import Runtime, read_runtime, write_runtime
 
@@ -21,6 +23,7 @@ Say = Callable[[dict[str, Any]], None]
 _POLL_S: Final = 0.1
 _START_S: Final = 900.0
 _STOP_S: Final = 60.0
+_SERVE_S: Final = 120.0
 
 
 def daemon_command(home: Home, options: Options) -> list[str]:
@@ -37,7 +40,8 @@ def daemon_command(home: Home, options: Options) -> list[str]:
 def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> Runtime:
     """Start the supervisor as a daemon and return once the whole stack is ready.
 
-    Gives the runtime of the stack that already runs when there is one.
+    Returns the runtime of the stack that already runs if there is one, when each of its services
+    does its work.
 
     Raises:
         StackError: it did not become ready; the message says what and where.
@@ -45,7 +49,8 @@ def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> R
     options.check()
     current = read_runtime(home)
     if current.running and current.phase in ("starting", "ready"):
-        return wait_ready(home, say)
+        wait_ready(home, say)
+        return _wait_serving(home)
     home.create()
     environment = os.environ | {"INVENTORY_HOME": str(home.path)}
     with home.log_of("supervisor").open("ab") as log:
@@ -71,8 +76,44 @@ def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> R
     return wait_ready(home, say)
 
 
+def _wait_serving(home: Home) -> Runtime:
+    """Return when no service of a ready stack is on its way any more.
+
+    Raises:
+        StackError: a service doesn't do its work for another reason, or not in time.
+    """
+    deadline = time.monotonic() + _SERVE_S
+    while True:
+        seen = observe.look(home)
+        waiting = [name for name in seen.unwell if seen.states[name] in observe.ON_ITS_WAY]
+        if not waiting:
+            return _without_halted(seen.runtime)
+        if time.monotonic() > deadline:
+            message = f"{', '.join(waiting)} do not do their work after {_SERVE_S:.0f} s"
+            raise StackError(message, repair="inventory down && inventory up --detach")
+        time.sleep(_POLL_S)
+
+
+def _without_halted(runtime: Runtime) -> Runtime:
+    """Return the runtime.
+
+    Raises:
+        StackError: a service keeps ending, and its log names the repair. The others run.
+    """
+    for name, entry in runtime.services.items():
+        words = words_of(entry)
+        if entry.state == "restarting" and words.repair:
+            message = f"{name} keeps ending: {words.problem}. All other services run"
+            raise StackError(message, repair=words.repair)
+    return runtime
+
+
 def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
-    """Follow a starting stack until it is ready."""
+    """Follow a starting stack until it is ready.
+
+    Raises:
+        StackError: it failed, a service of it keeps ending, or it took too long.
+    """
     deadline = time.monotonic() + _START_S
     told = 0
     while True:
@@ -81,7 +122,7 @@ def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
             say(step)
         told = len(runtime.steps)
         if runtime.phase == "ready" and runtime.running:
-            return runtime
+            return _without_halted(runtime)
         if runtime.phase == "failed" or not runtime.running:
             message = runtime.error or "the supervisor ended"
             raise StackError(message, repair=runtime.repair or "inventory logs supervisor")

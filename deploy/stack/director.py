@@ -22,6 +22,7 @@ from deploy.stack.context import (
     Context,
     worker_names,
 )
+from deploy.stack.last_words import words_of
 from deploy.stack.runtime import UP
 from deploy.stack.service import Service
 from deploy.stack.services import application, connect, kafka, postgres
@@ -148,24 +149,35 @@ class Director(threading.Thread):
         self._await([service], started)
 
     def _await(self, services: list[Service], started: float) -> None:
-        """Wait for each service's probe and say when it answered."""
+        """Wait for each service's probe and record when it answered.
+
+        A service that halts and names its repair is left to that: the repair needs the others.
+        """
         for service in services:
-            self._wait_ready(service)
+            if not self._is_ready(service):
+                continue
             where = f":{service.port}" if service.port else ""
             self._say(f"{service.name} {where}".strip(), time.monotonic() - started)
 
-    def _wait_ready(self, service: Service) -> None:
+    def _is_ready(self, service: Service) -> bool:
+        """Return True when the service serves, False when it keeps ending with a known repair.
+
+        Raises:
+            StackError: it did not become ready for another reason.
+        """
         deadline = time.monotonic() + service.ready_within_s
         while not self.supervisor.stopping.is_set():
             pid = self.supervisor.pid_of(service.name)
             if pid is not None and service.ready(pid):
                 self.supervisor.mark_ready(service.name)
-                return
+                return True
             if pid is not None and service.on_its_way(pid):
                 deadline = time.monotonic() + service.ready_within_s
             if time.monotonic() > deadline or self._keeps_crashing(service.name):
                 break
             time.sleep(_POLL_S)
+        if words_of(self.supervisor.runtime.services[service.name]).repair:
+            return False
         log = self.context.home.log_of(service.name)
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:])
         message = (

@@ -23,6 +23,7 @@ SUSPENDED: Final = "suspended"
 SILENT: Final = "no answer"
 NOT_READY: Final = "not ready"  # its process answers, and it doesn't do its work yet
 UNKNOWN: Final = "unknown"  # it is asked through Postgres, which is away
+ON_ITS_WAY: Final = (STARTING, NOT_READY, "stopping")
 _AT_ONCE: Final = 16
 OLD_FILE_S: Final = 30.0
 

@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Never, Protocol
 
 import psycopg
 import structlog
@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from cdc.contracts.versions import UnreadableRecord
 from cdc.logs import configure_logging
-from streams.endings import Ending
+from streams.endings import Ending, way_out_at
 from streams.settings import SinkSettings
 from streams.sinks.active import RevisionMoved
 from streams.sinks.positions import Connection, read_positions
@@ -75,11 +75,16 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
         log.critical("sink failed", exc_info=error)
         sys.exit(Ending.FAILED)
     except SourceLost as error:
-        log.critical("sink lost its place", problem=str(error))
-        sys.exit(Ending.LOG_MISMATCH)
+        _halt("sink lost its place", error, Ending.LOG_MISMATCH, error.topic)
     except UnreadableRecord as error:
-        log.critical("sink stopped at a record", problem=str(error))
-        sys.exit(Ending.UNREADABLE)
+        _halt("sink stopped at a record", error, Ending.UNREADABLE, error.place.partition("[")[0])
+
+
+def _halt(event: str, error: Exception, code: Ending, topic: str) -> Never:
+    """End with `code`; the log line names the command that helps, for `inventory doctor`."""
+    repair = way_out_at(topic, code)
+    log.critical(event, problem=str(error), exit_code=int(code), repair=repair)
+    sys.exit(code)
 
 
 class _Process:

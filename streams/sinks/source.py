@@ -48,7 +48,11 @@ def reading(record: SinkRecord) -> Iterator[None]:
 
 
 class SourceLost(Exception):
-    """The topics no longer hold what comes next: never to be skipped silently."""
+    """A topic no longer holds the next record; `topic` is its name, empty if it is not known."""
+
+    def __init__(self, problem: str, topic: str = "") -> None:
+        super().__init__(f"{topic}: {problem}" if topic else problem)
+        self.topic = topic
 
 
 class SinkSource:
@@ -109,7 +113,7 @@ def _record_of(message: Message) -> SinkRecord | None:
             tuple(message.headers() or ()),
         )
     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001 -- librdkafka's local codes are only published under this name
-        raise SourceLost(str(error))
+        raise SourceLost(str(error), message.topic() or "")
     if error.retriable() or error.code() in _PASSING:
         log.warning("broker not reachable", error=str(error))
         return None

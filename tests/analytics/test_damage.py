@@ -1,6 +1,7 @@
 """Damage to archive, manifest and results is detected before anything is published or folded."""
 
 import re
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -9,8 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from analytics.archive.checked import checked_rows
+from analytics.archive.entries import UNLISTED
 from analytics.archive.manifest import BrokenArchive, Manifest
 from analytics.archive.ring import ring_at
 from analytics.backfill import publish
@@ -27,6 +30,8 @@ from analytics.engines.unit import ManifestRow
 from analytics.explain_history import _of_file
 from analytics.views import state_files
 from deploy.cli import main as commands
+from deploy.cli.main import app
+from deploy.errors import StackError
 from deploy.revisions.publish import publish as publish_run
 from tests.analytics.damage import Case, a_case, changes
 from tests.house.sources import PACKAGES, name, python_files
@@ -144,7 +149,10 @@ def test_the_printed_step_makes_a_damaged_run_sound_again(case: Case) -> None:
     assert case.refusal() is None
 
 
-def test_a_file_more_in_a_partition_is_refused_and_one_of_the_archiver_is_not(case: Case) -> None:
+def test_a_file_more_in_a_partition_is_refused_and_put_aside_by_the_printed_command(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INVENTORY_HOME", str(case.settings.home))
     path = archive_file(case)
     ahead = path.with_name("seq-000000990000-000000990009.parquet")
     shutil.copy(path, ahead)
@@ -152,7 +160,21 @@ def test_a_file_more_in_a_partition_is_refused_and_one_of_the_archiver_is_not(ca
 
     shutil.copy(path, path.with_name("copy.parquet"))
 
-    assert "copy.parquet: no line of the manifest lists this file" in str(case.refusal())
+    said = str(case.refusal())
+    assert "copy.parquet: no line of the manifest lists this file" in said
+    assert f"`{UNLISTED}` puts it aside" in said
+    asked = CliRunner().invoke(app, ["backfill", "unlisted"]).exception
+    assert isinstance(asked, StackError)
+    assert asked.repair == UNLISTED
+    assert path.with_name("copy.parquet").exists()
+
+    done = CliRunner().invoke(app, shlex.split(UNLISTED)[1:])
+
+    place = path.with_name("copy.parquet").relative_to(case.settings.archive_dir)
+    assert done.exit_code == 0, done.output
+    assert (case.settings.home / "former" / "unlisted-1" / place).exists()
+    assert ahead.exists()
+    assert case.refusal() is None
 
 
 def test_bytes_behind_the_head_are_refused_until_the_archiver_has_cut_them(case: Case) -> None:

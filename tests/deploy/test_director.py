@@ -1,5 +1,6 @@
 """How long the start of a stack waits for a part of it."""
 
+import json
 import os
 import sys
 import threading
@@ -10,10 +11,11 @@ from dataclasses import replace
 import pytest
 
 from deploy.errors import StackError
+from deploy.stack import control
 from deploy.stack.context import Context, Options
 from deploy.stack.director import Director
 from deploy.stack.home import Home
-from deploy.stack.processes import wait_until
+from deploy.stack.processes import identify, wait_until
 from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.supervisor import Supervisor
@@ -61,3 +63,28 @@ def test_a_part_that_is_on_its_way_is_waited_for_as_long_as_it_takes(director: D
 def test_another_part_is_given_up_after_its_time(director: Director) -> None:
     with pytest.raises(StackError, match="restoring did not become ready"):
         director._serve(slow(director, on_its_way=False), time.monotonic())
+
+
+def test_a_part_that_halts_and_names_its_repair_does_not_end_the_start(director: Director) -> None:
+    says = {"exit_code": 66, "problem": "cut off", "repair": "inventory workers rebuild --yes"}
+    program = f"import sys; print({json.dumps(says)!r}, flush=True); sys.exit(66)"
+    halting = replace(
+        slow(director, on_its_way=False), name="halting", command=(sys.executable, "-c", program)
+    )
+    halting = replace(halting, ready_within_s=60.0)
+
+    director._serve(halting, time.monotonic())
+    director._serve(slow(director, on_its_way=True), time.monotonic())
+    director.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
+
+    home = director.context.home
+    assert wait_until(lambda: read_runtime(home).phase == "ready", timeout_s=60)
+    with pytest.raises(StackError, match=r"halting keeps ending: cut off\. All other") as told:
+        control.wait_ready(home)
+    assert told.value.repair == "inventory workers rebuild --yes"
+    assert [step["step"] for step in read_runtime(home).steps] == ["restoring"]
+
+
+def ticks() -> int:
+    """Return the start time of this process, which poses as the supervisor."""
+    return identify(os.getpid()).started

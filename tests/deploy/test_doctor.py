@@ -2,6 +2,8 @@
 
 import json
 import time
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -169,12 +171,46 @@ def test_the_last_words_of_a_worker_say_more_than_its_exit_code(tmp_path) -> Non
         "a traceback of a library",
     )
     home.log_of("worker-1").write_text("\n".join(lines), encoding="utf-8")
-    ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=66))
+    log = str(home.log_of("worker-1"))
+    ended(home, worker_1=ServiceRuntime(state="restarting", last_exit=66, log=log))
 
     row = running.workers(home)
 
     assert row.found.endswith("cut off or grown: stock.events begins at 9")
     assert row.repair == "inventory down && inventory generation --yes"
+
+
+def test_last_words_of_an_end_of_the_past_explain_no_later_one(tmp_path) -> None:
+    home = Home(tmp_path)
+    home.logs.mkdir(parents=True)
+    log = home.log_of("archiver")
+    says = {"exit_code": 1, "problem": "damaged", "repair": REPAIR}
+    log.write_text(json.dumps(says | {"timestamp": "2026-01-01T08:00:00Z"}), encoding="utf-8")
+    then = datetime(2026, 1, 1, 8, tzinfo=UTC).timestamp()
+    life: dict[str, Any] = {"state": "restarting", "last_exit": 1, "lived_s": 5.0, "log": str(log)}
+
+    ended(home, archiver=ServiceRuntime(**life, started_at=then - 2))
+    of_it = running.workers(home)
+    ended(home, archiver=ServiceRuntime(**life, started_at=then + 3600))
+    later = running.workers(home)
+
+    assert (of_it.verdict, of_it.found, of_it.repair) == ("failure", "archiver: damaged", REPAIR)
+    assert later.verdict == "ok"
+
+
+def test_a_reader_other_than_a_worker_that_keeps_ending_is_named_with_its_own_repair(
+    tmp_path,
+) -> None:
+    home = Home(tmp_path)
+    home.logs.mkdir(parents=True)
+    log = home.log_of("archiver")
+    says = {"exit_code": 1, "problem": "written by a former release", "repair": "inventory x"}
+    log.write_text(json.dumps(says), encoding="utf-8")
+    ended(home, archiver=ServiceRuntime(state="restarting", last_exit=1, log=str(log)))
+
+    away = running.services(home, Seen(Runtime(), "running", {"archiver": "restarting"}))
+
+    assert away.repair == "inventory x"
 
 
 def test_a_worker_that_runs_between_two_of_its_ends_keeps_ending(tmp_path) -> None:
