@@ -1,1 +1,1 @@
-"""The Django side: ledger, read model, pages and traffic."""
+"""Django parts of the project: ledger, read model, pages and simulated trading."""

@@ -1,4 +1,4 @@
-"""`python -m webui`: the web server with the live feed beside it, on one event loop."""
+"""Start the web server and the live feed on one event loop: `python -m webui`."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 class ServerSettings(BaseSettings):
-    """Where the pages are served."""
+    """Address, port and log level of the web server."""
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True)
 
@@ -32,7 +32,7 @@ class ServerSettings(BaseSettings):
 
 
 def read_model_offsets() -> dict[int, int]:
-    """Where the projector is in the changelog; nothing while the database cannot say."""
+    """Return the projector's next offset by partition, or {} while the database is unreachable."""
     sql = (
         "SELECT partition, next_offset FROM read_model.sink_position"
         " WHERE sink = 'projector' AND topic = %s"
@@ -49,20 +49,20 @@ def read_model_offsets() -> dict[int, int]:
 
 
 class Server(uvicorn.Server):
-    """Ends open streams first, so that stopping does not wait for the pages that people look at."""
+    """A server that ends open event streams first, so that shutdown does not wait for browsers."""
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """SIGTERM or SIGINT: let the streams end, then stop."""
+        """Close the live hub on SIGTERM or SIGINT, then stop the server."""
         HUB.close()
         super().handle_exit(sig, frame)
 
 
 async def serve(settings: ServerSettings) -> None:
-    """Serve pages and streams until a signal arrives.
+    """Serve pages and event streams until a signal arrives.
 
     Raises:
-        Exception: what ended the feed; a broker that is away does not.
+        Exception: the feed failed. An unreachable broker is no failure: the feed retries.
     """
     connections = django_settings.CONNECTIONS
     feed = Feed(HUB, bootstrap=connections.kafka_bootstrap, partitions=connections.partitions)
@@ -73,7 +73,7 @@ async def serve(settings: ServerSettings) -> None:
             host=settings.web_host,
             port=settings.web_port,
             log_level=settings.log_level.lower(),
-            log_config=None,  # its lines go the way of all others
+            log_config=None,  # log lines use the project's own format
             access_log=False,
             lifespan="off",
             server_header=False,
@@ -85,7 +85,7 @@ async def serve(settings: ServerSettings) -> None:
     reading = asyncio.create_task(feed.run())
 
     def stop_serving(_: asyncio.Task[None]) -> None:
-        # Pages without a feed would stay up and grow stale; the supervisor starts both again.
+        # Without the feed, pages would show stale data. The supervisor restarts the process.
         HUB.close()
         server.should_exit = True
 

@@ -1,7 +1,7 @@
-"""What every desk shares: read a form, do what it asks once, say what became of it.
+"""Form parsing and command handling for all desks: read a form, execute it once, show the result.
 
-A refusal shows the page again with the input in it: 409 if something has changed since the page was
-rendered, 422 if the input breaks a rule.
+A refusal shows the page again with its input: status 409 if something has changed since the page
+was rendered, 422 if the input breaks a rule.
 """
 
 import json
@@ -20,7 +20,7 @@ from webui.ledger.services.wording import names_text, refusal_text
 from webui.readmodel.figures import money_text
 
 Form = dict[str, str]
-# As many as the dearest order and the largest id have; longer texts are not worth reading.
+# Enough digits for the largest order amount and the largest id; longer texts are refused.
 _MOST_DIGITS: Final = 12
 _MOST_DIGITS_OF_IDS: Final = 18
 _AMOUNT: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,2}))?")
@@ -30,24 +30,24 @@ _NOT_OURS: Final = "this page is out of date: reload it"
 
 
 def form_of(request: HttpRequest) -> Form:
-    """The fields of the form, without blanks at the ends."""
+    """Return the fields of the form, without blanks at either end."""
     return {name: str(request.POST[name]).strip() for name in request.POST}
 
 
 def asked(request: HttpRequest, name: str, longest: int) -> str:
-    """A text of the address, cut short."""
+    """Return a query parameter, stripped and cut to `longest` characters."""
     return str(request.GET.get(name, "")).strip()[:longest]
 
 
 def asked_item(request: HttpRequest) -> Form:
-    """Location and SKU of the item that the address names, empty where it names none."""
+    """Return location and SKU from the query string, empty where it has none."""
     return {"location": asked(request, "location", 24), "sku": asked(request, "sku", 32)}
 
 
 def whole(
     form: Form, field: str, *, low: int = 0, high: int = 1_000_000, label: str | None = None
 ) -> int:
-    """A whole number within [low, high] in a field of the form, which the page calls `label`."""
+    """Return a whole number within [low, high] from a form field, which the page calls `label`."""
     text = form.get(field, "")
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and low <= int(text) <= high:
         return int(text)
@@ -56,10 +56,10 @@ def whole(
 
 
 def money(form: Form, field: str, *, low: int = 0, high: int, label: str | None = None) -> int:
-    """An amount as people write it, `6`, `6.49` or `1,234.50`, in minor units within [low, high].
+    """Return an amount like `6`, `6.49` or `1,234.50` in minor units within [low, high].
 
-    Commas are read only where `money_text` would write them: `6,49` and `6,495` are refused,
-    because many countries write a little less than seven that way.
+    Commas are accepted only where `money_text` would write them. `6,49` and `6,495` are refused,
+    because in many countries a comma is the decimal separator.
     """
     text = form.get(field, "")
     minor = _hundredths(text.replace(",", ""))
@@ -74,7 +74,7 @@ def money(form: Form, field: str, *, low: int = 0, high: int, label: str | None 
 
 
 def days(form: Form, field: str, *, low: int = 0, high: int, label: str | None = None) -> int:
-    """A span as people write it, `3`, `2.5` or `0.25` days, in hundredths of a day."""
+    """Return a span like `3`, `2.5` or `0.25` days in hundredths of a day."""
     text = form.get(field, "")
     centidays = _hundredths(text)
     if centidays is not None and low <= centidays <= high:
@@ -84,23 +84,23 @@ def days(form: Form, field: str, *, low: int = 0, high: int, label: str | None =
 
 
 def days_text(centidays: int) -> str:
-    """A span as `days` reads it: `2.50`."""
+    """Return the text that `days` parses, with two decimals: `2.50`."""
     return f"{centidays // 100}.{centidays % 100:02}"
 
 
 def _hundredths(text: str) -> int | None:
-    """A number with at most two decimals, times a hundred; None for anything else."""
+    """Return a number with at most two decimals times 100, or None for any other text."""
     found = _AMOUNT.fullmatch(text)
     return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else None
 
 
 def whole_or_none(form: Form, field: str, *, label: str | None = None) -> int | None:
-    """A whole number from 0 on; None where nothing was typed."""
+    """Return a whole number from 0 on, or None for an empty field."""
     return whole(form, field, label=label) if form.get(field) else None
 
 
 def identity(form: Form, field: str) -> int:
-    """A number from 0 on in a hidden field; raises `ServiceError` for a form that is not ours."""
+    """Return the number in a hidden field; raise `ServiceError` for an outdated or foreign form."""
     text = form.get(field, "")
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS_OF_IDS:
         return int(text)
@@ -108,18 +108,18 @@ def identity(form: Form, field: str) -> int:
 
 
 def signed(form: Form, field: str) -> int:
-    """A number in a hidden field, below zero too; raises `ServiceError` as `identity` does."""
+    """Return the number in a hidden field, negative ones too; raise as `identity` does."""
     text = form.get(field, "")
     return -identity(form | {field: text[1:]}, field) if text[:1] == "-" else identity(form, field)
 
 
 def out_of_date(value: str) -> ServiceError:
-    """The refusal of a hidden field that no page of ours would send: a person can only reload."""
+    """Return the refusal of a hidden field with an impossible value: reload the page."""
     return ServiceError("form", value, _NOT_OURS)
 
 
 def command_of(form: Form) -> UUID:
-    """The command id that was drawn when the form was rendered."""
+    """Return the command id that was generated when the form was rendered."""
     try:
         return UUID(form.get("command_id", ""))
     except ValueError as failure:
@@ -127,7 +127,7 @@ def command_of(form: Form) -> UUID:
 
 
 def shown_values(form: Form, names: Iterable[str]) -> dict[str, Any]:
-    """The values that the page showed, of exactly these names; raises as `identity` does."""
+    """Return the values that the page showed, under exactly these names; raise as `identity`."""
     try:
         shown = json.loads(form.get("shown", ""))
     except (ValueError, RecursionError):
@@ -138,12 +138,12 @@ def shown_values(form: Form, names: Iterable[str]) -> dict[str, Any]:
 
 
 def changed_text(columns: Collection[str]) -> str:
-    """What to tell a person whose form has moved these columns."""
+    """Return the message that names the changed columns, or that nothing changed."""
     return f"Changed: {names_text(columns)}." if columns else "As before."
 
 
 def moment(form: Form, field: str) -> datetime | None:
-    """A UTC time as `datetime-local` sends it; None where nothing was typed."""
+    """Return a UTC time sent by a `datetime-local` input, or None for an empty field."""
     text = form.get(field, "")
     if not text:
         return None
@@ -156,7 +156,7 @@ def moment(form: Form, field: str) -> datetime | None:
 
 
 def day(form: Form, field: str) -> date | None:
-    """A day as `date` sends it; None where nothing was typed."""
+    """Return a day sent by a `date` input, or None for an empty field."""
     text = form.get(field, "")
     if not text:
         return None
@@ -167,7 +167,7 @@ def day(form: Form, field: str) -> date | None:
 
 
 def needed_day(form: Form, field: str) -> date:
-    """A day as `date` sends it, in a field that can't stay empty."""
+    """Return a day sent by a `date` input; raise `ServiceError` for an empty field."""
     found = day(form, field)
     if found is None:
         raise ServiceError(field, "", _DAY_RULE)
@@ -179,7 +179,10 @@ def answered(
     work: Callable[[], tuple[str, str]],
     show: Callable[[str, int], HttpResponse],
 ) -> HttpResponse:
-    """Do `work`, which gives what to say and where to go, or `show` why not, with its status."""
+    """Execute `work` and redirect with its message, or `show` the refusal with its status.
+
+    `work` returns the message and the address of the next page.
+    """
     try:
         message, back = work()
     except Conflict as conflict:
@@ -191,15 +194,16 @@ def answered(
 
 
 def _place(request: HttpRequest) -> str:
-    """The fragment of the card that the form names as the next one, empty without any."""
+    """Return the URL fragment of the next card that the form names, or an empty string."""
     card = request.POST.get("next", "")[:_LONGEST_ID]
     return f"#{quote(card, safe='')}" if card else ""
 
 
 def next_cards(ids: Sequence[str]) -> dict[str, str]:
-    """For each card of a list the one to go on with: the one behind it, before it for the last.
+    """Return for each card the card to show after its decision: the next one, or the previous.
 
-    A long desk must not begin at its top again with every decision.
+    Without it, a long desk would scroll to its top after every decision. The last card gets the
+    previous one.
     """
     behind = [*ids[1:], *ids[-2:-1]]
     return dict(zip(ids, behind, strict=False))
@@ -211,5 +215,5 @@ def attempt(
     show: Callable[[str, int], HttpResponse],
     back: str,
 ) -> HttpResponse:
-    """Do `work` and go `back` with what it says, or `show` why not, with the status of that."""
+    """Execute `work` and redirect to `back` with its message, or `show` the refusal."""
     return answered(request, lambda: (work(), back), show)

@@ -1,7 +1,7 @@
-"""What desks of proposals share: a word on one of them as it was shown, and the refusal of it.
+"""Commands on proposals, for all desks that decide them: the parsed form, and its refusal.
 
-A command id is drawn when the form is rendered. The ledger keeps it, so a double click is one
-command; the answer to both clicks is the same.
+A command id is generated when the form is rendered. The ledger stores it, so a double click is one
+command, and both clicks get the same answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ _HIDDEN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the form says: which proposal, as it was shown, by whom."""
+    """A posted decision: the proposal, the revision that was shown, and the person."""
 
     proposal: str
     action: str
@@ -33,15 +33,15 @@ class Command:
     form: dict[str, str]
 
     def until(self, now: datetime | None = None) -> datetime:
-        """The end of a snooze of so many days."""
+        """Return the end of a snooze of `days` days, a field of the form, from 1 to 90."""
         days = whole(self.form, "days", low=1, high=LONGEST_SNOOZE_DAYS)
-        # A minute less than the rule's longest, because the ledger's clock is not this one.
+        # One minute less than the rule's maximum, because the ledger's clock differs from this one.
         return (now or datetime.now(tz=UTC)) + timedelta(days=days, minutes=-1)  # noqa: TID251 -- the web edge is where a person's "in 7 days" becomes a time
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a command did nothing, beside the proposal it was for; the form keeps its input.
+    """The reason why a command on a proposal did nothing; the form keeps its input.
 
     `status` is 409 if something has changed since the page was rendered, else 422.
     """
@@ -53,13 +53,13 @@ class Refusal:
 
     @property
     def kept(self) -> list[tuple[str, str]]:
-        """What the person had filled in, for a page that has no form to show it in any more."""
+        """The input of the person, for a page that no longer has a form to show it in."""
         fields = [pair for pair in self.form.items() if pair[0] not in _HIDDEN and pair[1].strip()]
         return [(name.replace("_", " "), text) for name, text in fields]
 
 
 def read_command(request: HttpRequest) -> Command:
-    """The command in the form; raises `ServiceError` for one that this page did not make."""
+    """Return the command in the form; raise `ServiceError` if this application didn't send it."""
     form = form_of(request)
     return Command(
         form.get("proposal", ""),
@@ -77,7 +77,7 @@ def answer(
     show: Callable[[HttpRequest, Refusal], HttpResponse],
     back: str,
 ) -> HttpResponse:
-    """Do what the form asks and go `back` with a message, or show the desk with the refusal."""
+    """Execute the form's command and redirect to `back`, or show the desk with the refusal."""
     form = form_of(request)
 
     def refused(message: str, status: int) -> HttpResponse:
@@ -87,6 +87,6 @@ def answer(
 
 
 def view_of(request: HttpRequest, views: Sequence[str]) -> str:
-    """Which drawer of the desk the address names; the first one by default."""
+    """Return the view in the query string, or the first view."""
     wanted = request.GET.get("view", "")
     return wanted if wanted in views else views[0]

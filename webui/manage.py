@@ -1,7 +1,7 @@
 """Django's command line: `python -m webui.manage migrate | seed_demo_users | check`.
 
-Commands that change the schema connect as its owner; every other one as the application's role,
-so that a page can never do what only a migration may.
+Commands that change the schema connect as its owner. All others use the application's role, so a
+page never has the rights of a migration.
 """
 
 import os
@@ -13,7 +13,7 @@ OWNER_COMMANDS = frozenset({"migrate", "showmigrations", "sqlmigrate", "makemigr
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one management command under the role it needs."""
+    """Run one management command under the database role it needs."""
     argv = ["manage.py", *(sys.argv[1:] if arguments is None else arguments)]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
     if len(argv) > 1 and argv[1] in OWNER_COMMANDS:

@@ -1,4 +1,4 @@
-"""What every page carries: navigation, abilities, the signed stream of its keys, its age."""
+"""The frame of every page: navigation, abilities, the signed stream of its keys, its age."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from webui.accounts.roles import (
 from webui.live.stream import sign_keys
 from webui.readmodel.selectors import as_of_by_partition
 
-# Desk, its label, the key after "g" that goes there, and the ability without which it is not shown.
+# Desk, label, the key after "g" that opens it, and the ability that it requires.
 NAVIGATION: Final = tuple(
     entry
     for entry in (
@@ -60,14 +60,17 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How old the read model is for a page: the oldest partition of its keys."""
+    """The as-of time of a page's read model: that of the oldest partition of its keys."""
 
     as_of_us: int | None
     age_us: int | None
 
 
 def freshness(keys: Sequence[str], partitions: int = 12) -> Freshness:
-    """As-of and age of these keys' partitions on the server's clock; of all without keys."""
+    """Return the as-of time and age of the partitions of `keys`, or of all if `keys` is empty.
+
+    Ages use the server's clock. Both are None while one of the partitions is unknown.
+    """
     known = as_of_by_partition(ON_HAND_CHANGELOG)
     wanted = {partition_of(key.encode(), partitions) for key in keys} or set(range(partitions))
     if not wanted <= known.keys():
@@ -84,7 +87,7 @@ def render_page(
     live_keys: Sequence[str] = (),
     status: int = 200,
 ) -> HttpResponse:
-    """Render a page of the application for the person who asked for it."""
+    """Render a page of the application with the frame for this person."""
     current = template.partition("/")[0]
     may = abilities(request.user)
     tabs = [

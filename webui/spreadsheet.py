@@ -1,6 +1,7 @@
-"""Text cells of a CSV that no spreadsheet runs; number columns hold checked numbers and need none.
+"""Escaping of CSV text cells against formula injection in spreadsheets.
 
-It is left to no `csv` dialect: quoting does not keep a program from running what it has unquoted.
+Number columns hold checked numbers and need none. The quoting of a `csv` dialect does not help: a
+program removes the quotes and then runs the formula.
 """
 
 from typing import Final
@@ -9,5 +10,5 @@ _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def safe_text(text: str) -> str:
-    """A text cell with a leading ' where a spreadsheet would take it for a formula."""
+    """Return a text cell with a leading ' if a spreadsheet would run it as a formula."""
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

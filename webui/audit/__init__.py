@@ -1,1 +1,1 @@
-"""The audit log's hash chain: how it is checked, and where its head is kept a second time."""
+"""Verification of the audit log's hash chain, and the copy of its head outside of Postgres."""

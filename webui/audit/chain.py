@@ -1,6 +1,6 @@
-"""Checks the audit chain: every entry's content, every link, and the head kept outside.
+"""Verification of the audit chain: entry contents, links, and the head kept outside of Postgres.
 
-The hash is computed here and not by the function in the database, which an owner could replace.
+The hash is computed here. An owner of the database could replace the function there.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """One place where the chain doesn't hold; `action_id` is None where no entry is named."""
+    """One broken position of the chain; `action_id` is None if no log entry is affected."""
 
     place: int | None
     action_id: int | None
@@ -52,14 +52,14 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Result of one check: the last place that was read, and up to 20 breaks."""
+    """Result of one check: the last position that was read, and up to 20 breaks."""
 
     head: Head
     breaks: tuple[Break, ...]
 
 
 def verify(connection: psycopg.Connection, outside: Head) -> Verdict:
-    """Check the whole chain in one snapshot, and that it still has the head kept `outside`.
+    """Check the complete chain in one snapshot, and that it still contains the head `outside`.
 
     Read `outside` before the call: a head that is newer than the snapshot would look removed.
     """

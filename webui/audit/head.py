@@ -1,8 +1,8 @@
-"""The newest place of the audit chain, kept in a file outside of Postgres.
+"""Copy of the audit chain's newest position, in a file outside of Postgres.
 
 The owner of the database can cut the end of the log and of its chain together. The file then names
-a place that the chain no longer has. The heartbeat service moves the file forward only along the
-chain, so that damage which came first is not taken for the truth.
+a position that the chain no longer has. The heartbeat service moves the file forward only if the
+chain contains the old position, so earlier damage stays visible.
 """
 
 import json
@@ -30,23 +30,23 @@ VALUES (%s, 'audit_accepted', 'action_log', %s)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One place of the chain with its hash; place 0 is the empty chain."""
+    """One position of the chain with its hash; position 0 is the empty chain."""
 
     place: int = 0
     hash: str = ""
 
 
 class UnreadableHead(Exception):
-    """The file holds something else than a head."""
+    """The head file exists but does not contain a position and a hash."""
 
 
 def path_of(settings: Connections) -> Path:
-    """Return where the head of this installation is kept."""
+    """Return the path of the head file of this installation."""
     return settings.home / "audit-head.json"
 
 
 def kept(path: Path) -> Head:
-    """Return the head in the file, the empty chain's if there is no file.
+    """Return the head in the file, or the empty chain's head if there is no file.
 
     Raises:
         UnreadableHead: the file is damaged.
@@ -62,13 +62,13 @@ def kept(path: Path) -> Head:
 
 
 def newest(connection: psycopg.Connection) -> Head:
-    """Return the last place of the chain in Postgres."""
+    """Return the last position of the chain in Postgres."""
     row = connection.execute(_NEWEST).fetchone()
     return Head() if row is None else Head(*row)
 
 
 def is_on_chain(connection: psycopg.Connection, head: Head) -> bool:
-    """Return True if the chain in Postgres still has this place with this hash."""
+    """Return True if the chain in Postgres still has this position with this hash."""
     if not head.place:
         return True
     row = connection.execute(_AT, (head.place,)).fetchone()
@@ -76,7 +76,7 @@ def is_on_chain(connection: psycopg.Connection, head: Head) -> bool:
 
 
 def write(path: Path, head: Head) -> None:
-    """Replace the file in one step, readable by its owner only."""
+    """Replace the head file atomically; only its owner can read it."""
     staged = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(asdict(head), file)
@@ -84,7 +84,7 @@ def write(path: Path, head: Head) -> None:
 
 
 def follow(connection: psycopg.Connection, path: Path) -> Head | None:
-    """Move the file to the end of the chain; None if the chain lost what the file names.
+    """Move the head file to the end of the chain; return None if the chain lost its position.
 
     Raises:
         UnreadableHead: the file is damaged.
@@ -99,5 +99,5 @@ def follow(connection: psycopg.Connection, path: Path) -> Head | None:
 
 
 def log_accepted(connection: psycopg.Connection, actor: str, detail: Mapping[str, object]) -> None:
-    """Append the entry of a person who takes the present log for the truth."""
+    """Append a log entry: `actor` accepts the present audit log as correct."""
     connection.execute(_ACCEPTED, (actor, Jsonb(dict(detail))))

@@ -1,6 +1,5 @@
-"""What the system does by itself beside the log: approvals by rule, prices, tasks, scorecard.
+"""Automatic jobs outside of the stream: approvals by rule, prices, tasks, scorecards.
 
-Nothing here decides about stock. Each job reads what the workers have said and what people allow,
-and writes through the same services as people do, so the ledger cannot tell a rule from a person
-except by its name.
+Nothing here computes stock. Each job reads the workers' decisions and the limits that people set.
+It writes through the same services as people do, so its facts differ only in the recorded actor.
 """

@@ -1,7 +1,8 @@
-"""`python -m webui.automation`: every job in turn, with a pause, until a signal arrives.
+"""Run every automation job in turn until a signal arrives: `python -m webui.automation`.
 
-Each job is bounded, idempotent and safe beside a second process, so nobody has to be the only one.
-A lost database is waited for; anything else ends the process, and the supervisor starts it again.
+Each job is bounded, idempotent and safe beside a second process, so no leader is elected. After a
+lost database connection the loop retries. Any other error ends the process, and the supervisor
+restarts it.
 """
 
 import json
@@ -22,13 +23,13 @@ PAUSE_S: Final = 1.0
 
 
 class Job(NamedTuple):
-    """Something that is done again and again; it says how much it changed."""
+    """A periodic job: `work` returns the number of changes; `every_s` is its interval."""
 
     work: Callable[[], int]
     every_s: float
 
 
-# A dead server must not hold a job for the minutes that TCP would wait.
+# Without these limits a dead server blocks a job for the minutes of TCP's own timeouts.
 CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
     "tcp_user_timeout": 10_000,
@@ -45,7 +46,7 @@ log = structlog.get_logger(__name__)
 
 
 def jobs() -> dict[str, Job]:
-    """What is done by rule, in the order in which one feeds the next."""
+    """Return the jobs by name, in the order in which one produces input for the next."""
     from webui.automation import prices, reorders, scorecard, tasks  # noqa: PLC0415 -- after setup
 
     return {
@@ -58,7 +59,7 @@ def jobs() -> dict[str, Job]:
 
 
 def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE_S) -> None:
-    """Do every job when it is due until `stop`; each round leaves a sign of life."""
+    """Run each job when it is due until `stop` is set; write a heartbeat row each round."""
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
     done: dict[str, int] = dict.fromkeys(due, 0)
@@ -94,7 +95,7 @@ def _alive(done: Mapping[str, int]) -> None:
 
 
 def _limit_connection() -> None:
-    """Give the connections of this process limits that the pages' settings do not carry."""
+    """Set connect, TCP and statement timeouts that the settings of the pages do not have."""
     from django.db import connection  # noqa: PLC0415 -- after setup
 
     options = connection.settings_dict["OPTIONS"]

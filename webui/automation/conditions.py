@@ -1,9 +1,9 @@
-"""When a task is due, one query per kind (docs/domain.md 8).
+"""SQL conditions of tasks, one query for each kind (docs/domain.md 8).
 
-Each query gives the rows for which the condition holds now: subject, key, location, sku and the
-numbers that a person needs. Nothing here opens or clears anything; `tasks` does that the same way
-for all kinds. `%(now)s` is the moment that the inbox is looked at. Arithmetic is exact: quotients
-come from `div` over whole numerics, and tests hold each query to `inventory.inbox`.
+Each query returns the rows for which the condition holds now: subject, key, location, SKU and the
+numbers that a person needs. Nothing here opens or clears a task; `tasks` does that the same way for
+all kinds. `%(now)s` is the time of the evaluation. Arithmetic is exact: quotients use `div` over
+integral numerics, and tests compare each query with `inventory.inbox`.
 """
 
 from typing import Final, NamedTuple
@@ -12,7 +12,7 @@ from inventory.inbox import SILENT_DAYS, SILENT_LINES
 from inventory.model.arithmetic import DAY_US, WINDOW_US
 from webui.readmodel.stuck import TRANSFER_DUE_ON, stuck_sql
 
-# What every query may name beside `%(now)s`.
+# Parameters that every query may use beside `%(now)s`.
 CONSTANTS: Final = {
     "lambda_micro": 4_605_170,
     "window_us": WINDOW_US,
@@ -23,13 +23,13 @@ CONSTANTS: Final = {
 
 
 class Kind(NamedTuple):
-    """A kind of task: who it is for, the rows that need it, how long before it is told."""
+    """A kind of task: the role that handles it, the query of its rows, the delay before opening."""
 
     name: str
     role: str
     rows: str
     delay_s: int = 0
-    # Scans every key, so it is looked at less often.
+    # The query scans every key, so it runs less often.
     is_slow: bool = False
 
 
@@ -39,7 +39,7 @@ SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
 FROM read_model.stock s WHERE s.on_hand_units < 0 AND s.stock_known
 """
 
-# A count of the last minute may be on its way through the pipeline.
+# A count of the last minute may still be on its way through the pipeline.
 NOT_COUNTED: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
@@ -50,8 +50,8 @@ WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
       AND c.recorded_at > %(now)s - interval '60 s')
 """
 
-# A key whose facts have all been taken back is known to the read model for ever, and to nobody
-# else: a voided sale, a cancelled order or a voided count leaves nothing to be ranged for.
+# The read model keeps a key for ever, even after all of its facts were taken back. A voided sale, a
+# cancelled order or a voided count leaves nothing that needs ranging.
 UNKNOWN_ITEM: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
@@ -66,8 +66,8 @@ WHERE NOT s.policy_active
         AND coalesce(f.confirmed_units, f.ordered_units) > f.cancelled_units))
 """
 
-# Quiet windows before the last count are answered by it, and a sale of a day that is not complete
-# yet answers all of them.
+# A count explains the quiet windows before it. A sale on the day that is not complete yet explains
+# all of them.
 PHANTOM_SUSPECT: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object(
@@ -101,8 +101,8 @@ WHERE s.on_hand_units > 0 AND s.stock_known AND found.lambda_micro >= quiet.thre
         AND w.start_us >= quiet.open_day * %(day_us)s)
 """
 
-# A draft waits for its second blind count. An approved count is looked at while its day is
-# retained; who approved it against the numbers of that moment has seen a difference of that moment.
+# A draft waits for its second blind count. An approved count is checked while its day is retained.
+# If a person approved it with a difference on screen, they have seen that difference.
 COUNT_VARIANCE: Final = """
 SELECT DISTINCT ON (c.inv_key) c.inv_key AS subject, c.inv_key, c.location, c.sku,
     jsonb_build_object('count', c.id, 'status', c.status, 'counted_units', c.units,
@@ -152,7 +152,7 @@ WHERE o.status IN ('sent', 'confirmed') AND due.open_units > 0
 GROUP BY o.inv_key, o.location, o.sku
 """
 
-# Both ends of a transfer have somebody who can look for it.
+# A person at each end of a transfer can look for the goods, so both ends get a task.
 STUCK_TRANSFER: Final = f"""
 SELECT side.inv_key AS subject, side.inv_key, side.location, side.sku,
     jsonb_build_object('due_on', min({TRANSFER_DUE_ON}), 'shipped_units', sum(a.shipped_units),
@@ -168,8 +168,8 @@ WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
 """  # noqa: S608 -- constants of this project
 
-# The day begins anew when a snooze ends: at its time, or earlier with a changed policy, which the
-# row shows as its last event.
+# The 24 hours start again when a snooze ends: at its time, or earlier if the policy changes. The
+# proposal row shows the earlier end as its last event.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,
@@ -215,7 +215,7 @@ SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
 FROM read_model.stock s WHERE s.on_order_units < 0 OR s.unavailable_units < 0
 """
 
-# The level knows the price of its last record; the ledger knows the one that is in force by now.
+# The level has the price of its last record; the ledger has the price in force now.
 FLOOR_BREACHED: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('price_minor', force.price_minor, 'floor_minor', lowest.minor,
@@ -232,7 +232,7 @@ WHERE i.status = 'active' AND i.price_mode <> 'off' AND i.regular_minor IS NOT N
   AND coalesce(s.price_minor, i.regular_minor) < lowest.minor AND force.price_minor < lowest.minor
 """
 
-# Three facts open it; only an hour without one clears it.
+# Three facts within an hour open the task; an hour without one clears it.
 SOURCE_CLOCK: Final = """
 SELECT f.source AS subject, NULL AS inv_key,
     CASE WHEN min(f.location) = max(f.location) THEN min(f.location) END AS location, NULL AS sku,
@@ -266,7 +266,7 @@ HAVING count(*) >= CASE WHEN EXISTS (
 ) THEN 1 ELSE 3 END
 """
 
-# The complete hours since the last line, at most a day of them, against the same hours of a week.
+# Compare the complete hours since the last line, at most 24, with the same hours of a week.
 STALE_SOURCE: Final = """
 SELECT last.location AS subject, NULL AS inv_key, last.location, NULL AS sku,
     jsonb_build_object(
@@ -283,7 +283,7 @@ GROUP BY last.location, last.hour
 HAVING sum(seen.lines) >= %(silent_lines)s
 """
 
-# A count that came too late is answered by a newer one; every other record by a person.
+# A newer count resolves a count that came too late. A person resolves every other record.
 REJECTED_RECORD: Final = """
 SELECT r.subject, NULL AS inv_key,
     CASE WHEN r.subject ~ '^[A-Z0-9-]{1,24}[|]' THEN split_part(r.subject, '|', 1) END AS location,
@@ -298,8 +298,8 @@ WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
 GROUP BY r.subject
 """
 
-# The oldest heartbeat that came through, or one of a partition that never did: after its first
-# minute, as long as it is beating.
+# The oldest heartbeat that arrived, or the number of partitions without any heartbeat. Missing ones
+# count after the first minute, while the heartbeat service is beating.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
     jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN heard.as_of END,

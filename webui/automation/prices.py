@@ -1,8 +1,8 @@
-"""Prices that the rules may write themselves: only where the item says `price_mode = auto`.
+"""Price changes that the rules may write without a person, for items with `price_mode = auto`.
 
 The conditions are those of docs/domain.md 6.4 and of automatic approval in section 7: a small
-change, no word that only a person may give, a settled proposal and a fresh pipeline. They are
-judged twice, the second time under the locks of the approval: people change policies meanwhile.
+change, no signal that needs a person, a settled proposal and a fresh pipeline. They are checked
+twice, the second time under the locks of the approval, because people change policies meanwhile.
 """
 
 import time
@@ -52,7 +52,7 @@ log = structlog.get_logger(__name__)
 
 
 class Candidate(NamedTuple):
-    """An open proposal with what the conditions ask of it."""
+    """An open proposal with the values that the conditions compare."""
 
     proposal_id: str
     inv_key: str
@@ -72,9 +72,10 @@ class Candidate(NamedTuple):
 
 
 def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str | None:
-    """Why this price waits for a person, in words for that person; None if no rule objects.
+    """Return the first reason why this price waits for a person, or None if no rule objects.
 
-    `as_of_us` is how far the read model has come on the key's partition, None while unknown.
+    The reason is text for that person. `as_of_us` is the as-of time of the key's partition in the
+    read model, None if unknown.
     """
     change = abs(candidate.new_minor - candidate.old_minor) * 1000
     lowest = floor_minor(candidate.cost_minor, candidate.margin_permille, candidate.tax_bp)
@@ -93,9 +94,9 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
 
 
 def write_due(*, limit: int = 200) -> int:
-    """Approve up to `limit` proposals that no condition holds back; how many were written.
+    """Approve up to `limit` proposals that no condition holds back; return the number written.
 
-    Whoever is faster, a person or another process, wins: the rest is left as it stands.
+    If a person or another process decides first, that decision wins and this proposal is skipped.
     """
     due = [candidate for candidate, why in _judged(_CANDIDATES) if why is None]
     written = 0
@@ -107,7 +108,7 @@ def write_due(*, limit: int = 200) -> int:
 
 
 def objections_to(proposals: list[str]) -> dict[str, str]:
-    """For each of these open proposals why it waits for a person."""
+    """Return for each of these open proposals the reason why it waits, as text for people."""
     return {
         candidate.proposal_id: why or "it is written by rule in a moment"
         for candidate, why in _judged(_NAMED, proposals)
@@ -115,8 +116,8 @@ def objections_to(proposals: list[str]) -> dict[str, str]:
 
 
 def _judged(sql: str, proposals: Sequence[str] = ()) -> list[tuple[Candidate, str | None]]:
-    """The candidates that a query finds, each with why it waits for a person, if it does."""
-    # When a price that is written now begins at the earliest.
+    """Return the candidates of a query, each with its reason to wait or None."""
+    # The earliest start of a price that is written now.
     begins = next_window_start(database_now())
     found = select(sql, {"next_window": begins, "proposals": list(proposals)}, Candidate)
     known = as_of_by_partition(ON_HAND_CHANGELOG)

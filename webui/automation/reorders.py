@@ -1,7 +1,7 @@
-"""Orders what rules allow without a person (docs/domain.md, purchasing loop).
+"""Automatic approval of reorder needs, within the rules of docs/domain.md, purchasing loop.
 
-Two processes may run this at once: the needs are locked before they are judged a second time, and
-an approval of a need that is ordered already orders nothing.
+Two processes may run this at once. The needs are locked before they are checked a second time, and
+approving a need that is already ordered orders nothing.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ log = structlog.get_logger(__name__)
 
 
 def approve_due(*, limit: int = MOST_A_CALL) -> int:
-    """Approve and send needs that every condition allows; how many that were.
+    """Approve and send the needs that every condition allows; return how many were ordered.
 
-    Whole supplier groups, as many as fit into `limit`, at least one: a part of a group could be
-    worth less than the supplier's minimum, and what is left of it certainly less than the whole.
+    Supplier groups are complete: as many as fit into `limit`, at least one. A part of a group could
+    fall below the supplier's minimum, and its remainder even more so.
     """
-    # Without locks first: most calls find nothing, and must not stand in anybody's way.
+    # Check without locks first: most calls find nothing, and locks would block other transactions.
     if not _due(limit):
         return 0
     with ledger_transaction():
         locked = {case.reorder_id for case in _due(limit)}
         _lock(sorted(locked))
-        # A need that came up meanwhile has no lock, and taking it now would break their order.
+        # Skip needs that appeared meanwhile: locking one now would break the lock order.
         due = [case for case in _due(limit) if case.reorder_id in locked]
         if not due:
             return 0
@@ -51,7 +51,7 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
 
 
 def _due(limit: int) -> list[Case]:
-    """Needs without a reason to wait, in whole groups."""
+    """Return the needs without a reason to wait, in complete supplier groups."""
     cases = cases_that_policy_allows()
     waiting = reasons_to_wait(cases)
     free = [case for case in cases if not waiting[case.reorder_id]]
@@ -70,7 +70,7 @@ def _place(case: Case) -> tuple[str, ...]:
 
 
 def _lock(reorder_ids: Sequence[str]) -> None:
-    """Lock needs, then their items, as every approval does."""
+    """Lock the needs, then their items: the lock order of every approval."""
     needs = fetch_all(
         "SELECT inv_key FROM app.reorder_proposal WHERE reorder_id = ANY(%s)"
         " ORDER BY reorder_id FOR UPDATE",

@@ -1,9 +1,9 @@
-"""The scorecard job: what suppliers really need becomes what the reorder rules reckon with.
+"""The scorecard job: write measured supplier lead times into the reorder policies.
 
-Once per UTC day every pair of supplier and location is measured. Where five receipts or more say
-something else than an item's policy by over a tenth, mean and deviation go into that item. An item
-is one transaction, so a job that is stopped goes on where it was; the card, written last, says that
-the pair is done.
+Each pair of supplier and location is measured once per UTC day. If five receipts or more differ
+from an item's policy by over a tenth, the item gets the measured mean and deviation. Each item is
+one transaction, so a stopped job continues where it was. The card is written last and marks the
+pair as done.
 """
 
 from datetime import datetime
@@ -25,8 +25,8 @@ from webui.readmodel.scorecard_selectors import DAYS, Measured, measure
 MOST_PAIRS: Final = 20
 MOST_ITEMS: Final = 500
 
-# Suppliers with an order of these days, and cards that were made before; neither needs a receipt.
-# History that is still being written would give its pair half a card for the whole day.
+# Suppliers with an order in these days, and pairs with an earlier card; neither needs a receipt.
+# Pairs with a replayed key wait: an import that still runs would give half a card for the day.
 _DUE: Final = """
 SELECT pair.supplier, pair.location
 FROM (SELECT DISTINCT supplier, location FROM retail.purchase_order_line
@@ -63,7 +63,7 @@ log = structlog.get_logger(__name__)
 
 
 def write_back(*, at: datetime | None = None, most_pairs: int = MOST_PAIRS) -> int:
-    """Measure pairs that were not measured on this UTC day; how many items changed."""
+    """Measure pairs that were not measured on this UTC day; return the number of changed items."""
     now = at or database_now()
     pairs = fetch_all(_DUE, now, DAYS, now.date(), most_pairs)
     return sum(_write_pair(pair["supplier"], pair["location"], now) for pair in pairs)

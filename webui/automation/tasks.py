@@ -1,10 +1,10 @@
-"""The exceptions inbox is level-triggered: a task is open while its condition holds.
+"""The exceptions inbox. It is level-triggered: a task is open while its condition holds.
 
-`refresh` looks at every kind, opens what is missing, brings the numbers of open tasks up to date
-and clears those whose condition has ended. It can run at any time, twice, or beside another
-process: one open task per kind and subject is a unique index, and each kind is looked at by one
-process at a time. Nobody clears a task by hand; the two words that people have (a difference that
-somebody acknowledges, a record that somebody dismisses) are part of the conditions themselves.
+`refresh` evaluates every kind, opens missing tasks, updates the numbers of open ones and clears
+those whose condition has ended. It can run at any time, twice, or beside another process: a unique
+index allows one open task per kind and subject, and one process at a time evaluates a kind. No
+person clears a task directly. Acknowledging a difference and dismissing a record are two inputs of
+the conditions themselves.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from webui.ledger.services.transactions import (
 )
 from webui.readmodel.rows import select_value
 
-# A condition that suddenly holds for a whole chain is told over several rounds.
+# If a condition suddenly holds for a complete chain of stores, tasks open over several rounds.
 MOST_OPENED: Final = 5_000
 MOST_SALE_LINES: Final = 100_000
 MOST_FALSE_ALARMS: Final = 200
@@ -71,7 +71,7 @@ SELECT (SELECT count(*) FROM added WHERE is_news) + (SELECT count(*) FROM kept W
 
 _ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || %s, 0))"
 
-# Lines get their id before they commit; half a minute later the smaller ids are there too.
+# Lines get their id before they commit. After 30 s the smaller ids have committed too.
 _COUNT_HOURS: Final = """
 WITH mark AS (
     SELECT coalesce((SELECT value FROM app.inbox_mark WHERE name = 'sale_line'), 0) AS id
@@ -92,7 +92,7 @@ INSERT INTO app.inbox_mark (name, value) SELECT 'sale_line', max(id) FROM batch 
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
-# A newer count than the one that the suspicion began with has found goods on the shelf.
+# A count newer than the one at the start of the suspicion has found goods on the shelf.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
 FROM app.task t
@@ -113,21 +113,21 @@ DELETE FROM app.task WHERE id IN (
 
 
 def refresh(*, kinds: Iterable[Kind] = KINDS, at: datetime | None = None) -> int:
-    """Bring the tasks of `kinds` in line with their conditions; how many opened or ended.
+    """Open, update and clear the tasks of `kinds`; return how many opened or ended.
 
-    `at` is the moment that conditions are judged at, the database's own without it.
+    `at` is the time of the evaluation; without it, the database's clock.
     """
     now = at or database_now()
     return sum(_refresh(kind, now) for kind in kinds)
 
 
 def refresh_quick() -> int:
-    """The kinds that an index answers."""
+    """Refresh the kinds whose query uses an index; return the number of changes."""
     return refresh(kinds=[kind for kind in KINDS if not kind.is_slow])
 
 
 def refresh_slow() -> int:
-    """The kinds that look at every key; also forgets what was cleared half a year ago."""
+    """Refresh the kinds that scan every key, and delete tasks that were cleared 180 days ago."""
     changed = refresh(kinds=[kind for kind in KINDS if kind.is_slow])
     with ledger_transaction():
         _run(_FORGET, now=database_now(), most=MOST_FORGOTTEN)
@@ -154,7 +154,7 @@ def _refresh(kind: Kind, now: datetime) -> int:
 
 
 def _answer_false_alarms(now: datetime) -> int:
-    """Clear suspicions that a count has refuted and raise the threshold of their items."""
+    """Clear suspicions that a count refuted, and raise the phantom threshold of their items."""
     for number in range(MOST_FALSE_ALARMS):
         alarm = fetch_one(_FALSE_ALARMS)
         if alarm is None:

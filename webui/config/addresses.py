@@ -1,4 +1,4 @@
-"""What no page and no service has to look for in a request."""
+"""Middleware that rejects requests with zero characters before any page or service reads them."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils.deprecation import MiddlewareMixin
@@ -7,10 +7,10 @@ ZERO = "\x00"
 
 
 class RefuseZeros(MiddlewareMixin):
-    """Answers 400 to a request with a zero character: no SQL text can hold it."""
+    """Middleware that answers 400 to zero characters: a Postgres text can't hold them."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Refuse such an address or form before a page reads it."""
+        """Return a refusal for such an address or form, or None to continue."""
         query = request.META.get("QUERY_STRING", "")
         if ZERO in request.path or "%00" in query or ZERO in query:
             return _refused("An address holds no zero characters.")

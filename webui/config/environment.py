@@ -1,4 +1,4 @@
-"""What the web tier reads from the environment, once, with the prefix `INVENTORY_`."""
+"""Settings of the web tier, read once from environment variables with the prefix `INVENTORY_`."""
 
 import secrets
 from typing import Any, Literal
@@ -14,52 +14,54 @@ SEARCH_PATH = "app,retail,read_model"
 
 
 class WebEnvironment(BaseSettings):
-    """Settings of the web processes that no other part shares."""
+    """Settings that only the web processes use."""
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
-    # Without a given key sessions end with the process: safe for one command, loud for a server.
+    # Without a configured key, sessions end with the process. That suits a single command; on a
+    # server people notice it.
     secret_key: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(48)))
     demo: bool = False
     https: bool = False
     allowed_hosts: str = "127.0.0.1,localhost,[::1]"
     trusted_origins: str = ""
-    # Addresses or networks, separated by commas, of proxies whose X-Forwarded-For counts.
+    # Proxies whose X-Forwarded-For header is trusted: addresses or networks, separated by commas.
     trusted_proxies: str = ""
-    # A session ends after so long without a request, and after so long altogether.
+    # A session ends after `idle_minutes` without a request, and after `session_hours` in any case.
     idle_minutes: int = Field(default=30, ge=1, le=1_440)
     session_hours: int = Field(default=12, ge=1, le=168)
-    # Roles that can change orders, prices or the system for all stores. A demo asks for no second
+    # Roles that can change orders, prices or the system for all stores. A demo requires no second
     # factor unless this is set.
     second_factor_roles: str = Field(default="lead,pricing,operator", max_length=200)
     database_role: Literal["app", "owner"] = "app"
-    # 0 = a connection per request; a server sets it, short commands need no pool threads.
+    # 0 = one connection per request. A server sets a pool size; short commands need no pool
+    # threads.
     database_pool: int = 0
-    # Who orders, as suppliers read it; lines of the address are separated by |.
+    # The buyer on purchase orders. `|` separates the lines of the address.
     company_name: str = Field(default="Example Retail", min_length=1, max_length=200)
     company_address: str = Field(default="", max_length=500)
-    # The code of ISO 4217. Amounts have two decimals everywhere.
+    # An ISO 4217 code. Amounts have two decimals for every currency.
     currency: str = Field(default="EUR", pattern="^[A-Z]{3}$")
 
     @property
     def company_lines(self) -> str:
-        """The address with a line break between its lines."""
+        """The address with one line break between two lines."""
         return "\n".join(line.strip() for line in self.company_address.split("|"))
 
     @property
     def roles_with_second_factor(self) -> tuple[str, ...]:
-        """Roles that must log in with a second factor; a demo has none unless they are set."""
+        """The roles that must log in with a second factor; none in a demo unless configured."""
         if self.demo and "second_factor_roles" not in self.model_fields_set:
             return ()
         return tuple(self.listed(self.second_factor_roles))
 
     def listed(self, text: str) -> list[str]:
-        """The comma-separated `text` as a list without blanks."""
+        """Return the comma-separated parts of `text`, without blanks and empty parts."""
         return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def database(connections: Connections, web: WebEnvironment) -> dict[str, Any]:
-    """Django's DATABASES entry for the role that this process may use."""
+    """Return Django's DATABASES entry for the database role of this process."""
     url = (
         connections.owner_database_url if web.database_role == "owner" else connections.database_url
     )
@@ -67,7 +69,7 @@ def database(connections: Connections, web: WebEnvironment) -> dict[str, Any]:
 
 
 def database_from_url(url: str, *, pool: int = 0) -> dict[str, Any]:
-    """Django's DATABASES entry for a `postgresql://` address."""
+    """Return Django's DATABASES entry for a `postgresql://` address."""
     parts = conninfo_to_dict(url)
     options: dict[str, Any] = {"options": f"-c search_path={SEARCH_PATH}"}
     if pool:
@@ -79,7 +81,7 @@ def database_from_url(url: str, *, pool: int = 0) -> dict[str, Any]:
         "PASSWORD": parts.get("password", ""),
         "HOST": parts.get("host", "127.0.0.1"),
         "PORT": str(parts.get("port", "5432")),
-        # Persistent connections leak under ASGI: each thread would keep its own for ever.
+        # Persistent connections leak under ASGI: each thread would hold its own for ever.
         "CONN_MAX_AGE": 0,
         "OPTIONS": options,
     }

@@ -1,4 +1,4 @@
-"""What a person or a program reads when a page could not be made; never an error's own text."""
+"""Error answers for people and programs when a page fails; they never show the exception's text."""
 
 import sys
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ RETRY_S = 5
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """An answer that asks to try again: a page, and the same for programs."""
+    """A 503 answer that asks for a retry: a template for people, a text for programs."""
 
     template: str
     error: str
@@ -34,13 +34,13 @@ SLOW: Final = Later(
     "the database took too long; what was sent is there as a whole or not at all;"
     " try again, or ask for less",
 )
-# By the beginning of the SQLSTATE: no connection, the server is starting or ending, what a retry
-# may mend, and what the limits of webui.config.limits have ended.
+# Answers by SQLSTATE prefix: no connection, server starting or stopping, conflicts that a retry may
+# solve, and timeouts set by webui.config.limits.
 _BY_STATE: Final = {"08": AWAY, "57P": AWAY, "40": CONFLICT, "57014": SLOW, "55P03": SLOW}
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """Answer 503 where the database does not answer or a retry may help, else 500."""
+    """Return 503 if the database is unreachable or a retry may help, else 500."""
     failure = sys.exc_info()[1]
     later = None
     if isinstance(failure, OperationalError | InterfaceError):
@@ -61,6 +61,6 @@ def _later(state: str | None) -> Later | None:
 
 
 def _is_program(request: HttpRequest) -> bool:
-    """Return True for a request that asks for JSON and would not take a page."""
+    """Return True for a request that accepts JSON and not HTML."""
     accepted = request.headers.get("Accept", "")
     return "application/json" in accepted and "text/html" not in accepted

@@ -1,4 +1,4 @@
-"""Limits of a page's database session: a slow statement or a held lock ends in a page that says so.
+"""Time limits of a page's database session. A slow statement or a held lock ends in an error page.
 
 Commands and jobs open sessions of their own: an import may take as long as it needs.
 """
@@ -9,7 +9,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 STATEMENT_MS: Final = 10_000
 LOCK_MS: Final = 5_000
-# A request that hangs between two statements would keep its row locks from everybody else.
+# A request that hangs between two statements would block other requests with its row locks.
 IDLE_IN_TRANSACTION_MS: Final = 60_000
 
 
@@ -22,5 +22,5 @@ def options(statement_ms: int = STATEMENT_MS, lock_ms: int = LOCK_MS) -> str:
 
 
 def limit_pages() -> None:
-    """Give every session that this process opens from now on the limits of pages."""
+    """Apply the page limits to every session that this process opens from now on."""
     connections.settings[DEFAULT_DB_ALIAS]["OPTIONS"]["options"] += options()

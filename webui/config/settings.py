@@ -21,7 +21,7 @@ COMPANY_NAME = ENVIRONMENT.company_name
 COMPANY_ADDRESS = ENVIRONMENT.company_lines
 CURRENCY = ENVIRONMENT.currency
 
-# A desk is listed here once and takes part in the project when its package exists.
+# Packages of pages. A listed desk is active if its package exists.
 DESKS = tuple(
     name
     for name in (
@@ -112,7 +112,7 @@ USE_I18N = True
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [path for path in (BASE_DIR / "static",) if path.is_dir()]
 STATIC_ROOT = CONNECTIONS.home / "static"
-# Files are served from the source tree: a clone has no build step to forget.
+# Files are served from the source tree, so a clone needs no build step.
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = False
 
@@ -138,7 +138,7 @@ SESSION_COOKIE_AGE = SESSION_LONGEST_S
 SECOND_FACTOR_ROLES = ENVIRONMENT.roles_with_second_factor
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-# The local stack speaks HTTP on loopback; behind TLS one variable switches all of these.
+# The local stack uses HTTP on loopback. Behind TLS, INVENTORY_HTTPS switches all of these.
 SESSION_COOKIE_NAME = "__Host-sessionid" if ENVIRONMENT.https else "sessionid"
 CSRF_COOKIE_NAME = "__Host-csrftoken" if ENVIRONMENT.https else "csrftoken"
 SESSION_COOKIE_SECURE = ENVIRONMENT.https
@@ -149,7 +149,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = ENVIRONMENT.https
 SECURE_HSTS_PRELOAD = ENVIRONMENT.https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENVIRONMENT.https else None
 
-# Errors of requests go to standard error with their traceback; a mail to nobody would lose them.
+# Request errors go to standard error with their traceback. Django's default mails them, and no mail
+# address is configured.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

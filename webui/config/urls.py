@@ -1,4 +1,4 @@
-"""Routes of the project: each desk brings its own."""
+"""Routes of the project, one `urls` module per desk."""
 
 from importlib.util import find_spec
 
@@ -7,7 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 handler500 = "webui.config.errors.broken"
 
-# The stock desk answers "/"; the order is the order of the navigation.
+# The stock desk serves "/". The order is that of the navigation.
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include(f"{desk}.urls"))
     for desk in settings.DESKS

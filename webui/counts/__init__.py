@@ -1,1 +1,1 @@
-"""The desk of counts and adjustments."""
+"""Pages for counts and adjustments."""

@@ -1,4 +1,4 @@
-"""Adjustments: a reason gives the direction, the item's cost the money, and large ones wait."""
+"""Pages for adjustments. The reason fixes the direction; large values wait for a second person."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +32,7 @@ _SIGNS: Final = {1: "+", 0: "", -1: "\N{MINUS SIGN}"}
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason and which way it moves stock."""
+    """An adjustment reason and the direction in which it moves stock."""
 
     code: str
     direction: str
@@ -40,7 +40,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a form would do: units by bucket, money, and whether somebody else must agree."""
+    """The effect of a form: units by bucket, value, and whether it needs a second person."""
 
     on_hand_units: int
     unavailable_units: int
@@ -61,7 +61,7 @@ def _direction(reason: str) -> str:
 @require_http_methods(["GET", "POST"])
 @requires(ADJUST)
 def adjust(request: HttpRequest) -> HttpResponse:
-    """The form; what it means before it is booked; then booked, or waiting."""
+    """Show the form, preview its effect, or book it; large adjustments wait for approval."""
     if request.method == "GET":
         given = {name: asked(request, name, 32) for name in ("location", "sku", "reason")}
         return _show(request, given, "", 200)

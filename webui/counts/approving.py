@@ -1,4 +1,4 @@
-"""The manager's side: what waits for a second person, and what was counted."""
+"""Pages for approvers: counts and adjustments that wait for a second person, and past counts."""
 
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -40,7 +40,7 @@ from webui.readmodel.selectors import locations
 @require_GET
 @requires(APPROVE_COUNTS)
 def waiting(request: HttpRequest) -> HttpResponse:
-    """Every count and adjustment that waits for a second person."""
+    """Show every count and adjustment that waits for a second person."""
     return _show_waiting(request, {}, "", 200)
 
 
@@ -60,11 +60,11 @@ def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -
         "next_cards": next_cards(known),
         "waiting_count": len(drafts) + len(requests),
         "form": form,
-        # Beside the row that it is about, or above the list when that row is gone.
+        # Show the refusal beside its row, or above the list if the row is gone.
         "refused_subject": subject if subject in known else "",
         "refusal": refusal,
         "kept_reason": "" if subject in known else form.get("reason", ""),
-        # The function, not an id: each form of the page draws an id of its own.
+        # Pass the function, not an id: each form of the page needs its own id.
         "command_id": uuid4,
         "limit_minor": selectors.adjustment_limit_minor(),
         "query": urlencode({"location": location}) if location else "",
@@ -75,7 +75,7 @@ def _show_waiting(request: HttpRequest, form: Form, refusal: str, status: int) -
 @require_POST
 @requires(APPROVE_COUNTS)
 def decide(request: HttpRequest) -> HttpResponse:
-    """Approve, refuse, or ask for a second count."""
+    """Approve, refuse, or request a second count."""
     form = form_of(request)
     back = reverse("counts-waiting")
     query = request.GET.urlencode()
@@ -151,7 +151,7 @@ def limit(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def history(request: HttpRequest) -> HttpResponse:
-    """Counts with the variance at approval and the one that late facts have made of it."""
+    """Show counts with the variance at approval and the variance restated by late facts."""
     return _show_history(request, {}, "", 200)
 
 
@@ -164,13 +164,13 @@ def _show_history(request: HttpRequest, form: Form, refusal: str, status: int) -
         **item,
         "locations": locations(),
         "counts": counts,
-        # Beside the count that it is about, or above the list when that one can't be voided.
+        # Show the refusal beside its count, or above the list if the count can't be voided.
         "refused_count": "".join(refused),
         "kept_reason": form.get("reason", ""),
         "adjustments": selectors.adjusted(**item),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
-        # The function, not an id: each form of the page draws an id of its own.
+        # Pass the function, not an id: each form of the page needs its own id.
         "command_id": uuid4,
         "query": urlencode(item),
     }
@@ -180,7 +180,7 @@ def _show_history(request: HttpRequest, form: Form, refusal: str, status: int) -
 @require_POST
 @requires(APPROVE_COUNTS)
 def void(request: HttpRequest) -> HttpResponse:
-    """Take an approved count of the last 48 h back."""
+    """Void an approved count of the last 48 h."""
     form = form_of(request)
 
     def work() -> str:

@@ -1,7 +1,7 @@
-"""What the counting desk reads: own sheets, waiting drafts, what was counted, what was adjusted.
+"""Queries of the counting desk: own sheets, waiting drafts, past counts and adjustments.
 
-Expected numbers come from `app.expected_at`, the count rule over the ledger's facts, so a late fact
-shows in them with its commit. A counter's pages read none of them.
+Expected units come from `app.expected_at`, the count rule over the ledger's facts, so a late fact
+changes them as soon as it commits. The pages of a counter read none of them.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ROWS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet and how many items stand on it."""
+    """A counting sheet and the number of items on it."""
 
     id: int
     location: str
@@ -35,12 +35,12 @@ FROM app.count_sheet s
 
 
 def sheet(sheet_id: int) -> Sheet | None:
-    """One sheet."""
+    """Return the sheet with this id, or None."""
     return select_one(f"{_SHEET} WHERE s.id = %(id)s", {"id": sheet_id}, Sheet)
 
 
 def open_sheets(person: str) -> list[Sheet]:
-    """This person's sheets that are not handed in yet, newest first."""
+    """Return up to 20 open sheets of this person, newest first."""
     sql = f"""{_SHEET} WHERE s.opened_by = %(person)s AND s.submitted_at IS NULL
               ORDER BY s.id DESC LIMIT 20"""
     return select(sql, {"person": person}, Sheet)
@@ -48,7 +48,7 @@ def open_sheets(person: str) -> list[Sheet]:
 
 @dataclass(frozen=True, slots=True)
 class SheetEntry:
-    """One entry of a sheet; `count_id` once it was handed in."""
+    """One entry of a sheet; `count_id` is set once the sheet was submitted."""
 
     entry_id: str
     sku: str
@@ -59,7 +59,7 @@ class SheetEntry:
 
 
 def entries(sheet_id: int) -> list[SheetEntry]:
-    """The newest entries of a sheet, newest first."""
+    """Return the newest 50 entries of a sheet, newest first."""
     sql = """
         SELECT e.entry_id::text, e.sku, coalesce(p.name, e.sku) AS name, e.units, e.counted_at,
                e.count_id
@@ -72,7 +72,7 @@ def entries(sheet_id: int) -> list[SheetEntry]:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a sheet says of one item."""
+    """The sum of one item's entries on a sheet."""
 
     sku: str
     name: str
@@ -82,7 +82,7 @@ class Tally:
 
 
 def tallies(sheet_id: int) -> list[Tally]:
-    """The sums of a sheet by item, what was counted last first."""
+    """Return the sums of a sheet by item, the item counted last first."""
     sql = """
         SELECT e.sku, coalesce(max(p.name), e.sku) AS name, sum(e.units)::bigint AS units,
                count(*) AS entries, bool_and(e.count_id IS NOT NULL) AS is_handed_in
@@ -95,7 +95,7 @@ def tallies(sheet_id: int) -> list[Tally]:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """An item that somebody has to count a second time, without a number."""
+    """An item that needs a second count. It has no expected number, so the count stays blind."""
 
     location: str
     sku: str
@@ -104,7 +104,7 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A draft count with what its approval would say; `moved_since_units` comes on top of it."""
+    """A draft count with the effect of its approval."""
 
     id: int
     inv_key: str
@@ -127,37 +127,37 @@ class Waiting:
 
     @property
     def id_text(self) -> str:
-        """The id for addresses inside the page."""
+        """The id as text for fragments inside the page."""
         return str(self.id)
 
     @property
     def variance_units(self) -> int:
-        """What was counted less what was expected."""
+        """Counted units minus expected units."""
         return self.units - self.expected_units
 
     @property
     def value_minor(self) -> int | None:
-        """The variance at the item's cost."""
+        """The variance at the item's cost in minor units, None without a cost."""
         return None if self.cost_minor is None else self.variance_units * self.cost_minor
 
     @property
     def after_units(self) -> int:
-        """On-hand once this count is approved: its units and what has moved since."""
+        """On-hand after approval of this count: its units and the movements since."""
         return self.on_hand_units + self.variance_units
 
     @property
     def moved_since_units(self) -> int:
-        """What has moved since the second of the count."""
+        """Net movement since the second of the count."""
         return self.on_hand_units - self.expected_units
 
     @property
     def is_over(self) -> bool:
-        """Whether a second blind count comes first."""
+        """True if a second blind count is needed before approval."""
         over = abs(self.variance_units) > self.tolerance_units
         return self.recount_asked or (over and self.stock_known and self.recount_of is None)
 
 
-# On-hand now is the rule of a count at the end of time, so that both numbers come from one place.
+# On-hand now is the count rule at the end of time, so both numbers come from one function.
 _WAITING: Final = """
 SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.units,
        c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
@@ -177,12 +177,12 @@ ORDER BY c.location, c.id LIMIT 100
 
 
 def waiting(*, location: str = "") -> list[Waiting]:
-    """Drafts that nobody has approved or refused, at most 100, oldest first."""
+    """Return drafts without a decision, at most 100, by location, oldest first."""
     return select(_WAITING, {"location": location}, Waiting)
 
 
 def to_count_again(*, location: str = "") -> list[Again]:
-    """The items whose difference needs a second blind count; only their names."""
+    """Return the items that need a second blind count, without numbers."""
     return [
         Again(draft.location, draft.sku, draft.name)
         for draft in waiting(location=location)
@@ -192,7 +192,7 @@ def to_count_again(*, location: str = "") -> list[Again]:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """An approved or voided count: its variance when it was approved, and as facts now say."""
+    """An approved or voided count: its variance at approval, and restated by the facts of now."""
 
     id: int
     location: str
@@ -216,22 +216,22 @@ class Counted:
 
     @property
     def variance_then_units(self) -> int | None:
-        """The variance that the approver saw."""
+        """The variance that the approver saw, None if it wasn't recorded."""
         return None if self.then_units is None else self.units - self.then_units
 
     @property
     def variance_now_units(self) -> int:
-        """The variance with everything that came in since."""
+        """The variance restated with all facts until now."""
         return self.units - self.now_units
 
     @property
     def is_restated(self) -> bool:
-        """Whether late facts have changed the variance since."""
+        """True if late facts have changed the variance since approval."""
         return self.then_units is not None and self.then_units != self.now_units
 
     @property
     def value_minor(self) -> int | None:
-        """The restated variance at the item's cost; an opening count finds, it loses nothing."""
+        """The restated variance at the item's cost; None for an opening count, which is no loss."""
         if self.cost_minor is None or self.kind == "opening":
             return None
         return self.variance_now_units * self.cost_minor
@@ -265,14 +265,14 @@ ORDER BY t.at DESC, c.id DESC
 
 
 def counted(*, location: str = "", sku: str = "") -> list[Counted]:
-    """The newest 50 counts that were approved or voided, newest second first."""
+    """Return the newest 50 approved or voided counts, the newest business time first."""
     given = {"location": location, "sku": sku, "correctable": CORRECTABLE_FOR}
     return select(_COUNTED, given, Counted)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An adjustment that waits for somebody else, or was decided."""
+    """An adjustment that waits for another person, or was decided."""
 
     id: int
     location: str
@@ -291,7 +291,7 @@ class Request:
 
     @property
     def id_text(self) -> str:
-        """The id for addresses inside the page."""
+        """The id as text for fragments inside the page."""
         return str(self.id)
 
 
@@ -304,7 +304,7 @@ FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
 
 
 def waiting_requests(*, location: str = "") -> list[Request]:
-    """Adjustments that wait for somebody else, oldest first."""
+    """Return adjustments that wait for another person, by location, oldest first."""
     sql = f"""{_REQUEST} WHERE r.status = 'waiting'
               AND (%(location)s = '' OR r.location = %(location)s)
               ORDER BY r.location, r.id LIMIT {ROWS}"""
@@ -312,14 +312,14 @@ def waiting_requests(*, location: str = "") -> list[Request]:
 
 
 def requests_of(person: str) -> list[Request]:
-    """The newest requests of a person, with what became of them."""
+    """Return the newest 10 requests of a person with their status."""
     sql = f"{_REQUEST} WHERE r.requested_by = %(person)s ORDER BY r.id DESC LIMIT 10"
     return select(sql, {"person": person}, Request)
 
 
 @dataclass(frozen=True, slots=True)
 class Adjusted:
-    """An adjustment in the books."""
+    """A booked adjustment."""
 
     id: int
     location: str
@@ -332,7 +332,7 @@ class Adjusted:
 
 
 def adjusted(*, location: str = "", sku: str = "") -> list[Adjusted]:
-    """The newest 20 adjustments."""
+    """Return the newest 20 adjustments."""
     sql = """
         SELECT a.id, a.location, a.sku, coalesce(p.name, a.sku) AS name, a.reason,
                a.quantity_units, a.occurred_at, a.recorded_by
@@ -345,12 +345,12 @@ def adjusted(*, location: str = "", sku: str = "") -> list[Adjusted]:
 
 
 def adjustment_limit_minor() -> int:
-    """From which value on an adjustment needs two people."""
+    """Return the value in minor units above which an adjustment needs two people."""
     return int(select_value("SELECT adjustment_limit_minor FROM app.setting"))
 
 
 def waiting_count() -> int:
-    """How many decisions wait, counts and adjustments, counted no further than 100 each."""
+    """Return the number of waiting decisions: counts and adjustments, each capped at 100."""
     return int(
         select_value(
             "SELECT (SELECT count(*) FROM (SELECT FROM retail.stock_count WHERE status = 'draft'"

@@ -1,4 +1,4 @@
-"""The desk of counts and adjustments."""
+"""Routes of the desk of counts and adjustments."""
 
 from django.urls import path
 

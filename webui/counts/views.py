@@ -1,6 +1,6 @@
-"""Counting: choose a location, scan or type onto a sheet, hand it in.
+"""Counting: choose a location, scan or type entries onto a sheet, submit it.
 
-No page here says a number that the ledger expects, so every count is blind.
+No page here shows an expected number, so every count is blind.
 """
 
 import json
@@ -42,14 +42,14 @@ from webui.readmodel.selectors import locations
 
 MOST_BYTES: Final = 200_000
 MOST_AGE_MS: Final = 72 * 3_600_000
-# An id that is no text, a number without end, lists inside lists inside lists.
+# Errors of valid JSON with wrong types, infinite numbers or deep nesting.
 _ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
 
 
 @require_GET
 @requires(COUNT)
 def counts(request: HttpRequest) -> HttpResponse:
-    """Where to count, one's open sheets, and what has to be counted a second time."""
+    """Show the locations, the person's open sheets and the items that need a second count."""
     return _show_desk(request, asked_item(request), "", 200)
 
 
@@ -72,7 +72,7 @@ def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> 
 @require_POST
 @requires(COUNT)
 def begin(request: HttpRequest) -> HttpResponse:
-    """Open a sheet and go to it."""
+    """Open a sheet and redirect to it."""
     form = form_of(request)
     try:
         sheet_id = open_sheet(
@@ -89,7 +89,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(COUNT)
 def sheet(request: HttpRequest, sheet_id: int) -> HttpResponse:
-    """The sheet: one field for the scanner, what is on it so far, and the button that ends it."""
+    """Show the sheet: the scanner field, its entries so far and the submit button."""
     return _show_sheet(request, sheet_id, {"sku": asked(request, "sku", 32)})
 
 
@@ -103,7 +103,7 @@ def _show_sheet(
     status: int = 200,
 ) -> HttpResponse:
     found = selectors.sheet(sheet_id)
-    # Somebody else's numbers would spoil a blind count.
+    # Another person's numbers would spoil a blind count.
     if found is None or found.opened_by != request.user.get_username():
         message = "no such sheet of yours"
         raise Http404(message)
@@ -124,7 +124,7 @@ def _show_sheet(
 @require_POST
 @requires(COUNT)
 def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
-    """Keep entries: a batch of the browser's queue (JSON), or the lines of a form."""
+    """Store entries: a JSON batch of the browser's queue, or the lines of a form."""
     if request.content_type == "application/json":
         return _keep_batch(request, sheet_id)
     form = form_of(request)
@@ -146,7 +146,7 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
 
 
 def _typed(form: Form) -> list[Entry]:
-    """The entries of a form: one item with its units, or one item per line of `lines`."""
+    """Return the entries of a form: one item with its units, or one item per line of `lines`."""
     command = command_of(form)
     lines = _lines(form)
     if lines:
@@ -155,12 +155,12 @@ def _typed(form: Form) -> list[Entry]:
 
 
 def _lines(form: Form) -> list[str]:
-    """The lines of `lines` as they were typed, without empty ones."""
+    """Return the non-empty lines of the field `lines`, stripped."""
     return [line.strip() for line in form.get("lines", "").splitlines() if line.strip()]
 
 
 def _line(line: str, entry_id: UUID) -> Entry:
-    """`SKU units`; without a number it is one unit."""
+    """Parse `SKU units`; without a number the entry has one unit."""
     sku, _, units = line.rpartition(" ")
     if not sku:
         return Entry(entry_id, line, 1)
@@ -188,7 +188,10 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
 
 
 def _batch(body: bytes) -> list[Entry]:
-    """The queue's entries; how long ago each was scanned is the browser's own difference."""
+    """Return the queue's entries.
+
+    Each carries its age in ms, a difference on the browser's clock.
+    """
     field, rule = "entries", "a list of entries as this page sends it"
     if len(body) > MOST_BYTES:
         raise ServiceError(field, len(body), f"at most {MOST_BYTES} bytes")
@@ -210,7 +213,7 @@ def _batch(body: bytes) -> list[Entry]:
 @require_POST
 @requires(COUNT)
 def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
-    """Take one entry back."""
+    """Remove one entry from the sheet."""
     form = form_of(request)
 
     def work() -> str:
@@ -230,7 +233,7 @@ def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
 @require_POST
 @requires(COUNT)
 def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
-    """Hand the sheet in; every item that can't be is named at once and stays."""
+    """Submit the sheet; report every item that can't be submitted and leave it on the sheet."""
     form = form_of(request)
     try:
         done = submit_sheet(sheet_id=sheet_id, actor=request.user.get_username())

@@ -1,10 +1,10 @@
-"""The ledger's Django application."""
+"""Django application of the ledger."""
 
 from django.apps import AppConfig
 
 
 class LedgerConfig(AppConfig):
-    """System of record."""
+    """The system of record."""
 
     name = "webui.ledger"
     label = "ledger"

@@ -1,7 +1,7 @@
-"""The ledger's tables as Django sees them; the DDL, with every constraint, is in `migrations`.
+"""Django models of the ledger's tables; the DDL, with every constraint, is in `migrations`.
 
-The models are unmanaged: their tables carry triggers, grants and identities that Django cannot say.
-Writes go through `webui.ledger.services`; pages read these models.
+The models are unmanaged: their tables have triggers, grants and identities that Django cannot
+express. Writes go through `webui.ledger.services`; pages read these models.
 """
 
 # ruff: noqa: DJ001, D106 -- null means "nobody" or "none" in the fixed columns; Meta says itself
@@ -56,7 +56,7 @@ class Captured(models.Model):
 
 
 class ItemLocation(Captured):
-    """An item ranged at a location: every policy a decision about the key needs."""
+    """An item ranged at a location, with every policy that a decision about the key needs."""
 
     status = models.TextField()
     clock_mode = models.TextField(default="live")
@@ -160,7 +160,7 @@ class PurchaseOrderLine(Captured):
 
 
 class ShipmentLine(Captured):
-    """One leg of a movement of goods."""
+    """One row of a shipment: a supplier's delivery, or one end of a transfer."""
 
     leg = models.TextField()
     status = models.TextField()
@@ -182,7 +182,7 @@ class ShipmentLine(Captured):
 
 
 class StockCount(Captured):
-    """What somebody counted at a second."""
+    """The units that a person counted, at a second."""
 
     units = models.BigIntegerField()
     kind = models.TextField()
@@ -222,7 +222,7 @@ class PriceChange(Captured):
 
 
 class ReorderDecision(Captured):
-    """A word on a reorder."""
+    """A person's decision on a reorder proposal."""
 
     reorder_id = models.TextField()
     action = models.TextField()
@@ -236,7 +236,7 @@ class ReorderDecision(Captured):
 
 
 class PriceDecision(Captured):
-    """A word on a price proposal."""
+    """A person's decision on a price proposal."""
 
     proposal_id = models.TextField()
     action = models.TextField()
@@ -261,7 +261,7 @@ class PipelineHeartbeat(Captured):
 
 
 class Decided(models.Model):
-    """The part of a proposal that belongs to a person."""
+    """The columns of a proposal that hold a person's decision and its times."""
 
     opened_at = models.DateTimeField()
     updated_at = models.DateTimeField()
@@ -274,7 +274,7 @@ class Decided(models.Model):
 
 
 class ReorderProposal(Decided):
-    """One need of one key, as the workers last published it."""
+    """One need of one key, in the newest revision that the workers published."""
 
     reorder_id = models.TextField(primary_key=True)
     inv_key = models.TextField()
@@ -339,7 +339,7 @@ class PriceProposal(Decided):
 
 
 class Setting(models.Model):
-    """The one row of settings that people switch while the system runs."""
+    """The single row of settings that people change while the system runs."""
 
     id = models.IntegerField(primary_key=True)
     price_kill_switch = models.BooleanField(default=False)
@@ -356,7 +356,7 @@ class Setting(models.Model):
 
 
 class ActionLog(models.Model):
-    """Who did what; only ever appended."""
+    """One action of a person or job; rows are only ever appended."""
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField()

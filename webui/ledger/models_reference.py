@@ -1,4 +1,4 @@
-"""What things and people are called, and the order around its lines: part of `models`."""
+"""Models of products, locations, suppliers and purchase orders; part of `models`."""
 
 # ruff: noqa: DJ001, D106 -- null means "nobody" or "none" in the fixed columns; Meta says itself
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Reference(models.Model):
 
 
 class Product(Reference):
-    """What a SKU is."""
+    """A product, keyed by its SKU."""
 
     department = models.TextField(default="")
 
@@ -43,7 +43,7 @@ class Location(Reference):
 
 
 class Supplier(Reference):
-    """Whom orders go to."""
+    """A supplier of goods, with its terms."""
 
     is_active = models.BooleanField(default=True)
     email = models.TextField(default="")
@@ -58,7 +58,7 @@ class Supplier(Reference):
 
 
 class PurchaseOrder(models.Model):
-    """The order around its lines; while unsent it collects what people approve."""
+    """A purchase order; until it is sent, it collects approved lines."""
 
     number = models.BigAutoField(primary_key=True)
     order_ref = models.TextField(unique=True)

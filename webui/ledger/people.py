@@ -1,4 +1,4 @@
-"""Demo people: one per role, with the stores that the role works for."""
+"""Demo people: one per role, with the stores of the role."""
 
 import secrets
 from typing import Final
@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, User
 from django.db import connection, transaction
 
 ROLES: Final = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
-# Roles of a store; the others work for the whole company.
+# Roles that work in a store; the others work for the company.
 STORE_ROLES: Final = frozenset({"associate", "manager"})
 PASSWORD_BYTES: Final = 9
 DEMO_STORE: Final = "BERLIN-1"
@@ -46,7 +46,7 @@ def write_memberships(
 
 
 def write_region(location: str, region: str) -> None:
-    """Put a location into a region, and out of the one that it was in."""
+    """Assign a location to a region, instead of its previous one."""
     with connection.cursor() as cursor:
         cursor.execute(_SET_REGION, [location, region])
 
@@ -54,9 +54,9 @@ def write_region(location: str, region: str) -> None:
 def seed_demo_users(password: str | None = None, *, everywhere: bool = False) -> dict[str, str]:
     """Write a person per role, named like the role; return name to password.
 
-    Without `password` each gets a new random one, so that no demo has a login that others know.
-    The associate works in Berlin, the manager in the region of Berlin and Hamburg, the others
-    everywhere. `everywhere` gives every store to all of them.
+    Without `password` each gets a new random one, so that no demo has a publicly known login. The
+    associate works in Berlin, the manager in the region of Berlin and Hamburg, the others
+    everywhere. With `everywhere`, all of them work in every store.
     """
     logins = {role: password or secrets.token_urlsafe(PASSWORD_BYTES) for role in ROLES}
     with transaction.atomic():

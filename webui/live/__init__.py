@@ -1,1 +1,1 @@
-"""Server-sent events: changelog to hub to open page."""
+"""Server-sent events: from the changelog through the hub to open pages."""

@@ -1,8 +1,8 @@
-"""From the workers' changelog to the hub: a consumer without a group.
+"""The consumer that copies the workers' changelog into the hub. It has no consumer group.
 
-It reads what the broker has acknowledged, so a screen never shows a number that a crash could take
-back. Every web process reads every partition, hence no group. It begins where the read model is,
-not at the end: a page rendered from the read model misses nothing in between.
+It reads only committed records, so a screen never shows a number that a crash could revert. Every
+web process reads every partition, hence no group. It starts at the read model's offsets and not at
+the end, so a page rendered from the read model misses no record in between.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 class Feed:
-    """Reads the changelog for as long as the web server runs, through any broker restart."""
+    """A changelog reader that runs as long as the web server and survives broker restarts."""
 
     def __init__(self, hub: Hub, *, bootstrap: str, partitions: int) -> None:
         self._hub = hub
@@ -35,15 +35,15 @@ class Feed:
         self._next: dict[TopicPartition, int] = {}
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Start these partitions at the read model's positions instead of the end."""
+        """Start these partitions at the read model's offsets instead of the end."""
         for partition, offset in offsets.items():
             self._next[TopicPartition(ON_HAND_CHANGELOG, partition)] = offset
 
     async def run(self) -> None:
-        """Read until cancelled; a failure is logged and tried again.
+        """Read until cancelled; log a failed connection and retry.
 
         Raises:
-            UnreadableRecord: of another version, with its place.
+            UnreadableRecord: a record of another version, with topic, partition and offset.
         """
         while True:
             try:
@@ -59,7 +59,7 @@ class Feed:
             bootstrap_servers=self._bootstrap,
             group_id=None,
             enable_auto_commit=False,
-            # Workers write in transactions: an aborted chunk never happened.
+            # Workers write in transactions: records of an aborted one don't count.
             isolation_level="read_committed",
             auto_offset_reset="latest",
             request_timeout_ms=10_000,
@@ -76,7 +76,7 @@ class Feed:
             await consumer.stop()
 
     async def _seek(self, consumer: AIOKafkaConsumer) -> None:
-        """Go on where this feed, or else the read model, was; never outside of what is kept."""
+        """Continue at this feed's or the read model's offset, within the retained offsets."""
         ends = await consumer.end_offsets(self._places)
         begins = await consumer.beginning_offsets(self._places)
         for place in self._places:
@@ -99,7 +99,7 @@ class Feed:
             if loop.time() - heard_at > SILENT_S:
                 message = f"{ON_HAND_CHANGELOG}: nothing for {SILENT_S} s"
                 raise TimeoutError(message)
-            # A long catch-up must not keep pages and streams waiting.
+            # Yield to the event loop, so that a long catch-up doesn't block pages and streams.
             await asyncio.sleep(0)
 
     def _take(self, record: "ConsumerRecord[bytes, bytes]") -> None:

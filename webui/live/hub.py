@@ -1,8 +1,7 @@
-"""Latest value per key, and who is looking at it.
+"""The latest value per key, and the open streams that subscribe to it.
 
-A subscriber holds at most one patch per key of its page and one event, so a slow phone costs a
-bounded amount of memory and delays nobody. Everything here runs on the server's event loop; only
-`resume` is called before it, with what the read model knew.
+A subscriber holds at most one pending patch per key of its page, so a slow client costs a bounded
+amount of memory and delays no other one. Everything here runs on the server's event loop.
 """
 
 import asyncio
@@ -13,31 +12,31 @@ from dataclasses import dataclass, field
 from cdc.contracts.partition import partition_of
 from webui.live.patches import Patch, Render
 
-# Changes that a page rendered from a read model a moment behind may have missed.
+# Recent changes that a page misses if its read model was slightly behind.
 REMEMBERED_KEYS = 20_000
 
 
 @dataclass(slots=True)
 class Subscriber:
-    """One open stream: what it looks at and what it has not been told yet."""
+    """One open stream: the keys of its page and the patches not sent yet."""
 
     keys: frozenset[str]
     pending: dict[str, Patch] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def take(self) -> dict[str, Patch]:
-        """Everything not told yet; nothing is pending afterwards."""
+        """Return every pending patch and clear the list."""
         taken, self.pending = self.pending, {}
         self.changed.clear()
         return taken
 
     def partitions(self) -> frozenset[int]:
-        """Partitions of the page's keys."""
+        """Return the partitions of the page's keys."""
         return frozenset(partition_of(key.encode()) for key in self.keys)
 
 
 class Hub:
-    """The one place of a web process where changes and open pages meet."""
+    """The exchange of a web process between changelog records and open streams."""
 
     def __init__(self, render: Render) -> None:
         self._render = render
@@ -51,11 +50,11 @@ class Hub:
 
     @property
     def streams(self) -> int:
-        """Open streams."""
+        """Number of open streams."""
         return len(self._subscribers)
 
     def subscribe(self, keys: Iterable[str]) -> Subscriber:
-        """A subscriber that at once holds what this hub remembers of its keys."""
+        """Return a subscriber, with a pending patch for each key that this hub remembers."""
         subscriber = Subscriber(frozenset(keys))
         self._subscribers[id(subscriber)] = subscriber
         for key in subscriber.keys:
@@ -67,7 +66,7 @@ class Hub:
         return subscriber
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
-        """Forget the subscriber."""
+        """Remove the subscriber."""
         self._subscribers.pop(id(subscriber), None)
         for key in subscriber.keys:
             watching = self._watching.get(key)
@@ -77,7 +76,7 @@ class Hub:
                     del self._watching[key]
 
     def publish(self, key: str, content: bytes) -> None:
-        """Remember a level record, and tell everybody who looks at its key."""
+        """Store a level record and add its patch to every subscriber of its key."""
         self.records += 1
         self._latest[key] = content
         self._latest.move_to_end(key)
@@ -93,21 +92,24 @@ class Hub:
             subscriber.changed.set()
 
     def heard(self, partition: int, commit_us: int) -> None:
-        """The partition is known up to this commit time."""
+        """Record that the partition is complete up to this commit time."""
         self._as_of_us[partition] = max(commit_us, self._as_of_us.get(partition, 0))
 
     def as_of_by_partition(self, partitions: Iterable[int]) -> dict[int, int]:
-        """As-of of those of these partitions that were heard."""
+        """Return the as-of time in microseconds of those partitions that have one."""
         return {n: self._as_of_us[n] for n in partitions if n in self._as_of_us}
 
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
-        """The oldest as-of of these partitions, of all that were heard without any given."""
+        """Return the oldest as-of time of these partitions, or of all known ones if none is given.
+
+        None if one of the partitions has no as-of time yet.
+        """
         wanted = list(partitions) or list(self._as_of_us)
         known = [self._as_of_us[number] for number in wanted if number in self._as_of_us]
         return min(known) if known and len(known) == len(wanted) else None
 
     def close(self) -> None:
-        """Let every stream end, so that the server can stop."""
+        """Wake every stream so that it ends and the server can stop."""
         self.closing = True
         for subscriber in self._subscribers.values():
             subscriber.changed.set()

@@ -1,8 +1,8 @@
-"""What an open page is told about one key: texts for its cells, with the position they belong to.
+"""Patches for open pages: the cell texts of one key, with the position they belong to.
 
-A patch is rendered once per change, whoever looks at it, by the same functions as the page. The
-price has an instant of its own, `priced_at_us`: a page asks the ledger for the price of its moment,
-and a record that comes from before it must not take that price back.
+A patch is rendered once per change for all subscribers, by the same functions as the page. The
+price has its own time, `priced_at_us`: a page asks the ledger for the price in force, and an older
+record must not overwrite that price.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ Render = Callable[[bytes], Patch]
 
 
 def patch_of_record(content: bytes) -> Patch:
-    """The patch for a level record of the changelog."""
+    """Return the patch for a level record of the changelog."""
     state, _dropped = decode_level(content)
     at_us = state.stream_time_us
     priced = None if at_us is None else in_force(state.timeline, at_us)
@@ -61,7 +61,7 @@ def patch_of_record(content: bytes) -> Patch:
 
 
 def patch_of_row(row: StockRow) -> Patch:
-    """The patch for a row of the read model: what a page that was away needs to know."""
+    """Return the patch for a read-model row, for a page that reconnects."""
     cells = {
         "on_hand": units_text(row.on_hand_units),
         "available": units_text(row.available_to_sell_units),

@@ -1,8 +1,8 @@
-"""`/live/stream`: server-sent events for the keys on one page, and for how fresh they are.
+"""`/live/stream`: server-sent events with the changes and the age of one page's keys.
 
 Session, role and first rows are read in ONE synchronous function that also closes its database
-connection: `sync_to_async(connection.close)` would close another thread's, and a stream that pins
-a pooled connection for its life drains the pool with a handful of open pages.
+connection: `sync_to_async(connection.close)` would close another thread's, and a stream that pins a
+pooled connection for its life drains the pool with a handful of open pages.
 """
 
 import asyncio
@@ -31,20 +31,20 @@ TOKEN_AGE_S: Final = 12 * 3600
 FLUSH_S: Final = 0.1
 AGE_EVERY_S: Final = 1.0
 PING_EVERY_S: Final = 15.0
-# How long a stream outlives its session, its person's account or its person's stores at most.
+# A stream ends at most this long after its session, the person's account or their store access.
 CHECK_EVERY_S: Final = 5.0
 
 HUB: Final = Hub(patch_of_record)
 
 
 def sign_keys(user_id: int, keys: list[str]) -> str:
-    """The interest of a page as the stream's address carries it: nobody can widen it."""
+    """Return the page's keys as a signed token for the stream's address: clients can't add keys."""
     return signing.dumps({"u": user_id, "k": keys[:MOST_KEYS]}, salt=SALT, compress=True)
 
 
 @require_GET
 async def stream(request: HttpRequest) -> HttpResponseBase:
-    """Patches of the signed keys until the page or the session ends."""
+    """Stream patches of the signed keys until the page or the session ends."""
     token = request.GET.get("keys", "")
     opened = await sync_to_async(_open)(request, token)
     if isinstance(opened, HttpResponse):
@@ -56,7 +56,7 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
 
 
 def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
-    """The keys this session may follow, or the refusal. Leaves no connection behind."""
+    """Return the keys this session may follow, or the refusal; close the database connection."""
     try:
         if not request.user.is_authenticated:
             return HttpResponse("log in first", status=401, content_type="text/plain")
@@ -64,7 +64,7 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
         if interest["u"] != request.user.pk:
             return HttpResponse("keys of another user", status=403, content_type="text/plain")
         keys = list(interest["k"])
-        # The page may be older than a change of the person's stores.
+        # The person's stores may have changed since the page was rendered.
         if not _allows_all(stores_of(request.user), keys):
             return HttpResponse("keys of another store", status=403, content_type="text/plain")
     except signing.BadSignature:
@@ -76,7 +76,7 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
 
 
 def _current(keys: frozenset[str]) -> dict[str, Patch]:
-    """What the read model says of the keys now. Leaves no connection behind."""
+    """Return the read model's patches of the keys; close the database connection."""
     try:
         with within(EVERYWHERE):  # `_open` has checked every key
             return {row.inv_key: patch_of_row(row) for row in stock_rows(sorted(keys))}
@@ -91,12 +91,12 @@ def _allows_all(scope: Scope, keys: Iterable[str]) -> bool:
 def _still_allowed(request: HttpRequest, keys: frozenset[str]) -> bool:
     """Return True while session, account and stores allow these keys, read from the database.
 
-    A disabled person and one with another password have no session any more.
+    Disabling a person or changing their password ends the session, too.
     """
     try:
         again = HttpRequest()
         again.session = type(request.session)(request.session.session_key)
-        # A session that is gone reads as an empty one.
+        # A session that no longer exists loads as an empty one.
         stored = again.session.load()
         if not stored or ended_because(stored, time.time()) is not None:
             return False
@@ -107,7 +107,7 @@ def _still_allowed(request: HttpRequest, keys: frozenset[str]) -> bool:
 
 
 async def _events(request: HttpRequest, keys: list[str]) -> AsyncIterator[bytes]:
-    # Subscribed before the read model is read: no change falls between the two.
+    # Subscribe before the read model is read: no change is lost between the two.
     subscriber = HUB.subscribe(keys)
     try:
         yield b"retry: 1000\n\n"
@@ -122,7 +122,7 @@ async def _events(request: HttpRequest, keys: list[str]) -> AsyncIterator[bytes]
 
 
 async def _follow(request: HttpRequest, subscriber: Subscriber) -> AsyncIterator[bytes]:
-    """One write at most every 100 ms, the age every second, a sign of life every 15 s."""
+    """Yield patches at most every 100 ms, the age every second and a ping every 15 s."""
     aged_at = pinged_at = checked_at = time.monotonic()
     while not HUB.closing:
         now = time.monotonic()
@@ -143,7 +143,7 @@ async def _follow(request: HttpRequest, subscriber: Subscriber) -> AsyncIterator
 
 
 async def _waited(subscriber: Subscriber, seconds: float) -> bool:
-    """Whether something changed before the time was over."""
+    """Return True if a key changed before the timeout."""
     try:
         await asyncio.wait_for(subscriber.changed.wait(), timeout=max(0.0, seconds))
     except TimeoutError:
@@ -152,7 +152,7 @@ async def _waited(subscriber: Subscriber, seconds: float) -> bool:
 
 
 def _age(subscriber: Subscriber) -> bytes:
-    """How old the page's oldest partition is, on the server's clock; null while unknown."""
+    """Return the age event: the page's oldest partition, on the server's clock; null if unknown."""
     as_of_us = HUB.as_of_us(subscriber.partitions())
     age_ms = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us) // 1000
     known = HUB.as_of_by_partition(subscriber.partitions())

@@ -1,4 +1,4 @@
-"""The stream."""
+"""Route of the event stream."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""The orders desk: drafts to send, lines on their way, what is late, and the printed order."""
+"""Pages for purchase orders: drafts to send, lines in transit, overdue lines, the printed order."""

@@ -1,4 +1,4 @@
-"""What the page of an order may ask for, and what it says afterwards."""
+"""Commands of an order's page, with the messages that confirm them."""
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
@@ -64,7 +64,7 @@ def _restore(form: Form, line: dict[str, Any], may: Collection[str]) -> str:
 
 def _ship(form: Form, line: dict[str, Any], _may: Collection[str]) -> str:
     units = whole(form, "units", low=1)
-    # Announcing goods changes no column of the line, so there is no version to compare.
+    # A new shipment changes no column of the line, so there is no version to compare.
     ship_order_line(
         line_id=line["line_id"],
         shipped_units=units,
@@ -88,7 +88,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
 
 
 def act_on(ref: str, form: Form, actor: str, may: Collection[str]) -> str:
-    """Do what the form asks to the order `ref` or one of its lines; what to tell the person."""
+    """Execute the form's command on the order `ref` or one of its lines; return the message."""
     action = form.get("action", "")
     if action == "send":
         done = send_order(

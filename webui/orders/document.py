@@ -1,4 +1,4 @@
-"""A purchase order as a supplier reads it: totals, and the CSV that his system takes in."""
+"""A purchase order for its supplier: totals, and the CSV that other software imports."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ COLUMNS: Final = (
     "unit_cost",
     "total",
     "due_on",
-    # Behind the others, so that a column keeps its place for who reads by place.
+    # New columns come last, so that readers that address columns by position keep working.
     "currency",
     "buyer",
     "buyer_address",
@@ -37,7 +37,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Buyer:
-    """Who orders, and in which currency; the address has a line break between its lines."""
+    """The ordering company and its currency; the address has one line break between two lines."""
 
     name: str
     address: str
@@ -45,29 +45,29 @@ class Buyer:
 
     @property
     def is_example(self) -> bool:
-        """Whether nobody has said yet who orders here."""
+        """True if the company name is still the default of the settings."""
         return bool(self.name == WebEnvironment.model_fields["company_name"].default)
 
 
 def buyer() -> Buyer:
-    """The company of this installation, from its settings."""
+    """Return the company of this installation, from its settings."""
     return Buyer(settings.COMPANY_NAME, settings.COMPANY_ADDRESS, settings.CURRENCY)
 
 
 def decimal_text(minor: int) -> str:
-    """Minor units as a plain decimal number, which every program reads."""
+    """Return minor units as a plain decimal number that any program parses."""
     sign = "-" if minor < 0 else ""
     return f"{sign}{abs(minor) // 100}.{abs(minor) % 100:02d}"
 
 
 def total_minor(lines: Sequence[Line]) -> int | None:
-    """What all promised units cost; None where the cost of a line is not known."""
+    """Return the cost of all promised units; None if the cost of a line is not known."""
     values = [line.value_minor for line in lines if line.value_minor is not None]
     return sum(values) if len(values) == len(lines) else None
 
 
 def csv_text(header: Header, lines: Sequence[Line], by: Buyer) -> str:
-    """The order as RFC 4180: one row a line, with the order's own data on each."""
+    """Return the order as CSV by RFC 4180: one row per line, with the order's data repeated."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -97,6 +97,6 @@ def csv_text(header: Header, lines: Sequence[Line], by: Buyer) -> str:
 
 
 def file_name(order_ref: str) -> str:
-    """A file name that any system takes: letters, digits, - and _ of the order's reference."""
+    """Return a portable file name: letters, digits, - and _ of the order's reference."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in order_ref)
     return f"{kept or 'order'}.csv"

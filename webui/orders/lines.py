@@ -1,4 +1,4 @@
-"""Lines of purchase orders, each with what has become of it."""
+"""Lines of purchase orders with their received, damaged and open units."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -7,12 +7,12 @@ from typing import Final
 from webui.ledger.services import orders_status
 from webui.readmodel.rows import select
 
-# What `orders_status.open_units` says, for lists that SQL filters; a test compares both.
+# The formula of `orders_status.open_units`, for lists that SQL filters; a test compares both.
 OPEN_UNITS_SQL: Final = (
     "greatest(0, coalesce(l.confirmed_units, l.ordered_units) - l.cancelled_units"
     " - coalesce(sh.order_units, 0))"
 )
-# What `orders_status.is_overdue` says.
+# The condition of `orders_status.is_overdue`.
 OVERDUE_SQL: Final = (
     f"l.due_on + 1 <= (clock_timestamp() AT TIME ZONE 'UTC')::date AND {OPEN_UNITS_SQL} > 0"
 )
@@ -30,7 +30,7 @@ LEFT JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One order line with what has become of it."""
+    """One order line with its receipts so far."""
 
     id: int
     inv_key: str
@@ -59,7 +59,7 @@ class Line:
 
     @property
     def open_units(self) -> int:
-        """Ordered, not received, not cancelled."""
+        """Units ordered, not received and not cancelled."""
         return orders_status.open_units(
             ordered=self.ordered_units,
             confirmed=self.confirmed_units,
@@ -69,43 +69,43 @@ class Line:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether open units are late."""
+        """True if open units are past their due day."""
         return orders_status.is_overdue(self.due_on, today=self.today, units=self.open_units)
 
     @property
     def days_late(self) -> int:
-        """Days since the due day."""
+        """Days since the due day; 0 without one."""
         return 0 if self.due_on is None else max(0, (self.today - self.due_on).days)
 
     @property
     def promised_units(self) -> int:
-        """What the supplier is to deliver in all."""
+        """Units that the supplier has to deliver in total."""
         asked = self.ordered_units if self.confirmed_units is None else self.confirmed_units
         return asked - self.cancelled_units
 
     @property
     def value_minor(self) -> int | None:
-        """What the promised units cost; None where the cost is not known: none, or 0."""
+        """The cost of the promised units; None where the cost is not known: none, or 0."""
         return self.promised_units * self.cost_minor if self.cost_minor else None
 
     @property
     def packs(self) -> int | None:
-        """Whole packs of the promised units; None where they are no whole number of packs."""
+        """The promised units in packs; None if they are no integral number of packs."""
         packs, rest = divmod(self.promised_units, self.pack_units)
         return None if rest else packs
 
     @property
     def version(self) -> str:
-        """What changes with every write of the line."""
+        """A text that changes with every write of the line."""
         return self.recorded_at.isoformat()
 
     def may(self, action: orders_status.Action) -> bool:
-        """Whether the status knows the action; for templates see `actions`."""
+        """Return True if the line's status allows the action; templates use `actions`."""
         return (self.status, action) in orders_status.ALLOWED
 
     @property
     def actions(self) -> dict[str, bool]:
-        """Every action with whether the status knows it."""
+        """Every action, with True where the line's status allows it."""
         return {action: self.may(action) for action in orders_status.ACTIONS}
 
 
@@ -127,5 +127,5 @@ LEFT JOIN retail.supplier su ON su.code = l.supplier
 
 
 def order_lines(order_ref: str) -> list[Line]:
-    """Every line of an order, oldest first."""
+    """Return every line of an order, oldest first."""
     return select(f"{LINE_SQL} WHERE l.order_ref = %(ref)s ORDER BY l.id", {"ref": order_ref}, Line)

@@ -1,4 +1,4 @@
-"""One purchase order: who it goes to, under which terms, and what people did to it."""
+"""One purchase order: its recipient, its terms, and its history of actions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any, Final
 from webui.readmodel.figures import money_text
 from webui.readmodel.rows import select, select_one
 
-# Actions of the log as a history tells them.
+# Actions of the log in the wording of the history.
 _DEEDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "order": "ordered",
@@ -29,7 +29,7 @@ _DEEDS: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Who an order goes to, where the goods go, and the terms it is under."""
+    """Supplier, destination and terms of an order."""
 
     order_ref: str
     supplier: str
@@ -49,7 +49,7 @@ class Header:
 
 
 def header(order_ref: str) -> Header | None:
-    """The head of an order; None without any line."""
+    """Return the header of an order, or None if it has no line."""
     return select_one(
         """SELECT l.order_ref, l.supplier, coalesce(su.name, l.supplier) AS supplier_name,
                   coalesce(su.email, '') AS supplier_email,
@@ -83,7 +83,7 @@ class Done:
 
     @property
     def deed(self) -> str:
-        """What was done, after the name of who did it."""
+        """The action in words, to follow the actor's name."""
         return _DEEDS.get(self.action, self.action.replace("_", " "))
 
     @property
@@ -95,7 +95,7 @@ class Done:
 
 
 def _said(name: str, value: object) -> str:
-    """`units 12`, `value 30.00`, `received 5 to 7`: a number of an entry, or how it changed."""
+    """Return a number of an entry, or its change: `units 12`, `value 30.00`, `received 5 to 7`."""
     words = name.removesuffix("_minor").replace("_", " ")
     if isinstance(value, list):
         return f"{words} {' to '.join(map(str, value))}"
@@ -105,7 +105,7 @@ def _said(name: str, value: object) -> str:
 
 
 def history(order_ref: str) -> list[Done]:
-    """What people did to an order and its lines, the newest 100."""
+    """Return what people did to an order and its lines, the newest 100 entries."""
     return select(
         """SELECT at, actor, action, subject, detail FROM app.action_log
            WHERE detail ->> 'order' = %(ref)s ORDER BY id DESC LIMIT 100""",

@@ -1,4 +1,4 @@
-"""The lists of the orders desk: orders by drawer, and the lines that are late."""
+"""Queries for the lists of the orders desk: orders by view, and overdue lines."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,7 +14,7 @@ VIEWS: Final = ("draft", "open", "overdue", "closed")
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What the list is narrowed to; empty texts narrow nothing."""
+    """The list's filters; empty texts filter nothing."""
 
     view: str = "open"
     location: str = ""
@@ -22,7 +22,7 @@ class Filters:
     text: str = ""
 
     def as_query(self) -> dict[str, str]:
-        """The filters as they stand in the address."""
+        """Return the filters as query parameters."""
         pairs = {
             "view": self.view,
             "location": self.location,
@@ -57,7 +57,7 @@ class OrderRow:
 
     @property
     def status(self) -> str:
-        """One word for the whole order."""
+        """One status for the complete order."""
         if self.drafts:
             return "draft"
         if self.closed_lines == self.lines:
@@ -66,7 +66,7 @@ class OrderRow:
 
     @property
     def is_below_minimum(self) -> bool:
-        """Whether a draft is worth less than the supplier delivers for."""
+        """True if a draft is worth less than the supplier's minimum order."""
         return bool(self.drafts) and (self.value_minor or 0) < self.minimum_order_minor
 
 
@@ -75,7 +75,7 @@ _HAVING: Final = {
     "open": "bool_or(l.status IN ('sent', 'confirmed'))",
     "closed": "bool_and(l.status = 'closed')",
 }
-# Lets the partial index of lines that are not closed find the orders.
+# These conditions let Postgres use the partial index of lines that are not closed.
 _NARROWED: Final = {
     "draft": "l.order_ref IN (SELECT order_ref FROM retail.purchase_order_line"
     " WHERE status = 'draft')",
@@ -103,7 +103,7 @@ def _conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
 
 
 def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
-    """Up to 51 orders, the newest first; `before` is the `last_id` behind which the page begins."""
+    """Return up to 51 orders, newest first; the page starts after the `last_id` `before`."""
     where, parameters = _conditions(filters)
     sql = f"""
         WITH wanted AS (
@@ -142,13 +142,13 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
 
 
 def count_orders(filters: Filters) -> int:
-    """Orders of a view, counted no further than a thousand."""
+    """Return the number of orders of a view, capped at 1,000."""
     _where, parameters = _conditions(filters)
     return int(select_value(counted_orders(filters), parameters))
 
 
 def counted_orders(filters: Filters) -> str:
-    """SQL for the number of orders of a view; without filters it has no parameters."""
+    """Return SQL for the number of orders of a view; without filters it has no parameters."""
     where, _parameters = _conditions(filters)
     return f"""SELECT count(*) FROM (
         SELECT 1 FROM retail.purchase_order_line l LEFT JOIN retail.product p ON p.code = l.sku
@@ -160,7 +160,7 @@ _LATE: Final = f"l.status IN ('sent', 'confirmed') AND {OVERDUE_SQL}"
 
 
 def overdue_lines(filters: Filters, *, after: tuple[date, int] | None = None) -> list[Line]:
-    """Up to 51 lines whose due day is over, the latest first."""
+    """Return up to 51 lines that are past their due day, the longest overdue first."""
     where, parameters = _conditions(filters)
     if after is not None:
         where += " AND (l.due_on, l.id) > (%(due)s, %(id)s)"
@@ -170,7 +170,7 @@ def overdue_lines(filters: Filters, *, after: tuple[date, int] | None = None) ->
 
 
 def count_overdue(filters: Filters) -> int:
-    """Late lines, counted no further than a thousand."""
+    """Return the number of overdue lines, capped at 1,000."""
     where, parameters = _conditions(filters)
     sql = f"""SELECT count(*) FROM (
         SELECT 1 FROM retail.purchase_order_line l {ARRIVED_SQL}

@@ -1,4 +1,4 @@
-"""The orders desk."""
+"""Routes of the orders desk."""
 
 from django.urls import path
 

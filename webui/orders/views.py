@@ -1,4 +1,4 @@
-"""The orders desk: what is to be sent, what is on its way, what is late, and each order whole."""
+"""Pages for purchase orders: lists by view, overdue lines, and one order in full."""
 
 from datetime import date
 from typing import Any
@@ -32,7 +32,7 @@ MOST_DIGITS = 18
 @require_GET
 @requires(SEE_ORDERS)
 def orders(request: HttpRequest) -> HttpResponse:
-    """Orders by drawer, or the lines that are late."""
+    """Show orders by view, or overdue lines."""
     filters = _filters(request)
     late = filters.view == "overdue"
     rows: list[Any] = _late_rows(request, filters) if late else _order_rows(request, filters)
@@ -102,7 +102,7 @@ def _cursor(last: selectors.OrderRow | Line) -> dict[str, str]:
 @require_GET
 @requires(SEE_ORDERS)
 def order(request: HttpRequest) -> HttpResponse:
-    """One order: its lines, what has arrived, what may be done, and who did what."""
+    """Show one order: its lines, receipts, possible actions and history."""
     return _show(request, _ref(request), None)
 
 
@@ -146,7 +146,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
 
 
 def _places(ref: str, line_count: int, first: int) -> dict[str, Any]:
-    """Which lines the page shows, and where the others are."""
+    """Return the range of shown lines, and the queries of the previous and next page."""
     behind = first + PAGE_LINES
     return {
         "line_count": line_count,
@@ -158,7 +158,7 @@ def _places(ref: str, line_count: int, first: int) -> dict[str, Any]:
 
 
 def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
-    """What would be sent, as it is shown now."""
+    """Return what would be sent: the number of drafts, their value and version."""
     value = sum(line.value_minor or 0 for line in drafts)
     return {
         "drafts": len(drafts),
@@ -170,7 +170,7 @@ def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
 
 
 def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> int:
-    """Where the page of lines begins: at the one that was refused, or as the address says."""
+    """Return the index of the page's first line: that of the refused line or of the query."""
     for place, line in enumerate(lines):
         if str(line.id) == refused_line:
             return place - place % PAGE_LINES
@@ -182,7 +182,7 @@ def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> i
 @require_POST
 @requires(MANAGE_ORDERS)
 def act(request: HttpRequest) -> HttpResponse:
-    """Do one thing to a line or to the whole order, and come back to it."""
+    """Execute one command on a line or the order, and redirect to the order."""
     ref = _ref(request)
     first = request.GET.get("from", "")
     page = {"ref": ref} | ({"from": first} if _is_number(first) else {})
@@ -200,7 +200,7 @@ def act(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_ORDERS)
 def document(request: HttpRequest) -> HttpResponse:
-    """The order as a page to print and send."""
+    """Show the order as a page to print and send."""
     head, lines = _document(request)
     context = {"head": head, "lines": lines, "total_minor": total_minor(lines), "buyer": buyer()}
     context["ordered_at"] = max(line.ordered_at for line in lines)
@@ -211,7 +211,7 @@ def document(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_ORDERS)
 def document_csv(request: HttpRequest) -> HttpResponse:
-    """The order as CSV."""
+    """Return the order as a CSV download."""
     head, lines = _document(request)
     response = HttpResponse(csv_text(head, lines, buyer()), content_type="text/csv; charset=utf-8")
     response["Cache-Control"] = "no-store"

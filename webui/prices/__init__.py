@@ -1,1 +1,1 @@
-"""The pricing desk."""
+"""Pages for price proposals and price changes."""

@@ -1,4 +1,4 @@
-"""One item's prices: past, in force, scheduled; a price by hand, and the way back."""
+"""One item's prices: past, in force and scheduled, manual changes and rollbacks."""
 
 from typing import Any
 from uuid import uuid4
@@ -26,14 +26,14 @@ from webui.prices.timeline import (
 @require_GET
 @requires(SEE)
 def item_prices(request: HttpRequest, location: str, sku: str) -> HttpResponse:
-    """The timeline with its forms."""
+    """Show the timeline with its forms."""
     return _show(request, f"{location}|{sku}", None)
 
 
 @require_POST
 @requires(DECIDE_PRICES)
 def change(request: HttpRequest, location: str, sku: str) -> HttpResponse:
-    """Write a manual or emergency price, or undo the last change."""
+    """Write a manual or emergency price, or roll back the last change."""
     key = f"{location}|{sku}"
     back = reverse("prices-item", args=(location, sku))
 
@@ -65,12 +65,12 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
 
 
 def _is_meant(form: Form) -> bool:
-    """Whether the tick is for this price: one for another price, typed before, says nothing."""
+    """Return True if the confirmation is for the price typed now, not for an earlier one."""
     return bool(form.get("meant")) and form["meant"] == form.get("price")
 
 
 def _far_minor(form: Form, item: PricedItem, rows: list[PriceRow]) -> int | None:
-    """The price that was refused because it wants to be meant; None for any other refusal."""
+    """Return the refused price if it only needs a confirmation; None for any other refusal."""
     usual = usual_minor(rows[0].price_minor if rows else None, item.regular_minor)
     try:
         refuse_far(money(form, "price", low=1, high=MOST_PRICE), usual)
@@ -82,7 +82,7 @@ def _far_minor(form: Form, item: PricedItem, rows: list[PriceRow]) -> int | None
 
 
 def _undone_to_minor(item: PricedItem, rows: list[PriceRow]) -> int | None:
-    """What rolling the last change back would write; None where there is nothing to undo."""
+    """Return the price that a rollback would write; None if there is nothing to roll back."""
     if not rows or rows[0].kind == "rollback":
         return None
     if rows[1:]:

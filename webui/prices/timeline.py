@@ -1,4 +1,4 @@
-"""Reads of one item's prices: the timeline, the price in force, what a cut is compared with."""
+"""Queries of one item's prices: the timeline, the price in force, the prior price of a cut."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,7 +43,7 @@ WHERE item.inv_key = %(key)s
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """A row of the timeline; `is_undone` never holds, because a later row has the same time."""
+    """A row of the timeline; if `is_undone`, a later row with the same time replaces it."""
 
     id: int
     effective_from: datetime
@@ -62,7 +62,7 @@ class PriceRow:
 
 @dataclass(frozen=True, slots=True)
 class PricedItem:
-    """What bounds the prices of an item."""
+    """The values that bound an item's prices."""
 
     location: str
     sku: str
@@ -81,25 +81,25 @@ class PricedItem:
 
 
 def price_in_force(inv_key: str, at: datetime) -> int | None:
-    """The price that a till had to ask at that instant, None before the first one."""
+    """Return the price that tills had to charge at that time; None before the first one."""
     found: int | None = select_value(_IN_FORCE, {"key": inv_key, "at": at})
     return found
 
 
 def price_rows(inv_key: str) -> list[PriceRow]:
-    """The newest 200 rows of a key's timeline, the newest first."""
+    """Return the newest 200 rows of a key's timeline, the newest first."""
     return select(_TIMELINE, {"key": inv_key, "most": MOST_ROWS}, PriceRow)
 
 
 def priced_item(inv_key: str) -> PricedItem | None:
-    """What bounds the prices of a ranged item; None for one that is not ranged."""
+    """Return the values that bound the prices of a ranged item; None if it is not ranged."""
     return select_one(_ITEM, {"key": inv_key}, PricedItem)
 
 
 def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
-    """The lowest price of the 30 days before each shown row that cuts the price, by the row's id.
+    """Return, by row id, the lowest price of the 30 days before each shown row that cuts the price.
 
-    None where the rule finds no price. Rows that are not shown any more count too.
+    None where the rule finds no price. Rows beyond the 200 shown ones count too.
     """
     timeline = tuple(select(_WHOLE, {"key": inv_key}, price_timeline.PriceRow))
     found = {}

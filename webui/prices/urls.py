@@ -1,4 +1,4 @@
-"""The pricing desk."""
+"""Routes of the pricing desk."""
 
 from django.urls import path
 

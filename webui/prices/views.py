@@ -1,4 +1,4 @@
-"""The pricing desk: proposed prices with signal, clamps and floor, and a person's word on them."""
+"""The pricing desk: proposed prices with signal, clamps and floor, and the decisions on them."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -37,14 +37,14 @@ SWITCHED: Final = {"1": True, "0": False}
 @require_GET
 @requires(SEE)
 def prices(request: HttpRequest) -> HttpResponse:
-    """Open, snoozed or closed price proposals."""
+    """Show open, snoozed or closed price proposals."""
     return _show(request, None)
 
 
 def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     view = view_of(request, VIEWS)
     location = request.GET.get("location", "")[:24]
-    # Before the list is read: a change in between must look new to the page that asks again.
+    # Read before the list: a change in between must look new to the polling page.
     version_before = selectors.desk_version("price_proposal")
     found = selectors.price_proposals(view=view, location=location)
     waiting = objections_to([proposal.proposal_id for proposal in found])
@@ -80,7 +80,7 @@ def _card(
         "terms": lines(proposal.terms),
         "waits_because": waits_because,
         "refusal": mine,
-        # Who was refused finds his input again, even where somebody else's word is on its way.
+        # Show a refused person their input again, even if another person's decision is on its way.
         "shows_forms": proposal.status == "open" and (proposal.actionable or mine is not None),
         "reason": mine.form.get("reason", "") if mine else "",
         "days": mine.form.get("days", "7") if mine else "7",
@@ -91,7 +91,7 @@ def _card(
 @require_GET
 @requires(SEE)
 def version(_request: HttpRequest) -> JsonResponse:
-    """Changes when any price proposal changes."""
+    """Return the version that changes when any price proposal changes."""
     return JsonResponse({"version": selectors.desk_version("price_proposal")})
 
 
@@ -114,7 +114,7 @@ def _say(command: Command) -> str:
         case "approve":
             done = approve_price(**common)
             holds = f"{money_text(done['price_minor'])} holds from {_moment(done)} on"
-            # A second click repeats its command id and its answer, so somebody else was first.
+            # A second click repeats its own command id and answer. Here another person was first.
             if done["repeated"]:
                 who, at = last_word(PRICES, command.proposal)
                 message = f"{who} has already approved it, {at}: {holds}"
@@ -138,7 +138,7 @@ def _moment(done: dict[str, Any]) -> str:
 @require_POST
 @requires(STOP_PRICES, company=True)
 def stop(request: HttpRequest) -> HttpResponse:
-    """Stop every rule-made price, or allow them again; a form that says neither changes nothing."""
+    """Stop or allow all rule-made prices; any other value of `stop` is refused."""
     form = form_of(request)
 
     def show(message: str, status: int) -> HttpResponse:

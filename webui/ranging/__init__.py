@@ -1,1 +1,1 @@
-"""The desk that takes items into the range of a location."""
+"""Pages that add items to the range of a location."""

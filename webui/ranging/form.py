@@ -1,7 +1,7 @@
-"""The policy of a new item as a form: one table of fields, read by the page and by what is posted.
+"""The policy of a new item as a form: one table of fields, for rendering and for parsing.
 
-Only what a person decides when an item comes in is asked for. Everything else of `item_location`
-has a default; a field that stays empty takes its default too.
+The form asks only what a person decides when an item is ranged. Every other column of
+`item_location` has a default; an empty field takes its default too.
 """
 
 from typing import Any, Final, NamedTuple
@@ -17,11 +17,12 @@ Use = dict[str, tuple[str, ...]]
 
 
 class Field(NamedTuple):
-    """A column of `item_location` with its words; `options` are (value, label), else a number.
+    """A column of `item_location` with its label; with `options` a choice, else a number.
 
-    Numbers are whole. Only money and spans, whose columns end in `_minor` and `_centidays`, are
-    typed with decimals. `used` says with which values of which other fields a rule reads it: where
-    each field of one of its alternatives has one of the values. Without any it is always used.
+    Options are pairs (value, label). Numbers are integers, except money and spans: their columns
+    end in `_minor` and `_centidays`, and people type decimals. `used` is a list of alternatives; a
+    rule reads the field if all fields of one alternative have one of its values. An empty `used`
+    means always.
     """
 
     column: str
@@ -47,11 +48,11 @@ class Field(NamedTuple):
 
     @property
     def has_decimals(self) -> bool:
-        """Whether an amount or a span is typed."""
+        """True for an amount or a span, which people type with decimals."""
         return self.name != self.column
 
     def value(self, form: Form) -> object:
-        """What the column gets of what was typed; raises `ServiceError` for what is no number."""
+        """Return the column's value for the input; raise `ServiceError` if it is no number."""
         if self.options:
             return form[self.name]
         hundredths = money if self.column.endswith("_minor") else days
@@ -60,12 +61,12 @@ class Field(NamedTuple):
 
 
 def _days(column: str, label: str, *used: Use) -> Field:
-    """A span; the column has hundredths of a day."""
+    """Return a field for a span, stored in hundredths of a day."""
     return Field(column, f"{label}, days", high=LONGEST_CENTIDAYS, used=used)
 
 
 def _in(*families: str, **others: str) -> Use:
-    """Used by these families, and where each of the others has its value."""
+    """Return the condition: one of these families, and each other field has its value."""
     return {"replenish_family": families, **{name: (value,) for name, value in others.items()}}
 
 
@@ -81,7 +82,7 @@ FAMILIES: Final = (
 _ORDERING: Final = tuple(family for family, _ in FAMILIES if family != "off")
 _COMPUTED: Final = tuple(family for family in _ORDERING if family != "par")
 _PROTECTED: Final = ("sQ", "sS", "RS", "RsS")
-# What each family reads is domain.md 5.1; S of `par` is always typed.
+# domain.md 5.1 lists the fields that each family reads; S of `par` is always typed.
 SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
     (
         "When and how much to order",
@@ -170,9 +171,9 @@ OPENINGS: Final = (
 
 
 def policy_of(form: Form) -> dict[str, object]:
-    """The columns that were filled in; raises `ServiceError` for a number that is none.
+    """Return the columns that were filled in; raise `ServiceError` for text that is no number.
 
-    A form with an amount under the name of its column is from a page that asked for hundredths.
+    Amounts under a full column name come from an outdated page that asked for hundredths: refused.
     """
     stale = [field.column for field in FIELDS if field.has_decimals and field.column in form]
     if stale:
@@ -183,7 +184,7 @@ def policy_of(form: Form) -> dict[str, object]:
 
 
 def shown_sections(form: Form) -> list[dict[str, Any]]:
-    """The sections with what was typed, or the default of each field."""
+    """Return the sections with the input, or the default of each field."""
     return [
         {
             "title": title,

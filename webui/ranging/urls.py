@@ -1,4 +1,4 @@
-"""The desk that takes items into the range."""
+"""Routes of the ranging desk."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
-"""Taking an item into the range: what ends the task "Unknown item", and what new items begin with.
+"""Ranging a new item: its policy and opening stock, which resolve the task "Unknown item".
 
-A till sells codes that nobody has ranged; their facts count and nothing is decided about them. Who
-ranges such an item gives it the policy that every decision reads (docs/domain.md 2.3, 2.4).
+Tills sell codes that are not ranged: their facts count, but no decision is made. Ranging gives the
+item the policy that every decision reads (docs/domain.md 2.3, 2.4).
 """
 
 from typing import Any, Final
@@ -31,7 +31,7 @@ _NAME: Final = "SELECT (SELECT name FROM retail.product WHERE code = %(sku)s) AS
 @require_GET
 @requires(RANGE_ITEMS)
 def ranging(request: HttpRequest) -> HttpResponse:
-    """The form, filled with the item that a task or page names, and what waits to be ranged."""
+    """Show the form, filled with the item in the query string, and the items to be ranged."""
     return _show(request, asked_item(request), "", 200)
 
 
@@ -46,7 +46,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "suppliers": suppliers(),
         "sections": shown_sections(form),
         "openings": OPENINGS,
-        # Who has facts of an item already has goods on a shelf that nobody has counted.
+        # An item that has facts already has goods on a shelf without a count.
         "opening": form.get("opening") or ("zero" if on_hand is None else "unknown"),
         "on_hand_units": on_hand,
         "name": form.get("name") or select_value(_NAME, {"sku": sku}) or "",
@@ -58,12 +58,12 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
 
 
 def _amounts(form: Form) -> str:
-    """What a tick is for: one for other amounts, typed before, says nothing."""
+    """Return the amounts that a confirmation covers; it doesn't cover other amounts."""
     return f"{form.get('cost', '')} / {form.get('regular', '')}"
 
 
 def _is_far(form: Form) -> bool:
-    """Whether amounts of a refused form want to be meant."""
+    """Return True if amounts of a refused form only need a confirmation."""
     sku = form.get("sku", "")
     try:
         refuse_far_policy(sku, f"{form.get('location', '')}|{sku}", policy_of(form))
@@ -73,7 +73,7 @@ def _is_far(form: Form) -> bool:
 
 
 def _places(asked_for: str) -> list[Choice]:
-    """Every named location, and the one that was asked for: tills sell at places without a name."""
+    """Return every named location, and `asked_for`: tills also sell at locations without a name."""
     named = locations()
     if not asked_for or any(place.code == asked_for for place in named):
         return named
@@ -83,7 +83,7 @@ def _places(asked_for: str) -> list[Choice]:
 @require_POST
 @requires(RANGE_ITEMS)
 def take(request: HttpRequest) -> HttpResponse:
-    """Range the item of the form and show it; a refused form keeps its input."""
+    """Range the item of the form and redirect to it; a refused form keeps its input."""
     form = form_of(request)
 
     def show(refusal: str, status: int) -> HttpResponse:

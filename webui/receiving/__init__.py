@@ -1,1 +1,1 @@
-"""The receiving desk: what is due at a location, one delivery at a time, and its closing report."""
+"""Pages for receiving: due orders of a location, one delivery at a time, its report."""

@@ -1,4 +1,4 @@
-"""From what was typed at the dock to receipts: one row a line, or a row an announced delivery."""
+"""Parsing of a dock form into receipts: one row per line, or per announced delivery."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _MOST_DIGITS: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the order as the dock expects it: announced goods, or simply what is open."""
+    """An order line as the dock expects it: an announced delivery, or the open units."""
 
     line: Line
     expected_units: int
@@ -23,12 +23,12 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What the row's fields are called."""
+        """The suffix of the row's form fields."""
         return f"{self.line.id}-{self.shipment_id or 0}"
 
 
 def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[Row]:
-    """Every delivery to expect: the announced ones of a line, else the line with its open units."""
+    """Return the deliveries to expect: each announced one, else the line with its open units."""
     of_line: dict[int, list[Announced]] = {}
     for goods in announced:
         of_line.setdefault(goods.line_id, []).append(goods)
@@ -44,10 +44,10 @@ def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list
 
 
 def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
-    """The rows that the form was made of, whatever has happened to the order since.
+    """Return the rows that the form was rendered with, whatever has happened to the order since.
 
-    Only what a person has seen can be accepted as expected; a row that somebody else has received
-    in the meantime is refused by its open units.
+    Only rows that a person has seen can be accepted as expected. A row that another person has
+    received in the meantime is refused because of its open units.
     """
     known = {line.id: line for line in lines}
     found = []
@@ -68,7 +68,7 @@ def _is_id(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TypedRow:
-    """A row with what somebody has typed into it before it was refused."""
+    """A row with the input that a person typed before the form was refused."""
 
     row: Row
     received: str = ""
@@ -79,7 +79,7 @@ class TypedRow:
 def kept_rows(
     rows: Iterable[Row], lines: Iterable[Line], typed: Mapping[str, str]
 ) -> list[TypedRow]:
-    """The rows of now with the input of before; input of a row that is gone moves to its line."""
+    """Return the current rows with the earlier input; input of a vanished row moves to its line."""
     left = {
         name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)
         for name in typed
@@ -104,9 +104,9 @@ def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def typed_receipts(rows: Iterable[Row], form: Form) -> list[LineReceipt]:
-    """What the form says has arrived; with `accept` rest, rows left empty arrived as expected.
+    """Return the receipts in the form; with `accept` = rest, empty rows arrived as expected.
 
-    A row whose units differ from what was expected needs a reason.
+    A row whose units differ from the expected ones needs a reason.
     """
     accept = form.get("accept", "")
     if accept not in {"rest", "typed"}:

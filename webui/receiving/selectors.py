@@ -1,4 +1,4 @@
-"""What the dock reads: orders that are due at a location, announced goods, receipts so far."""
+"""Queries of the receiving desk: due orders, announced deliveries, receipts."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,7 +14,7 @@ MOST_COUNTED: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class DueOrder:
-    """An order of which units are still to come."""
+    """An order with units that have not arrived yet."""
 
     order_ref: str
     location: str
@@ -46,21 +46,21 @@ GROUP BY l.order_ref, l.location
 
 
 def due_orders(*, location: str, text: str, skip: int = 0) -> list[DueOrder]:
-    """Up to 51 orders that are still to come, the earliest due first; `text` is an order or SKU."""
+    """Return up to 51 orders with open units, earliest due first; `text` is an order or a SKU."""
     sql = f"""{_DUE} ORDER BY min(l.due_on) NULLS LAST, l.order_ref, l.location
               LIMIT {PAGE_ROWS + 1} OFFSET %(skip)s"""
     return select(sql, {"location": location, "text": text, "skip": skip}, DueOrder)
 
 
 def count_due(*, location: str, text: str) -> int:
-    """Orders that are still to come, counted no further than a thousand."""
+    """Return the number of orders with open units, capped at 1,000."""
     sql = f"SELECT count(*) FROM ({_DUE} LIMIT {MOST_COUNTED}) few"  # noqa: S608 -- the query above
     return int(select_value(sql, {"location": location, "text": text}))
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A delivery that the supplier has announced and nobody has received."""
+    """A delivery that the supplier has announced and that is not received yet."""
 
     id: int
     line_id: int
@@ -69,7 +69,7 @@ class Announced:
 
 
 def announced(order_ref: str) -> list[Announced]:
-    """Announced deliveries of an order, oldest first."""
+    """Return the announced deliveries of an order, oldest first."""
     return select(
         """SELECT s.id, s.purchase_order_line_id AS line_id, s.shipped_units, s.shipped_at
            FROM retail.shipment_line s
@@ -101,22 +101,22 @@ class Receipt:
 
     @property
     def version(self) -> str:
-        """What changes with every write of the receipt."""
+        """A text that changes with every write of the receipt."""
         return self.recorded_at.isoformat()
 
     @property
     def is_fresh(self) -> bool:
-        """Whether its receiver may still correct it."""
+        """True while its receiver may still correct it."""
         return is_correctable(self.received_at, self.now)
 
     @property
     def extra_units(self) -> int:
-        """Units that nobody had ordered: stock, but nothing off the order."""
+        """Units beyond the order: they add to stock and don't reduce open units."""
         return self.received_units + self.damaged_units - self.order_units
 
 
 def receipts(order_ref: str) -> list[Receipt]:
-    """Receipts of an order, the newest 200."""
+    """Return the newest 200 receipts of an order."""
     return select(
         """SELECT s.id, s.purchase_order_line_id AS line_id, s.sku, coalesce(p.name, s.sku) AS name,
                   s.shipped_units, s.received_units, s.damaged_units, s.order_units, s.received_at,

@@ -1,4 +1,4 @@
-"""The receiving desk."""
+"""Routes of the receiving desk."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The receiving desk: find the order, scan or type, accept the rest, see the report."""
+"""The receiving desk: find the order, scan or type, accept the rest, show the report."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode
@@ -27,7 +27,7 @@ from webui.receiving.delivery import (
 )
 
 LONGEST_REF = 200
-# Only what a page shows can be accepted as the rest; further lines follow when these are done.
+# Only rows that a page shows can be accepted as the rest; further ones follow afterwards.
 PAGE_ROWS = 100
 MOST_PAGES = 100
 MOST_DIGITS = 18
@@ -36,7 +36,7 @@ MOST_DIGITS = 18
 @require_GET
 @requires(RECEIVE)
 def receiving(request: HttpRequest) -> HttpResponse:
-    """Orders that are still to come, the earliest due first; one that is named opens at once."""
+    """Show orders with open units, earliest due first; redirect if the search finds exactly one."""
     location = request.GET.get("location", "")[:24]
     text = request.GET.get("q", "").strip()[:LONGEST_REF]
     page = _page(request)
@@ -76,7 +76,7 @@ def _order_url(ref: str, report: list[int] | None = None) -> str:
 @require_GET
 @requires(RECEIVE)
 def order(request: HttpRequest) -> HttpResponse:
-    """One order at the dock: what to expect, what has arrived, and the report of a delivery."""
+    """Show one order at the dock: expected deliveries, receipts, and the report of a delivery."""
     return _show(request, None)
 
 
@@ -122,7 +122,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 @require_POST
 @requires(RECEIVE)
 def receive(request: HttpRequest) -> HttpResponse:
-    """Receive what the form says, and show the report."""
+    """Receive the deliveries of the form, and show the report."""
     ref = request.GET.get("ref", "")[:LONGEST_REF]
     form = form_of(request)
 
@@ -140,7 +140,7 @@ def receive(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires(RECEIVE)
 def correct(request: HttpRequest) -> HttpResponse:
-    """Put one's own receipt right."""
+    """Correct one's own receipt."""
     ref = request.GET.get("ref", "")[:LONGEST_REF]
     form = form_of(request)
 

@@ -1,1 +1,1 @@
-"""The reorders desk."""
+"""Pages for reorder needs."""

@@ -1,4 +1,4 @@
-"""What the reorders desk may ask for, and what it says afterwards."""
+"""Commands of the reorders desk, with the messages that confirm them."""
 
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ FIRST_PARTS: Final = (1, 2, 3)
 
 
 def say(command: Command, *, odd_units_allowed: bool) -> str:
-    """Do what the form of one card asks; what to tell the buyer."""
+    """Execute the command of one card; return the message for the buyer."""
     common: dict[str, Any] = {
         "reorder_id": command.proposal,
         "shown_revision": command.shown_revision,
@@ -66,7 +66,7 @@ def say(command: Command, *, odd_units_allowed: bool) -> str:
 
 
 def _transferred(command: Command) -> str:
-    """Ask another location for the units; who sends them plans nothing himself."""
+    """Plan a transfer from another location that covers the need."""
     form = command.form
     route = Route(
         source=form.get("source", ""),
@@ -87,8 +87,8 @@ def _transferred(command: Command) -> str:
 
 
 def _ordered(reorder_id: str, done: dict[str, Any]) -> str:
-    # A second click repeats its command id and its answer, so this is another person's order, or
-    # that of another page: whoever asked for this one has ordered nothing.
+    # A second click repeats its own command id and answer. Here another person or page has already
+    # ordered, and this command ordered nothing.
     if done.get("repeated"):
         raise Conflict(ordered_before(reorder_id, done))
     lines = len(done.get("line_ids", (1,)))
@@ -98,14 +98,14 @@ def _ordered(reorder_id: str, done: dict[str, Any]) -> str:
 
 
 def ordered_before(reorder_id: str, done: dict[str, Any]) -> str:
-    """Who was first to order what a need asks for, what, and when."""
+    """Return a message: the first person who ordered this need, the units and the time."""
     who, at = last_word(REORDERS, reorder_id)
     units = counted_text(done["units"], "unit")
     return f"{who} has already ordered {units} as {done['order_ref']}, {at}"
 
 
 def _parts(form: Form) -> list[Part]:
-    """The parts that were filled in."""
+    """Return the parts that were filled in."""
     return [
         Part(
             whole(form, f"units{number}", low=1, label=f"Units of part {number}"),

@@ -1,6 +1,6 @@
-"""What stands around the cards of the desk: its version, its numbers, the choices of its filters.
+"""The data around the cards of the desk: version, counts, and the choices of the filters.
 
-One statement, because each of its parts takes less time than the way to the database.
+One statement fetches all of it, because each part takes less time than a round trip.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _CHOICES: Final = """(SELECT coalesce(jsonb_agg(jsonb_build_object('code', c.cod
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Counts go no further than asked; `version` changes with any proposal of the desk."""
+    """Counts are capped at `most`; `version` changes with any proposal of the desk."""
 
     version: str
     open_count: int
@@ -29,12 +29,12 @@ class Overview:
     suppliers: Choices
 
     def as_context(self) -> dict[str, Any]:
-        """The names that the page knows these by."""
+        """Return the values under their names in the template."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
-    """The overview of one drawer with these filters."""
+    """Return the overview of one view with these filters."""
     total = selectors.counted_reorders(view=view, location=location, supplier=supplier, most=most)
     parts = {
         "version": f"({selectors.version_sql('reorder_proposal')})",

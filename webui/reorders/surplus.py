@@ -1,4 +1,4 @@
-"""Who could send what a need asks for: other locations that would not be short without it."""
+"""Other locations that can send the units of a need without running short themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Source:
     units: int
 
 
-# What is there and for sale, as far as the base position stays above the reorder point, so that
-# sending it opens no need at the source; units that were promised to a transfer are gone already.
+# Available-to-sell units, as long as the base position stays above the reorder point: sending them
+# opens no need at the source. Units of planned transfers are subtracted.
 _SPARE: Final = """
 SELECT s.sku, s.location, coalesce(l.name, s.location) AS name, spare.units
 FROM read_model.stock s
@@ -41,7 +41,7 @@ ORDER BY s.sku, spare.units DESC, s.location
 
 
 def sources_of(needs: Sequence[ReorderProposal]) -> dict[str, list[Source]]:
-    """For each need, by its id, at most five other locations, those with most to spare first."""
+    """Return for each need, by its id, at most five other locations, most spare units first."""
     if not needs:
         return {}
     found = select(_SPARE, {"skus": sorted({need.sku for need in needs})}, Source)

@@ -1,4 +1,4 @@
-"""The reorders desk."""
+"""Routes of the reorders desk."""
 
 from django.urls import path
 

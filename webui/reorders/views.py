@@ -1,4 +1,4 @@
-"""The buyer's desk: needs with their arithmetic, and the buyer's word on them."""
+"""The buyer's desk: reorder needs with their arithmetic, and the decisions on them."""
 
 from itertools import groupby
 from typing import Any, Final
@@ -32,7 +32,7 @@ MOST_COUNTED = 1000
 @require_GET
 @requires(SEE)
 def reorders(request: HttpRequest) -> HttpResponse:
-    """Open, held or closed needs, grouped by supplier and location."""
+    """Show open, held or closed needs, grouped by supplier and location."""
     return _show(request, None)
 
 
@@ -45,7 +45,7 @@ def _show(
         "supplier": request.GET.get("supplier", "")[:64],
     }
     after = request.GET.get("after", "")[:128]
-    # Before the list is read: a change in between must look new to the page that asks again.
+    # Read before the list: a change in between must look new to the polling page.
     around = overview(view=view, **narrowed, most=MOST_COUNTED)
     found = selectors.reorder_proposals(view=view, **narrowed, after=after, rows=PAGE_CARDS + 1)
     shown = found[:PAGE_CARDS]
@@ -85,7 +85,7 @@ def _cards(shown: list[selectors.ReorderProposal], refusal: Refusal | None) -> l
 def _transfer(
     need: selectors.ReorderProposal, refusal: Refusal | None, sources: dict[str, list[Source]]
 ) -> dict[str, Any] | None:
-    """The form that asks another location, with the input of a refused one; None without any."""
+    """Return the transfer form with the refused input; None if no location has spare units."""
     spare = sources.get(need.reorder_id)
     if not spare:
         return None
@@ -101,7 +101,7 @@ def _transfer(
 
 
 def _groups(view: str, cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Needs that one order would take stand together: those of a supplier for a location."""
+    """Group the needs by supplier and location, as one order would contain them."""
     if view == "closed":
         return [("Closed, newest first", cards)] if cards else []
 
@@ -126,7 +126,7 @@ def _card(
         "proposal": proposal,
         "terms": lines(proposal.terms),
         "refusal": mine,
-        # Who was refused finds his input again, even where somebody else's word is on its way.
+        # Show a refused person their input again, even if another person's decision is on its way.
         "shows_forms": proposal.actionable or (mine is not None and proposal.status == "open"),
         "units": form.get("units", "") if mine else proposal.quantity_units,
         "reason": form.get("reason", ""),
@@ -148,14 +148,14 @@ def _card(
 @require_GET
 @requires(SEE)
 def version(_request: HttpRequest) -> JsonResponse:
-    """Changes when any proposal changes: what an open desk asks every two seconds."""
+    """Return the version, which changes with any proposal; open desks poll it every 2 s."""
     return JsonResponse({"version": selectors.desk_version("reorder_proposal")})
 
 
 @require_POST
 @requires(DECIDE_REORDERS)
 def decide(request: HttpRequest) -> HttpResponse:
-    """Approve, split, answer by a transfer, reject, snooze or resume one need."""
+    """Approve, split, cover by a transfer, reject, snooze or resume one need."""
     may = abilities(request.user)
     return answer(
         request,
@@ -168,7 +168,7 @@ def decide(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires(DECIDE_REORDERS)
 def approve(request: HttpRequest) -> HttpResponse:
-    """Approve every need that was picked; those that could not be ordered are listed with why."""
+    """Approve every picked need; list those that could not be ordered with the reason."""
     try:
         done = approve_picked(request)
     except ServiceError as error:

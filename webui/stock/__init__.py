@@ -1,1 +1,1 @@
-"""The stock list, and the page that explains one number."""
+"""Pages for stock: the list, and the page that explains one number."""

@@ -1,4 +1,4 @@
-"""The explanation of a key for the item page: the lines of `inventory explain`, in their order."""
+"""The explanation of a key on the item page: the lines of `inventory explain`, in their order."""
 
 import json
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from webui.readmodel import explain_selectors as selectors
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """One line in words; steps lead to the next sum."""
+    """One line as text; the `is_step` lines add up to the next `is_sum` line."""
 
     label: str
     text: str
@@ -26,7 +26,7 @@ class ShownLine:
 
 @dataclass(frozen=True, slots=True)
 class ShownSection:
-    """Lines under a heading."""
+    """A heading with its lines."""
 
     name: str
     title: str
@@ -35,7 +35,7 @@ class ShownSection:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """All sections, whose state they are of, and the sums that do not add up: none, always."""
+    """All sections, the source of their state, and the sums that don't add up (always none)."""
 
     sections: tuple[ShownSection, ...]
     came_from: str
@@ -43,7 +43,7 @@ class Explained:
 
 
 def explained(level: selectors.Item, live: LiveKey) -> Explained:
-    """From the worker's state, or from the read model's level while no worker answers."""
+    """Return the explanation of the worker's state, or of the read model's if no worker answers."""
     state, as_of_us, came_from = live.state, live.as_of_us, "worker"
     is_whole = state is not None
     if state is None:

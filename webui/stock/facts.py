@@ -1,7 +1,7 @@
-"""The facts of a key a page at a time, so that what is shown and what is left out add up.
+"""The facts of a key in pages, with sums of the facts that a page leaves out.
 
-A long history is thousands of facts. The page shows the newest ones in business order, says what
-those before them came to, and leads to them; on a page of earlier facts the newer ones are a sum.
+A long history has thousands of facts. The first page shows the newest ones in business order, the
+sum of the earlier ones and a link to them. A page of earlier facts shows the newer ones as a sum.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,10 @@ _MOST_DIGITS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class FactPage:
-    """Some facts of a key: `opening_units`, their changes and `newer_units` make `total_units`."""
+    """Some facts of a key.
+
+    `opening_units`, their changes and `newer_units` add up to `total_units`.
+    """
 
     facts: tuple[explain.Fact, ...]
     newest: explain.Fact | None
@@ -28,37 +31,37 @@ class FactPage:
 
     @property
     def opening_units(self) -> int:
-        """On-hand before the first fact that is shown."""
+        """On-hand before the first fact of the page."""
         return self.facts[0].running_units - self.facts[0].delta_units if self.facts else 0
 
     @property
     def earlier(self) -> int:
-        """How many facts stand before the first one that is shown."""
+        """Number of facts before the first one of the page."""
         return self.facts[0].place - 1 if self.facts else 0
 
     @property
     def is_part(self) -> bool:
-        """Whether facts are left out."""
+        """True if the page leaves facts out."""
         return bool(self.earlier or self.newer)
 
     @property
     def newer(self) -> int:
-        """How many facts stand behind the last one that is shown."""
+        """Number of facts after the last one of the page."""
         return self.newest.place - self.facts[-1].place if self.newest and self.facts else 0
 
     @property
     def newer_units(self) -> int:
-        """What the facts behind the last one that is shown have moved."""
+        """Net movement of the facts after the last one of the page."""
         return self.total_units - self.facts[-1].running_units if self.facts else 0
 
     @property
     def newer_to(self) -> int:
-        """The place at which the next page of newer facts ends."""
+        """The position of the last fact of the next page of newer facts."""
         return self.facts[-1].place + explain.FACTS_SHOWN if self.facts else 0
 
 
 def fact_page(inv_key: str, to: int | None = None) -> FactPage:
-    """The facts up to and with the one at place `to`; the newest ones without it."""
+    """Return the facts up to and including position `to`, or the newest ones without it."""
     found = tuple(explain.facts(inv_key, to=to))
     if to is None:
         return FactPage(found, found[-1] if found else None)
@@ -67,7 +70,7 @@ def fact_page(inv_key: str, to: int | None = None) -> FactPage:
 
 
 def asked_place(request: HttpRequest) -> int | None:
-    """The place that the address names, None for the newest facts."""
+    """Return the position in the query string, or None for the newest facts."""
     given = request.GET.get("to", "")
     if given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS and int(given):
         return int(given)

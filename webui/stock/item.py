@@ -1,4 +1,4 @@
-"""The page that explains one number, and what a person may change of the item's policy there."""
+"""The page that explains one number, with the form for parts of the item's policy."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -35,14 +35,14 @@ DOORS: Final = {
 @require_GET
 @requires(SEE)
 def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
-    """Why is it this number: every fact with the sum after it, and what the rules make of it."""
+    """Show every fact with the running sum, and the figures that the rules derive from it."""
     return _show(request, location, sku, None)
 
 
 @require_POST
 @requires(CHANGE_POLICY)
 def change_policy(request: HttpRequest) -> HttpResponse:
-    """Write what the form of the item page says, and come back to it."""
+    """Write the policy values of the item page's form and redirect to the page."""
     names = fields_of(abilities(request.user))
     location, sku = request.GET.get("location", ""), request.GET.get("sku", "")
     if explain.policy(f"{location}|{sku}") is None:
@@ -102,14 +102,14 @@ def _status_of(inv_key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A desk that can do something about this item."""
+    """A link to a desk that can act on this item."""
 
     label: str
     url: str
 
 
 def _desks(request: HttpRequest, location: str, sku: str) -> list[Door]:
-    """The desks that are installed and open to this person, asked for this item."""
+    """Return the installed desks that this person may open, with links for this item."""
     may = abilities(request.user)
     query = urlencode({"location": location, "sku": sku})
     return [

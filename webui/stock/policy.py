@@ -1,7 +1,7 @@
 """An item's policy on its page, and the columns of it that a person may change there.
 
-Purchasing says up to which value the rules order by themselves, pricing whether they write prices.
-Everything else comes with the range or from the jobs, and is only shown.
+Purchasing sets the value up to which rules may order; pricing sets whether rules write prices.
+Every other column comes from ranging or from jobs, and is read-only here.
 """
 
 import json
@@ -39,16 +39,17 @@ _FIELDS_OF: Final = {
 
 
 def fields_of(may: frozenset[str]) -> tuple[str, ...]:
-    """The columns that a person with these abilities may change."""
+    """Return the columns that a person with these abilities may change."""
     return tuple(name for ability, names in _FIELDS_OF.items() if ability in may for name in names)
 
 
 def policy_card(
     policy: Policy | None, may: frozenset[str], refusal: Refusal | None
 ) -> dict[str, Any]:
-    """What the page shows of a policy: words for its codes and, for who may change it, a form.
+    """Return the policy for the template: labels for its codes, and a form if the person may edit.
 
-    `shown` is what stands now: who was refused has read it, so his next try is compared with it.
+    `shown` holds the current values: a refused person has seen them, so the next attempt is
+    compared with them.
     """
     if policy is None:
         return {"policy": None}
@@ -69,7 +70,7 @@ def policy_card(
 
 
 def change(form: Form, *, location: str, sku: str, names: tuple[str, ...], actor: str) -> str:
-    """Write these columns as the form says; what to tell the person."""
+    """Write these columns with the values of the form; return the message."""
     moved = set_automation(
         location=location,
         sku=sku,

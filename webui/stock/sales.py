@@ -1,4 +1,4 @@
-"""Sales of a key over its ten-minute windows: hops, sessions, and the windows themselves."""
+"""Sales of a key over its ten-minute windows: hopping totals and sessions."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +11,7 @@ SESSIONS_SHOWN: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The newest hop of one span, under its name."""
+    """The newest hopping window of one span, with its label."""
 
     name: str
     hop: Hop
@@ -19,7 +19,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SalesViews:
-    """What the page shows; `covered_from_us` is the key's oldest window that is known here."""
+    """The sales of the page; `covered_from_us` is the start of the key's oldest known window."""
 
     spans: tuple[Span, ...]
     sessions: tuple[Session, ...]
@@ -28,9 +28,9 @@ class SalesViews:
 
 
 def sales_views(inv_key: str, as_of_us: int) -> SalesViews:
-    """Units of the last hour, 24 hours and 7 days, and the sessions of those 7 days.
+    """Return the units of the last hour, 24 hours and 7 days, and the sessions of those 7 days.
 
-    "Last" is as of the newest commit of the key's partition, so an idle key falls to 0 too.
+    The spans end at the newest commit of the key's partition, so an idle key falls to 0 too.
     """
     longest_us = max(span for _, span in SPANS)
     end_us = last_hop_end_us(as_of_us)

@@ -1,4 +1,4 @@
-"""A row of bars as SVG geometry: integers in, integers out, no script."""
+"""Bar charts as integer SVG geometry, without scripts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ SMALL_WIDTH, SMALL_HEIGHT, SMALL_GAP, BASELINE = 2, 15, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One window's bar."""
+    """One window's bar, in SVG units."""
 
     x: int
     y: int
@@ -22,7 +22,7 @@ class Bar:
 
 
 def bars(windows: Sequence[Window]) -> list[Bar]:
-    """Units sold per window, scaled to the highest."""
+    """Return one bar per window with its sold units, scaled to the highest."""
     highest = max((window.sold_units for window in windows), default=0) or 1
     return [
         Bar(
@@ -36,7 +36,7 @@ def bars(windows: Sequence[Window]) -> list[Bar]:
 
 
 def small_bars(units: Sequence[int]) -> str:
-    """The bars of a list's row over their baseline as one path: fifty rows stay a light page."""
+    """Return the bars of a list row and their baseline as one SVG path, to keep the page small."""
     highest = max(units, default=0) or 1
     step = SMALL_WIDTH + SMALL_GAP
     baseline = f"M0 {SMALL_HEIGHT}h{step * len(units) - SMALL_GAP}v{BASELINE}H0z"

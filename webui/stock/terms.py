@@ -1,4 +1,4 @@
-"""Named integers of a decision as lines that people read; the unit stands in the name's end."""
+"""The terms of a decision, named integers, as lines of text; a name's suffix is its unit."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from inventory.explanation.lines import note
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of an explanation; `is_sum` sets it off from the lines that lead to it."""
+    """One line of an explanation; `is_sum` marks a result of the lines above it."""
 
     label: str
     text: str
@@ -24,7 +24,7 @@ _SUMS: Final = frozenset(
 
 
 def lines(terms: Iterable[Sequence[object]]) -> list[Line]:
-    """The terms as lines, in their order; those without a value are left out."""
+    """Return the terms as lines, in their order, without those that have no value."""
     return [
         _line(str(name), value if isinstance(value, int) else str(value))
         for name, value in terms

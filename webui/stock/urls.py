@@ -1,4 +1,4 @@
-"""Stock list, export, item page."""
+"""Routes of the stock list, its export and the item page."""
 
 from django.urls import path
 

@@ -32,7 +32,7 @@ _EXPORTED: Final = [
     "status",
     "price_minor",
     "as_of_us",
-    # Behind the others, so that a column keeps its place for who reads by place.
+    # New columns come last, so that readers that address columns by position keep working.
     "cover_centidays",
     "priced_at_us",
 ]
@@ -40,7 +40,7 @@ _EXPORTED: Final = [
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One filter in force, and the address without it."""
+    """One active filter, and the address without it."""
 
     label: str
     without: str
@@ -49,7 +49,7 @@ class Chip:
 @require_GET
 @requires(SEE)
 def stock(request: HttpRequest) -> HttpResponse:
-    """The list: search, filters as chips, 50 rows in key order."""
+    """Show the list: search, filters as chips, 50 rows in key order."""
     filters = _filters(request)
     page = selectors.stock_page(filters, after=request.GET.get("after", ""))
     base = reverse("stock")
@@ -73,7 +73,7 @@ def stock(request: HttpRequest) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class ListedRow:
-    """A row with what it sold in the 24 hours before its as-of, as a sum and as bars by hour."""
+    """A row with its sales of the 24 hours before its as-of time, as a sum and as hourly bars."""
 
     row: selectors.StockRow
     sold_units: int
@@ -113,7 +113,7 @@ def _chips(query: dict[str, str], base: str) -> list[Chip]:
 @require_GET
 @requires(SEE)
 def export(request: HttpRequest) -> StreamingHttpResponse:
-    """The rows of exactly this filter as CSV."""
+    """Return the rows of these filters as CSV, at most 100,000."""
     filters = _filters(request)
     response = StreamingHttpResponse(_csv_lines(filters), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="stock.csv"'
@@ -134,7 +134,7 @@ def _csv_lines(filters: selectors.Filters) -> Iterator[str]:
 
 
 def _csv_line(cells: list[Any]) -> str:
-    """One line; text that a spreadsheet would run as a formula gets a quote in front."""
+    """Return one CSV line; text that a spreadsheet would run as a formula is escaped."""
     safe = [safe_text(cell) if isinstance(cell, str) else cell for cell in cells]
     buffer = io.StringIO()
     csv.writer(buffer).writerow(safe)

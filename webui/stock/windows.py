@@ -1,7 +1,7 @@
-"""Windows of a key with the sales that came after they had closed.
+"""Windows of a key with the sales that arrived after the window had closed.
 
-The read model keeps the newest revision of a window. What stands in the ledger explains most of
-it: each late line that is still there. The rest were changes of lines, which only the log keeps.
+The read model has the newest revision of a window. Late lines in the ledger explain most revisions.
+Corrected and deleted lines explain the rest; only the log has those.
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ from webui.readmodel import explain_selectors as explain
 
 @dataclass(frozen=True, slots=True)
 class ShownWindow:
-    """A window, its late lines in the ledger, and how many revisions they leave unexplained."""
+    """A window and its late lines in the ledger."""
 
     window: explain.Window
     late: tuple[explain.Fact, ...]
 
     @property
     def other_changes(self) -> int:
-        """Revisions by corrected or deleted lines."""
+        """Number of revisions that come from corrected or deleted lines."""
         return max(0, self.window.window_revision - len(self.late))
 
 
 def shown_windows(inv_key: str, windows: Sequence[explain.Window]) -> list[ShownWindow]:
-    """Each window with the late lines that it has counted, oldest first."""
+    """Return each window with the late lines that it counted, oldest first."""
     revised = [window.start_us for window in windows if window.window_revision]
     late = [fact for fact in explain.facts_of_windows(inv_key, revised) if fact.arrival == COUNTED]
     return [

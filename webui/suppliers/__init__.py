@@ -1,1 +1,1 @@
-"""Suppliers as they really deliver: lead times, fill, punctuality, discrepancies."""
+"""Pages for measured supplier performance: lead times, fill, punctuality, discrepancies."""

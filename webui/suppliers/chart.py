@@ -1,4 +1,4 @@
-"""Lead times as bars, a day each, with the table that says the same: integers in, integers out."""
+"""A histogram of lead times, one bar per day, as integer SVG geometry."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ CENTIDAYS_A_DAY: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Receipts that took a day's worth of time; the last bar holds all that took longer."""
+    """Receipts with the same lead time in days; the last bar may hold all longer ones."""
 
     label: str
     receipts: int
@@ -22,7 +22,7 @@ class Bar:
 
 
 def distribution(centidays: Sequence[int]) -> list[Bar]:
-    """Receipts by whole days of lead time, from 0 to the longest, at most 30 and "longer"."""
+    """Return receipts by full days of lead time from 0: at most 30 bars and one "or more" bar."""
     days = Counter(max(0, one) // CENTIDAYS_A_DAY for one in centidays)
     if not days:
         return []
@@ -48,5 +48,5 @@ def _height(count: int, highest: int) -> int:
 
 
 def width(bars: Sequence[Bar]) -> int:
-    """Width of the whole picture."""
+    """Return the width of the chart in SVG units."""
     return max(1, len(bars)) * (WIDTH + GAP)

@@ -1,4 +1,4 @@
-"""The terms of a supplier as a form: what is shown, what was typed, what becomes of it."""
+"""The terms of a supplier as a form: rendering, parsing and writing."""
 
 import json
 from typing import Any, Final
@@ -16,9 +16,10 @@ _TERMS: Final = f"SELECT {', '.join(COLUMNS)} FROM retail.supplier WHERE code = 
 
 
 def shown_terms(code: str, refusal: Refusal | None) -> dict[str, Any] | None:
-    """The terms as the form shows them, with the input of a refused one; None for no supplier.
+    """Return the terms for the form, with refused input if any; None if no such supplier exists.
 
-    `shown` is what stands now: who was refused has read it, so his next try is compared with it.
+    `shown` holds the current values: a refused person has seen them, so the next attempt is
+    compared with them.
     """
     found = fetch_one(_TERMS, code)
     if found is None:
@@ -35,7 +36,7 @@ def shown_terms(code: str, refusal: Refusal | None) -> dict[str, Any] | None:
 
 
 def change_terms(form: Form, actor: str) -> str:
-    """Write what the form says; what to tell the person."""
+    """Write the terms of the form; return the message."""
     moved = set_supplier_terms(
         code=form.get("supplier", ""),
         is_active="is_active" in form,

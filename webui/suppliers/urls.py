@@ -1,4 +1,4 @@
-"""The suppliers desk."""
+"""Routes of the suppliers desk."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Scorecards of suppliers, and behind each the receipts that it was made of."""
+"""Scorecards of suppliers, and for each the receipts behind it."""
 
 from urllib.parse import urlencode
 
@@ -25,7 +25,7 @@ MOST_LOCATIONS = 200
 @require_GET
 @requires(SEE_ORDERS)
 def suppliers(request: HttpRequest) -> HttpResponse:
-    """Scorecards by supplier and location, as the job made them."""
+    """Show scorecards by supplier and location, as the job wrote them."""
     supplier = request.GET.get("supplier", "")[:64]
     location = request.GET.get("location", "")[:24]
     behind = request.GET.get("after", "").partition("|")
@@ -54,7 +54,7 @@ def suppliers(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_ORDERS)
 def supplier(request: HttpRequest, code: str) -> HttpResponse:
-    """One supplier now: distribution of lead times, its terms, its cards, its newest receipts."""
+    """Show one supplier: distribution of lead times, terms, scorecards, newest receipts."""
     return _show(request, code, None)
 
 
@@ -99,14 +99,14 @@ def _unknown(request: HttpRequest, code: str) -> HttpResponse:
 @require_POST
 @requires(MANAGE_ORDERS, company=True)
 def terms(request: HttpRequest) -> HttpResponse:
-    """Change the terms of a supplier, and come back to it."""
+    """Change the terms of a supplier and redirect to it."""
     form = form_of(request)
     code = form.get("supplier", "")
 
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, code, Refusal(code, message, form, status))
 
-    # Nothing is changed for no supplier, so nobody is ever sent to the list.
+    # Without a supplier the command is refused, so this redirect to the list is never used.
     target = reverse("supplier", args=[code]) if code else reverse("suppliers")
     back = f"{target}?{request.GET.urlencode()}#terms"
     return attempt(request, lambda: change_terms(form, request.user.get_username()), show, back)

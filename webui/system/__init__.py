@@ -1,1 +1,1 @@
-"""The system page, and health for machines."""
+"""The system page, and health checks for machines."""

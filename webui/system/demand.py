@@ -1,4 +1,4 @@
-"""Demand health: how much is known of the demand that orders rest on, and where it misleads."""
+"""Demand health: how well the demand behind orders is known, and where the method misleads."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
@@ -14,7 +14,7 @@ from webui.readmodel.selectors import locations
 @require_GET
 @requires(SEE)
 def demand(request: HttpRequest) -> HttpResponse:
-    """Keys by what is known of their demand, and those that another method would learn better."""
+    """Show keys by the state of their demand estimate, with hints at better methods."""
     location = request.GET.get("location", "")[:24]
     now_us = us_of(database_now())
     context = {

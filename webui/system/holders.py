@@ -1,4 +1,4 @@
-"""Which worker holds which partition, how far each is, and how old the read model is beside it."""
+"""The worker of each partition, its lag, and the age of the read model beside it."""
 
 import time
 from collections.abc import Iterable
@@ -15,14 +15,14 @@ from webui.readmodel.live_key import partition_map
 from webui.readmodel.selectors import as_of_by_partition
 
 RUNNING, UNKNOWN = "RUNNING", "UNKNOWN"
-# As the pills of the chain: a partition that nobody holds is down, one on its way is behind.
+# State of the status pill: a partition without a worker is down, a restoring one is slow.
 STATES = {RUNNING: "ok", "RESTORING": "slow", UNKNOWN: "down"}
 MOST_BEHIND_S = 30.0  # docs/roles/operator.md alarms from here on
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One partition; figures are None while nobody serves it."""
+    """One partition; figures are None while no worker serves it."""
 
     number: int
     worker: str | None
@@ -37,7 +37,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """What the partitions of one worker sum up to."""
+    """The sums over one worker's partitions."""
 
     worker: str
     partitions: str
@@ -49,7 +49,7 @@ class Holder:
 @require_GET
 @requires(SEE)
 def workers(request: HttpRequest) -> HttpResponse:
-    """The map of partitions, and a line for each worker."""
+    """Show the map of partitions, and a line for each worker."""
     found = partition_map()
     now_us = time.time_ns() // 1000
     rows = found.rows or tuple(_nobodys(range(PARTITIONS)))

@@ -1,6 +1,6 @@
-"""The chain from Postgres to the screen: one probe a link, each with a time limit of its own.
+"""Probes of the chain from Postgres to the screen, each with its own time limit.
 
-A link that does not answer is shown as down, with what it said; it never takes the page with it.
+A link that does not answer is shown as down with its error; the page still renders.
 """
 
 import time
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link of the chain: a word for its state, how old, how far behind, and details."""
+    """One link of the chain: state, summary, age, lag and details."""
 
     name: str
     state: str
@@ -75,15 +75,15 @@ class _Automation:
 
 
 def chain() -> list[Link]:
-    """All links, probed at the same time."""
-    # Workers and topics are asked first: the others only wait for the database.
+    """Return all links, probed in parallel."""
+    # Workers and topics come first: they are slow, and the others only use the database.
     with ThreadPoolExecutor(max_workers=len(_PROBES), thread_name_prefix="probe") as pool:
         asked = [(name, pool.submit(_closing(probe))) for name, probe in _PROBES]
         return [_answer(name, future) for name, future in asked]
 
 
 def _closing(probe: Callable[[], Link]) -> Callable[[], Link]:
-    """The probe, leaving no database connection behind in its thread."""
+    """Return the probe wrapped so that it closes its thread's database connection."""
 
     def run() -> Link:
         try:
@@ -97,12 +97,15 @@ def _closing(probe: Callable[[], Link]) -> Callable[[], Link]:
 def _answer(name: str, future: "Future[Link]") -> Link:
     try:
         return future.result(timeout=PROBE_S * 2)
-    except Exception as failure:  # noqa: BLE001 -- whatever a link says when it is ill belongs on the page
+    except Exception as failure:  # noqa: BLE001 -- every error of a link belongs on the page
         return Link(name, DOWN, _said(failure))
 
 
 def _said(failure: Exception) -> str:
-    """What an ill link said, without the text of errors that name addresses or accounts."""
+    """Return the text for a failed link.
+
+    Texts of errors that name addresses or accounts are left out.
+    """
     if isinstance(failure, KafkaException):
         return f"{_NO_BROKER} ({failure.args[0].str()[:200]})"
     if isinstance(failure, DatabaseError):
@@ -111,14 +114,14 @@ def _said(failure: Exception) -> str:
 
 
 def state_of_age(age_us: int | None) -> str:
-    """The same edges as the freshness pill: 3 s and 60 s."""
+    """Return the state for an age, with the limits of the freshness pill: 3 s and 60 s."""
     if age_us is None or age_us > OFFLINE_US:
         return DOWN
     return OK if age_us <= FRESH_US else SLOW
 
 
 def postgres() -> Link:
-    """The ledger, its newest heartbeat and the slot that Debezium reads."""
+    """Return the link of Postgres: the newest heartbeat and Debezium's replication slot."""
     beat_us = select_value(
         "SELECT (extract(epoch FROM clock_timestamp() - max(recorded_at)) * 1000000)::bigint"
         " FROM retail.pipeline_heartbeat"
@@ -146,7 +149,7 @@ def postgres() -> Link:
 
 
 def debezium() -> Link:
-    """The connector and its one task, as Connect reports them."""
+    """Return the link of Debezium: the connector and its task, as Connect reports them."""
     url = str(settings.CONNECTIONS.connect_url).rstrip("/")
     account = (ACCOUNT, settings.CONNECTIONS.connect_password.get_secret_value())
     answer = httpx.get(f"{url}/connectors/{CONNECTOR}/status", timeout=PROBE_S, auth=account)
@@ -167,7 +170,7 @@ def debezium() -> Link:
 
 
 def keeper_says() -> tuple[str, list[tuple[str, str]]]:
-    """Return what keeps the capture from being repaired, and how often it was."""
+    """Return why the capture is not being repaired, or "", and the number of repairs."""
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'", {}, _Keeper
     )
@@ -179,7 +182,7 @@ def keeper_says() -> tuple[str, list[tuple[str, str]]]:
 
 
 def kafka() -> Link:
-    """The broker and how much is in the log."""
+    """Return the link of Kafka: the brokers and the number of records in the log."""
     admin = _admin()
     cluster = admin.list_topics(timeout=PROBE_S)
     ends = _ends(admin, STOCK_EVENTS)
@@ -192,7 +195,7 @@ def kafka() -> Link:
 
 
 def workers() -> Link:
-    """How far the workers' group is behind the log, and who holds how many partitions."""
+    """Return the link of the workers: lag of the group, and the state of each worker."""
     lag = _if_answered(_group_lag)
     held = partition_map().rows
     as_of = [row["as_of_us"] for row in held if row.get("as_of_us") is not None]
@@ -217,7 +220,7 @@ def _group_lag() -> int:
 
 
 def _if_answered(ask: Callable[[], T]) -> T | None:
-    """What the broker answers, or None: what a link knows without it is shown all the same."""
+    """Return the broker's answer, or None on a Kafka error; the link shows its other values."""
     try:
         return ask()
     except KafkaException:
@@ -233,7 +236,7 @@ def _worker_says(url: str) -> str:
 
 
 def read_model() -> Link:
-    """How far the projector is behind the changelog, and how old its newest heartbeat is."""
+    """Return the link of the read model: the projector's lag, and its oldest partition's age."""
     age_us = select_value(
         """SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(as_of_us)
            FROM read_model.sink_position WHERE sink = 'projector' AND topic = %(topic)s""",
@@ -266,7 +269,7 @@ def _sink_lag() -> str:
 
 
 def automation() -> Link:
-    """What the system does by rule: when it last lived, and what its last round changed."""
+    """Return the link of the automation: its last heartbeat and the changes of its last round."""
     found = select_one(
         """SELECT pid, detail,
                   (extract(epoch FROM clock_timestamp() - at) * 1000000)::bigint AS age_us
@@ -277,13 +280,13 @@ def automation() -> Link:
     if found is None:
         return Link("By rule", DOWN, "the automation has never run")
     details = [(name, f"{units_text(changed)} changed") for name, changed in found.detail.items()]
-    # Its slowest job takes seconds, so a beat may be that old.
+    # The slowest job takes seconds, so a heartbeat may be that old.
     state = OK if found.age_us <= BY_RULE_US else state_of_age(found.age_us)
     return Link("By rule", state, "approvals, prices, tasks, scorecard", found.age_us, "", details)
 
 
 def screen() -> Link:
-    """The live feed of this web process."""
+    """Return the link of this web process: its live feed."""
     as_of_us = HUB.as_of_us()
     age_us = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us)
     connected = HUB.connected
@@ -299,7 +302,7 @@ def screen() -> Link:
 def _admin() -> AdminClient:
     servers = settings.CONNECTIONS.kafka_bootstrap
     timeout_ms = int(PROBE_S * 1000)
-    # Errors come back from the calls; the client's own log would repeat them each second.
+    # Calls return the errors; the client's own log would repeat them each second.
     return AdminClient(
         {"bootstrap.servers": servers, "socket.timeout.ms": timeout_ms, "log_level": 0}
     )

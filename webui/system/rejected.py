@@ -1,4 +1,4 @@
-"""Rejected records for the operator: what came, what became of its row, and a word on it."""
+"""Rejected records for the operator: bytes, state of the row, and the decision to settle it."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ from webui.system.replay import WHAT_TO_DO, look, replay
 @require_GET
 @requires(SEE_REJECTED_BYTES)
 def rejected(request: HttpRequest, record_id: str) -> HttpResponse:
-    """One rejected record with its bytes."""
+    """Show one rejected record with its bytes."""
     return _show(request, record_id, None)
 
 
@@ -52,7 +52,7 @@ def _show(request: HttpRequest, record_id: str, refusal: Refusal | None) -> Http
 @require_POST
 @requires(SETTLE_REJECTED)
 def settle(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Dismiss a record with a reason, or send it again."""
+    """Dismiss a record with a reason, or replay it."""
 
     def show(request: HttpRequest, refusal: Refusal) -> HttpResponse:
         return _show(request, record_id, refusal)

@@ -1,8 +1,8 @@
-"""Send rejected records again, each once, with the ledger beside it.
+"""Replay of rejected records, each once, with the ledger's state for comparison.
 
-The mark is written in the transaction that sends: what is not marked is not sent. If the commit
-fails after the broker has taken the record, a second attempt sends it twice within the ring's two
-minutes, and workers take it once.
+The transaction that sends a record also marks it, so an unmarked record is not sent. If the commit
+fails after the broker has acknowledged the record, a second attempt sends it twice. Within the
+ring's two minutes, workers apply it once.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ WHAT_TO_DO: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A rejected record beside what Postgres and the workers say of its row and key."""
+    """A rejected record beside the state of its row in Postgres and of its key in the workers."""
 
     id: str
     reason: str
@@ -55,12 +55,12 @@ class Look:
 
     @property
     def can_replay(self) -> bool:
-        """Whether sending it again may change anything."""
+        """True if a replay may change anything."""
         return self.reason in REPLAYABLE and self.settled is None
 
     @property
     def agrees(self) -> bool:
-        """Ledger and workers have the same stock, so the record has probably been counted."""
+        """True if ledger and workers have the same stock: the record has probably been counted."""
         return self.ledger_units is not None and self.ledger_units == self.level_units
 
 
@@ -85,7 +85,7 @@ SELECT expected_units FROM app.expected_at(%s, date_trunc('second', clock_timest
 
 
 def look(record_id: str) -> Look:
-    """What a person has to see before sending a record again."""
+    """Return what a person has to see before replaying a record."""
     kept = select_one(_KEPT, {"id": record_id}, _Kept)
     if kept is None:
         refuse("record", record_id, "the id of a rejected record")
@@ -111,7 +111,7 @@ def look(record_id: str) -> Look:
 
 
 def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
-    """What became of the record's row in Postgres."""
+    """Return the state of the record's row in Postgres, as text."""
     known = fetch_value(
         "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE n.nspname = 'retail' AND c.relkind = 'r' AND c.relname = %s",
@@ -130,7 +130,7 @@ def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
 
 
 def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
-    """Send these records again, one transaction each; the ids that were sent."""
+    """Replay these records, one transaction each; return their ids."""
     producer = Producer(
         {
             "bootstrap.servers": settings.CONNECTIONS.kafka_bootstrap,

@@ -1,4 +1,4 @@
-"""The system page and health."""
+"""Routes of the system page and the health checks."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Is it alive, and how far behind is it? The chain, rejected records, health for machines."""
+"""The system page with the chain and rejected records, and health checks for machines."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class _Late:
 @require_GET
 @requires(SEE)
 def system(request: HttpRequest) -> HttpResponse:
-    """The chain with lag and age, what was rejected, what came too late."""
+    """Show the chain with lag and age, rejected records and the sum of late sales."""
     reason = request.GET.get("reason", "")[:64]
     settled = request.GET.get("settled") == "1"
     late = select_one(
@@ -50,17 +50,17 @@ def system(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def livez(_request: HttpRequest) -> JsonResponse:
-    """The process answers."""
+    """Return 200 while the process answers."""
     return JsonResponse({"live": True})
 
 
 @require_GET
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """The process can show pages: the database answers with migrated tables."""
+    """Return 200 if the database answers and is migrated, so that pages can render; else 503."""
     try:
         select_value("SELECT count(*) FROM (SELECT 1 FROM read_model.stock LIMIT 1) s")
     except DatabaseError:
-        # Open to everybody: the part is named, and its error is in the log only.
+        # The endpoint needs no login: name the part here, and put its error only into the log.
         log.warning("not ready", part="database")
         return JsonResponse({"ready": False, "not_ready": ["database"]}, status=503)
     return JsonResponse({"ready": True, "live_feed": HUB.connected})

@@ -1,1 +1,1 @@
-"""The tasks desk: what needs a person, for each role, with its numbers and the next step."""
+"""Pages for tasks: exceptions that need a person, by role, with numbers and the next step."""

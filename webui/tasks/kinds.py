@@ -1,4 +1,4 @@
-"""What each kind of task says, and the one page that mends it."""
+"""The text of each kind of task, and the page that resolves it."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -31,31 +31,31 @@ MICRO: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Label, what the numbers say, the next step and where it is done."""
+    """The label of a kind, the text of its numbers, and the next step with its page."""
 
     label: str
     says: Callable[[Numbers], str]
     step: str
     page: Callable[[Task], str]
-    # Without this ability the page is closed, and the task leads to its item instead.
+    # The ability that the page requires; without it the task links to its item instead.
     needs: str = SEE
 
     def said(self, task: Task, may: Collection[str]) -> str:
-        """What the task says to a person who may do `may`."""
-        # Who may be asked for the second count must not read the first: it would not be blind.
+        """Return the text of the task for a person with the abilities `may`."""
+        # A person who may do the second count must not read the first: it would not be blind.
         if task.detail.get("status") == "draft" and self.needs not in may:
             return "A difference waits for a second blind count."
         return self.says(task.detail)
 
     def next_step(self, task: Task, may: Collection[str]) -> tuple[str, str]:
-        """What a person who may do `may` does next, and where."""
+        """Return the next step and its address for a person with the abilities `may`."""
         if self.needs in may:
             return self.step, self.page(task)
         return ("See its facts" if task.sku else "See the chain"), _item(task)
 
 
 def _desk(name: str, query: Callable[[Task], dict[str, str]]) -> Callable[[Task], str]:
-    """The page of a desk, narrowed to the task."""
+    """Return a function for the address of a desk, filtered for a task."""
 
     def page(task: Task) -> str:
         try:

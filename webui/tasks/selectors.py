@@ -1,4 +1,4 @@
-"""What the tasks desk reads: open tasks by role, kind and location, and how many there are."""
+"""Queries of the tasks desk: open tasks and their numbers by role, kind and location."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from webui.readmodel.rows import select, select_value
 
-# Of each kind; one kind alone shows more.
+# Tasks shown of each kind in a mixed list, and in a list of one kind.
 SHOWN_OF_A_KIND: Final = 20
 SHOWN_OF_ONE_KIND: Final = 200
 COUNTED_TO: Final = 1_000
@@ -14,7 +14,7 @@ COUNTED_TO: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One open task with the numbers that its condition was judged by."""
+    """One open task with the numbers of its condition."""
 
     id: int
     kind: str
@@ -30,13 +30,13 @@ class Task:
 
     @property
     def anchor(self) -> str:
-        """The address of the task inside the page."""
+        """The URL fragment of the task's card."""
         return f"task-{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a list of tasks is narrowed to; empty narrows nothing."""
+    """The filters of a list of tasks; empty values filter nothing."""
 
     roles: tuple[str, ...] = ()
     kind: str = ""
@@ -45,7 +45,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """How many open tasks a role has of a kind, counted no further than 1,000."""
+    """Number of open tasks of a role and kind, capped at 1,000."""
 
     role: str
     kind: str
@@ -56,7 +56,7 @@ _OPEN: Final = "t.cleared_at IS NULL AND t.opened_at IS NOT NULL"
 
 
 def open_tasks(wanted: Wanted) -> list[Task]:
-    """The oldest open tasks of each role and kind, so that no kind hides another."""
+    """Return the oldest open tasks of each role and kind, so that no kind hides another."""
     where, parameters = _conditions(wanted)
     sql = f"""
         SELECT t.id, t.kind, t.subject, t.inv_key, t.location, t.sku, p.name, t.role, t.detail,
@@ -74,7 +74,7 @@ def open_tasks(wanted: Wanted) -> list[Task]:
 
 
 def numbers(wanted: Wanted) -> list[Number]:
-    """Open tasks by role and kind, without the narrowing by kind."""
+    """Return the numbers of open tasks by role and kind, filtered by location only."""
     where, parameters = _conditions(Wanted(location=wanted.location))
     sql = f"""
         SELECT each.role, each.kind, few.tasks
@@ -104,7 +104,7 @@ def _conditions(wanted: Wanted) -> tuple[str, dict[str, Any]]:
 
 
 def version() -> str:
-    """Changes whenever a task opens or ends; new numbers in an open task are no news."""
+    """Return a version that changes when a task opens or ends, not with its numbers."""
     return str(
         select_value(
             "SELECT count(*) || '-' || coalesce(sum(id), 0) FROM app.task"

@@ -1,4 +1,4 @@
-"""The tasks desk."""
+"""Routes of the tasks desk."""
 
 from django.urls import path
 

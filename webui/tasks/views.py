@@ -1,4 +1,4 @@
-"""Exceptions only: every open task with its numbers and one next step, one's own roles first."""
+"""The tasks desk: open tasks with their numbers and one next step, one's own roles first."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ ROLES: Final = {
     "pricing": "Pricing",
     "operator": "Operator",
 }
-# Who answers for whom: a manager sees what the staff has to do as well.
+# Roles that also see the tasks of others: a manager sees those of the store's staff.
 ANSWERS_FOR: Final = {"manager": ("manager", "associate"), "lead": ("lead", "buyer")}
 BANNER_US: Final = 10_000_000
 STALE_US: Final = 60_000_000
@@ -41,7 +41,7 @@ STALE_US: Final = 60_000_000
 @require_GET
 @requires(SEE)
 def tasks(request: HttpRequest) -> HttpResponse:
-    """Open tasks, by role and kind."""
+    """Show open tasks by role and kind."""
     return _show(request, None)
 
 
@@ -53,7 +53,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         kind=request.GET.get("kind", "") if request.GET.get("kind", "") in KINDS else "",
         location=request.GET.get("location", "")[:24],
     )
-    # Before the list is read: a change in between must look new to the page that asks again.
+    # Read before the list: a change in between must look new to the polling page.
     version_before = selectors.version()
     found = selectors.open_tasks(wanted)
     counted = selectors.numbers(wanted)
@@ -84,14 +84,14 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 
 
 def _roles_of(user: User | AnonymousUser) -> tuple[str, ...]:
-    """The roles whose tasks are this person's."""
+    """Return the roles whose tasks this person sees as their own."""
     own = [name for name in user.groups.values_list("name", flat=True) if name in ROLES]
     return tuple(dict.fromkeys(role for name in own for role in ANSWERS_FOR.get(name, (name,))))
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The tasks of one kind that a role has: those shown, and how many there are."""
+    """The tasks of one kind and role: the shown cards and the total."""
 
     label: str
     cards: list[dict[str, Any]]
@@ -106,7 +106,7 @@ def _groups(
     counted: list[selectors.Number],
     query: dict[str, str],
 ) -> list[tuple[str, list[Section]]]:
-    """Sections by role; one's own roles first, the rest in the order of the table."""
+    """Return sections by role: one's own roles first, the rest in the order of `ROLES`."""
     order = list(dict.fromkeys((*mine, *ROLES)))
     totals = {(number.role, number.kind): number.tasks for number in counted}
     found = sorted(found, key=lambda task: (order.index(task.role), task.kind))
@@ -156,7 +156,7 @@ def _choices(
     counted: list[selectors.Number],
     query: dict[str, str],
 ) -> list[dict[str, Any]]:
-    """The drawers: mine, all, each role that has a task; with how many there are."""
+    """Return the filters mine, all, and each role that has a task, with the numbers of tasks."""
     roles = sorted({number.role for number in counted}, key=list(ROLES).index)
     drawers = [(MINE, "Mine", mine)] if mine else []
     drawers.append((ALL, "All", tuple(ROLES)))
@@ -175,7 +175,7 @@ def _choices(
 def _kinds(
     wanted: selectors.Wanted, counted: list[selectors.Number], query: dict[str, str]
 ) -> list[dict[str, Any]]:
-    """The kinds that the drawer has tasks of."""
+    """Return the kinds of tasks that the chosen roles have."""
     roles = wanted.roles or tuple(ROLES)
     return [
         {
@@ -198,14 +198,14 @@ def _text(tasks_counted: int) -> str:
 @require_GET
 @requires(SEE)
 def version(_request: HttpRequest) -> JsonResponse:
-    """Changes when a task opens or ends: what an open desk asks every two seconds."""
+    """Return the version, which changes when a task opens or ends; open desks poll it every 2 s."""
     return JsonResponse({"version": selectors.version()})
 
 
 @require_POST
 @requires(APPROVE_COUNTS)
 def acknowledge(request: HttpRequest) -> HttpResponse:
-    """Say that the difference of a count has been seen."""
+    """Acknowledge the variance of a count."""
     back = f"{reverse('tasks')}?{request.GET.urlencode()}"
     return answer(request, _say, _show, back.rstrip("?"))
 

@@ -1,1 +1,1 @@
-"""The desk of transfers between locations."""
+"""Pages for transfers between locations."""

@@ -1,4 +1,4 @@
-"""What the transfer desk reads: both rows of a transfer as one, from the ledger itself."""
+"""Queries of the transfers desk: both rows of a transfer as one, from the ledger."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,7 +14,7 @@ VIEWS: Final = ("moving", "stuck", "received")
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """One transfer: what leaves where, what arrives where, and how far it has come."""
+    """One transfer: source, destination, units and progress."""
 
     out_id: int
     in_id: int
@@ -43,42 +43,42 @@ class Moving:
 
     @property
     def id_text(self) -> str:
-        """The id of the arriving row for addresses inside the page."""
+        """The id of the arriving row as text for fragments inside the page."""
         return str(self.in_id)
 
     @property
     def anchor(self) -> str:
-        """The address of the transfer inside the page."""
+        """The URL fragment of the transfer's card."""
         return f"transfer-{self.in_id}"
 
     @property
     def version(self) -> str:
-        """What changes with every write of the arriving row."""
+        """A text that changes with every write of the arriving row."""
         return self.recorded_at.isoformat()
 
     @property
     def is_from_mine(self) -> bool:
-        """Return True if the reader works where the units leave."""
+        """True if the reader works at the source."""
         return current().allows(self.source)
 
     @property
     def is_to_mine(self) -> bool:
-        """Return True if the reader works where the units arrive."""
+        """True if the reader works at the destination."""
         return current().allows(self.destination)
 
     @property
     def lost_units(self) -> int:
-        """Shipped and never arrived; negative when more arrived than was sent."""
+        """Units shipped that never arrived; negative if more arrived than were shipped."""
         return self.shipped_units - self.received_units - self.damaged_units
 
     @property
     def found_units(self) -> int:
-        """Arrived and never shipped."""
+        """Units that arrived and were never shipped."""
         return -self.lost_units
 
     @property
     def lost_minor(self) -> int | None:
-        """What the lost units cost."""
+        """The cost of the lost units in minor units, None without a cost."""
         return None if self.cost_minor is None else self.lost_units * self.cost_minor
 
 
@@ -109,7 +109,7 @@ WHERE a.leg = 'transfer_in'
 
 
 def transfers(*, view: str, location: str = "", person: str = "") -> list[Moving]:
-    """Transfers of a view, at most 100, oldest first; received ones newest first."""
+    """Return up to 100 transfers of a view, oldest first; received ones newest first."""
     order = "a.received_at DESC" if view == "received" else "a.status DESC, a.id"
     sql = f"""{_ROWS} AND {_VIEWS[view]}
               AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)
@@ -120,7 +120,7 @@ def transfers(*, view: str, location: str = "", person: str = "") -> list[Moving
 
 
 def stuck_count() -> int:
-    """How many transfers are stuck, counted no further than 100."""
+    """Return the number of stuck transfers, capped at 100."""
     sql = f"""SELECT count(*) FROM (SELECT FROM retail.shipment_line a
               LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
               WHERE a.leg = 'transfer_in' AND {_STUCK} LIMIT 100) few"""  # noqa: S608 -- a constant of this module

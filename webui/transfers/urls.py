@@ -1,4 +1,4 @@
-"""The desk of transfers between locations."""
+"""Routes of the transfers desk."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Transfers: ask for units, send them, receive them, each step at the end where it happens."""
+"""Pages for transfers: request units, ship them, receive them, each step at its location."""
 
 from typing import Final
 from urllib.parse import urlencode
@@ -45,7 +45,7 @@ _ASKED: Final = ("source", "sku", "units", "due_on")
 @require_GET
 @requires(SEE_TRANSFERS)
 def transfers(request: HttpRequest) -> HttpResponse:
-    """What is planned and on the way, what is stuck, what has arrived."""
+    """Show planned and shipped transfers, stuck ones, or received ones."""
     given = {
         "destination": asked(request, "location", 24),
         "sku": asked(request, "sku", 32),
@@ -75,7 +75,7 @@ def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpRe
         "refusal": refusal,
         "is_asked": not subject and any(form.get(name) for name in _ASKED),
         "refused_transfer": subject if subject in {row.id_text for row in found} else "",
-        # The function, not an id: each form of the page draws an id of its own.
+        # Pass the function, not an id: each form of the page needs its own id.
         "command_id": uuid4,
         "query": urlencode({"view": view, "location": location}),
     }
@@ -90,7 +90,7 @@ def _back(request: HttpRequest) -> str:
 @require_POST
 @requires(TRANSFER)
 def ask(request: HttpRequest) -> HttpResponse:
-    """Plan a transfer, or send one that nobody planned."""
+    """Plan a transfer, or ship one without a plan."""
     form = form_of(request)
     if form.get("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
         message = "answering a need takes the ability decide reorders"
@@ -138,7 +138,7 @@ def _ask(form: Form, actor: str) -> str:
 @require_POST
 @requires(SEE_TRANSFERS)
 def step(request: HttpRequest) -> HttpResponse:
-    """Do one step of one transfer; who only asked for it may cancel it."""
+    """Execute one step of a transfer; without the ability transfer only cancelling is allowed."""
     form = form_of(request)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.get("action") != "cancel":

@@ -1,7 +1,7 @@
-"""Schemas `retail` and `read_model`, and who may enter them.
+"""Schemas `retail` and `read_model`, and the roles that may use them.
 
-The roles belong to the cluster, so the stack's bootstrap makes them with their passwords; a role
-that is missing here is made without a login, so that the grants below never depend on the order.
+Roles belong to the cluster, so the stack's bootstrap creates them with their passwords. A missing
+role is created here without a login, so that the grants below never depend on the order.
 """
 
 from django.db import migrations

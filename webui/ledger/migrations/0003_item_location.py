@@ -1,4 +1,4 @@
-"""`item_location`: the policy row of a key, one per key, with the limits that keep formulas defined.
+"""`item_location`: one policy row per key, with the limits that keep formulas defined.
 
 Limits that only one family needs apply while that family is set (docs/domain.md 11.8).
 """
@@ -14,25 +14,25 @@ UNITS = 1_000_000
 
 
 def amount(column: str, default: int | None, low: int = 0, high: int = MOST) -> str:
-    """An integer column within [low, high]; nullable when it has no default."""
+    """Return an integer column within [low, high]; nullable if it has no default."""
     null = "" if default is None else f" NOT NULL DEFAULT {default}"
     return f"{column} bigint{null} CHECK ({column} BETWEEN {low} AND {high})"
 
 
 def choice(column: str, default: str | None, *values: str) -> str:
-    """A text column with a closed list of values."""
+    """Return a text column with a closed list of values."""
     listed = ", ".join(f"'{value}'" for value in values)
     preset = "" if default is None else f" DEFAULT '{default}'"
     return f"{column} text NOT NULL{preset} CHECK ({column} IN ({listed}))"
 
 
 def moment(column: str) -> str:
-    """An optional finite time."""
+    """Return an optional finite time column."""
     return f"{column} timestamptz CHECK (isfinite({column}))"
 
 
 def several(column: str, default: str, high: int) -> str:
-    """A list of integers within [0, high], without nulls."""
+    """Return an array column of integers within [0, high], without nulls."""
     return f"""{column} bigint[] NOT NULL DEFAULT '{default}' CHECK (
         0 <= ALL ({column}) AND {high} >= ALL ({column})
         AND array_position({column}, NULL) IS NULL AND coalesce(array_ndims({column}), 1) = 1)"""

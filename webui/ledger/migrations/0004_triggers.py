@@ -1,9 +1,9 @@
-"""What no CHECK can say: who sets `recorded_at`, and what may never be changed again.
+"""Rules that no CHECK can express: the source of `recorded_at`, and rows that never change.
 
 * `recorded_at` is the clock of the write that made the image; a client cannot set it.
 * A posted line keeps its id and its key. A key move would arrive as two halves under two keys.
 * An approved count older than 48 h stays: the workers may have folded its day already.
-* A price that was in force was in force; a correction is a new row.
+* A price row never changes; a correction is a new row.
 """
 
 from django.db import migrations

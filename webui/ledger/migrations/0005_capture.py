@@ -1,7 +1,7 @@
-"""What change capture and the roles may see: publication, replica identity, grants.
+"""Publication, replica identity and grants for change capture and the roles.
 
-REPLICA IDENTITY FULL is what puts the key into a delete: with the default identity a delete would
-carry an invented before-image under an invented key.
+REPLICA IDENTITY FULL puts the key into a delete. With the default identity a delete would carry an
+invented before-image under an invented key.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What people work on: proposals, their own words on them, settings, commands and the action log.
+"""Proposals, the decisions on them, settings, commands and the action log.
 
 None of it is captured. `decided_*` belongs to a person; the actuator writes every other column.
 """

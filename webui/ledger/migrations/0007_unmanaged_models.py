@@ -1,4 +1,4 @@
-"""What Django knows of the stock tables: state only, the tables exist already."""
+"""Django's models of the stock tables, as state only: the tables exist already."""
 
 import django.contrib.postgres.fields
 from django.db import migrations, models

@@ -1,4 +1,4 @@
-"""What Django knows of prices, decisions, references and proposals: state only."""
+"""Django's models of prices, decisions, references and proposals, as state only."""
 
 import django.contrib.postgres.fields
 from django.db import migrations, models

@@ -1,7 +1,7 @@
-"""Orders as people work with them: terms of suppliers, what a line cost, the order around lines.
+"""Purchase orders: terms of suppliers, the cost of a line, and the order that groups lines.
 
-Columns that capture publishes may be added here, because none of them changes a result: `reference`
-topics carry what a supplier's terms are, and workers ignore columns that they do not know.
+Captured tables may get columns here, because none of them changes a result: the `reference` topics
+carry the terms of suppliers, and workers ignore columns that they do not know.
 """
 
 from django.db import migrations, models

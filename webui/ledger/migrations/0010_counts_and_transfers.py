@@ -1,8 +1,8 @@
-"""Counts, transfers and adjustments as people work with them: who counted, who approved, what waits.
+"""Working data of counts, transfers and adjustments: counters, approvers, waiting requests.
 
-The new columns of captured tables say who and what was expected; no rule reads them. What is only
-being worked on stands in `app`: a sheet's entries become draft counts when the sheet is handed in,
-a request becomes an adjustment when somebody else has approved it.
+The new columns of captured tables name people and expected units; no rule reads them. Unfinished
+work is in `app`. The entries of a sheet become draft counts when the sheet is submitted. A request
+becomes an adjustment when another person has approved it.
 """
 
 from importlib import import_module
@@ -28,9 +28,9 @@ ALTER TABLE app.setting ADD COLUMN adjustment_limit_minor bigint NOT NULL DEFAUL
     CHECK (adjustment_limit_minor BETWEEN 0 AND 100000000000);
 """
 
-# Characters that print nothing and that the first list left out: rare format characters, code points
-# that will never be characters, and the planes that hold none. The workers reject a row with one, so
-# it must not get as far as the log. What a later Unicode may assign is left to the services.
+# Unprintable characters missing in the first list: rare format characters, code points that will
+# never be characters, and empty planes. The workers reject a row with one, so it must not reach the
+# log. The services check characters that a later Unicode may assign.
 NEVER_PRINTED = (
     r"[\u06dd\u070f\u0890-\u0891\u08e2\ufdd0-\ufdef\ufffe-\uffff\U000110bd\U000110cd"
     r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe-\U0001ffff"
@@ -39,7 +39,7 @@ NEVER_PRINTED = (
 KEYED = tuple(
     table
     for table in import_module("webui.ledger.migrations.0004_triggers").CAPTURED
-    if table != "pipeline_heartbeat"  # its keys are numbers
+    if table != "pipeline_heartbeat"  # its SKUs are partition numbers
 )
 PRINTABLE = "".join(
     f"ALTER TABLE retail.{table} ADD CONSTRAINT {table}_sku_printable"
@@ -105,7 +105,7 @@ GRANT SELECT ON app.count_sheet, app.count_entry, app.adjustment_request TO app_
 """
 
 # On-hand by all other facts up to a count's second (docs/domain.md 2.4): the last approved count
-# before it, and what moved since; of two counts of one second the lower id comes first. The views
+# before it and the movements since. Of two counts in one second the lower id comes first. The views
 # that it reads come with a later migration; plpgsql looks them up when it is called.
 FUNCTIONS = """
 CREATE FUNCTION app.expected_at(

@@ -1,11 +1,11 @@
-"""The exceptions inbox: tasks that their conditions open and clear, and what they look at.
+"""The exceptions inbox: tasks that their conditions open and clear, and inputs of the conditions.
 
 * `task`: one open row per kind and subject. A row without `opened_at` has been noticed, but its
   condition has not lasted long enough yet.
-* `rejected_mark`: what a person has decided about a record of `stock.rejected`.
-* `location_hour`: sale lines by location and hour of business, kept for nine days, so that silence
-  can be told from a closed shop without counting a week of sales again.
-* `inbox_mark`: how far that count has come.
+* `rejected_mark`: the decision of a person about a record of `stock.rejected`.
+* `location_hour`: sale lines by location and business hour of the last nine days. It distinguishes
+  silence from a closed shop without counting a week of sales again.
+* `inbox_mark`: the id of the last sale line in `location_hour`.
 """
 
 from django.db import migrations

@@ -1,7 +1,7 @@
-"""Supplier scorecard: what suppliers did in the last 180 days, made once a day.
+"""Supplier scorecard: the performance of suppliers in the last 180 days, written once a day.
 
-A row is also the job's memory: a pair whose `on_day` is today is done. The review job gets an index
-in which the keys that are due stand together: the old one was read whole each second to find none.
+A row also records progress: a pair whose `on_day` is today is done. The review job gets an index
+that orders keys by their review time; it scanned the complete old one each second to find none due.
 """
 
 from django.db import migrations

@@ -1,17 +1,16 @@
-"""One place in SQL for what a row does to stock, and when (docs/domain.md 2.1, 2.3).
+"""The only SQL definition of the effect of a row on stock (docs/domain.md 2.1, 2.3).
 
-One function per table gives the movement of a row image, so that the rule also holds for images
-that no longer stand in the table; the views apply it to every row. Verification, the explanation
-and the item page read these and nothing else.
-
+One function per table returns the movement of a row image, so that the rule also holds for images
+that are no longer in the table. The views apply it to every row. Verification, the explanation and
+the item page read only these.
 * `business_at` is the business time of a fact.
 * `movement_of` and the view `movement`: on-hand and unavailable, signed, with cause and document.
 * `approved_count`: the counts that set on-hand, as the count rule needs them.
 * `inbound_of` and the view `inbound`: on-order and in-transit, signed.
 * `stock_facts`: a key's facts in business order with on-hand after each (2.4).
-* `stock_split`: the last count and what happened since, one row per cause.
-* `inbound_documents`: what a key waits for, one row per document.
-* `whereabouts`: where a code is known, for a question about a key that nobody knows.
+* `stock_split`: the last count and the movements since, one row per cause.
+* `inbound_documents`: the open documents of a key, one row per document.
+* `whereabouts`: where a location or SKU is known, for a request with an unknown key.
 """
 
 from django.db import migrations
@@ -110,7 +109,7 @@ CREATE VIEW retail.inbound AS
     FROM retail.shipment_line fact CROSS JOIN LATERAL retail.inbound_of(fact) due;
 """
 
-# A receipt lowers the order line that it names, under the same key; without one it stands alone.
+# A receipt lowers the order line that it names, if it has the same key; else it is listed alone.
 DOCUMENTS = """
 CREATE FUNCTION retail.inbound_documents(key text)
 RETURNS TABLE (table_name text, row_id bigint, document text, detail text, due_on date,
@@ -138,9 +137,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 """
 
-# A movement in the second of a count comes before it; counts of one second stand in the order of
-# their ids. `heard_at` is the key's clock when the row arrived, as far as rows can tell (3.1):
-# the write's own time for a live key, the newest business time so far for a replayed one.
+# A movement in the second of a count comes before it; counts in one second follow their ids.
+# `heard_at` is the key's clock when the row arrived, as far as rows show it (3.1): the time of the
+# write for a live key, the newest business time so far for a replayed one.
 FACTS = """
 CREATE FUNCTION retail.stock_facts(key text, until timestamptz DEFAULT 'infinity')
 RETURNS TABLE (place bigint, table_name text, row_id bigint, business_at timestamptz,

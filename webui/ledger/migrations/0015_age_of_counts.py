@@ -1,7 +1,7 @@
-"""The 48 hours of a count begin at its business time, as everywhere (docs/domain.md 2.1, 2.4).
+"""The 48 hours of a count start at its business time, as everywhere (docs/domain.md 2.1, 2.4).
 
-A clock that ran ahead dates a count into the future. It happened when it was recorded, so that is
-where its day is folded; reckoned from the date itself it could be changed for days after that.
+A clock that runs ahead dates a count into the future. Its business time is then `recorded_at`, and
+the workers fold that day. Measured from the date itself, the count could be changed for days after.
 """
 
 from django.db import migrations
@@ -27,5 +27,5 @@ END $$;
 
 class Migration(migrations.Migration):
     dependencies = [("ledger", "0014_movements")]
-    # The first form of the function goes with the triggers that call it.
+    # The first form of the function is dropped with the triggers that call it.
     operations = [migrations.RunSQL([FORWARD], migrations.RunSQL.noop)]

@@ -1,9 +1,8 @@
-"""The price in force at an instant, once (docs/domain.md 6.1).
+"""The price in force at a time, defined once in SQL (docs/domain.md 6.1).
 
-It answers with the row and not with an amount, because Postgres puts the body of such a function
-into the query that calls it: the plan is that of the query written out, an index probe a key. One
-that gives an amount would be called as a function, row by row. The instant must be stable within a
-statement: with `clock_timestamp()` nothing is put in place, and no index finds it.
+The function returns a row, so Postgres inlines it: the plan is one index probe per key. A function
+that returns only the amount would be called row by row. The time must be stable within a statement:
+with `clock_timestamp()` Postgres doesn't inline, and no index is used.
 """
 
 from django.db import migrations

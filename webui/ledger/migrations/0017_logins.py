@@ -1,7 +1,7 @@
 """Limits and second factors of logins.
 
-* `login_count`: failed attempts by account, source and device, shared by all web processes. A key is
-  a keyed hash: a password typed into the wrong field is not kept here.
+* `login_count`: failed attempts by account, source and device, shared by all web processes. A key
+  is a keyed hash, so a password typed into the wrong field is not stored.
 * `second_factor`: one row per person with a confirmed authenticator. `last_step` is the newest
   30-second step that was used, so that a code works once. `recovery` holds hashes of unused codes.
 """

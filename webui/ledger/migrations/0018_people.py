@@ -1,14 +1,14 @@
-"""Who works where: memberships, regions of locations, invitations (decision 0025).
+"""Memberships of people in stores, regions of locations, invitations (decision 0025).
 
 * `membership`: a person works in a store, in every store of a region, or everywhere. Without a row
   a person has no store.
 * `location_region`: a location's region. It is not a column of `retail.location`, because capture
   publishes that table and no worker needs regions.
-* `invitation`: a one-time link for setting one's own password. The table keeps the hash of the
+* `invitation`: a one-time link for setting one's own password. The table stores the hash of the
   token; the token itself is shown once.
 
-People of company-wide roles that exist already get a membership everywhere. Store staff get none:
-an operator assigns their stores.
+Existing people with company-wide roles get a membership everywhere. Store staff get none: an
+operator assigns their stores.
 """
 
 from django.db import migrations

@@ -1,7 +1,6 @@
-"""Two ranges of docs/domain.md 11.8 that the fold holds too.
+"""Two ranges of docs/domain.md 11.8 that the fold also checks.
 
-Rows that were written before are not checked: the fold has rejected them as `limit`, and prices are
-never changed.
+Existing rows are not checked: the fold has rejected them as `limit`, and prices never change.
 """
 
 from django.db import migrations

@@ -1,12 +1,12 @@
-"""What each role may do to each table: no role but the owner's has more (docs/security.md).
+"""The privileges of each role on each table; only the owner's role has more (docs/security.md).
 
-* `app_rw` is for pages, jobs and commands. It adds facts, and changes the columns of a fact that
+* `app_rw` is for pages, jobs and commands. It inserts facts, and updates the columns of a fact that
   the rules of docs/domain.md allow to change.
 * `sink_rw` is for projector and actuator: the read model, and proposals as the log decides them.
-* `archiver` writes the row that shows that the archiver lives.
+* `archiver` writes the archiver's heartbeat row.
 
-A line or a transfer that was sent stays, also for `app_rw`, which may delete drafts. The owner
-passes this trigger, so that a damaged database can be repaired.
+A sent line or transfer can't be deleted, even by `app_rw`, which may delete drafts. The trigger
+lets the owner delete, so that a damaged database can be repaired.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ ALL: Final = "SELECT, INSERT, UPDATE, DELETE"
 
 
 def add_and_change(*columns: str) -> str:
-    """Privileges to read, to insert and to update these columns."""
+    """Return the privileges to read, to insert and to update these columns."""
     return f"SELECT, INSERT, UPDATE ({', '.join(columns)})"
 
 
@@ -45,7 +45,7 @@ APP: Final = {
         *("shipped_at", "received_at", "discrepancy_reason", "due_on", "recorded_by"),
     )
     + ", DELETE",
-    # A policy is made of nearly all columns; a trigger keeps id and key.
+    # A policy has nearly all of the columns; a trigger protects id and key.
     "retail.item_location": "SELECT, INSERT, UPDATE",
     "retail.supplier": add_and_change(
         *("is_active", "email", "address", "minimum_order_minor", "order_days_mask"),
@@ -95,7 +95,7 @@ SINK: Final = (
     {f"read_model.{name}": ALL for name in READ_MODEL}
     | LIVES
     | {
-        # Columns can't be granted singly: a promotion locks the table, which needs UPDATE of all.
+        # Not granted by column: a promotion locks the tables, which needs UPDATE on the table.
         "app.reorder_proposal": "SELECT, INSERT, UPDATE",
         "app.price_proposal": "SELECT, INSERT, UPDATE",
         "app.revision_switch": ADD,

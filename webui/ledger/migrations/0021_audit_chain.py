@@ -1,8 +1,8 @@
 """`action_chain`: each entry of the action log with the hash of its predecessor (decision 0024).
 
-An entry gets its place when its transaction commits, so places have no gaps and stand in the order
-of the commits. The lock is taken as the last one of a transaction, so it can't close a circle of
-transactions that wait for each other. Only the trigger writes here, with the owner's rights.
+An entry gets its position when its transaction commits, so positions have no gaps and follow the
+order of the commits. The lock is the last one that a transaction takes, so it can't cause a
+deadlock. Only the trigger writes here, with the owner's rights.
 """
 
 from django.db import migrations

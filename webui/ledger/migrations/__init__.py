@@ -1,1 +1,1 @@
-"""Schema of the system of record, step by step; every step reverses."""
+"""Schema of the system of record, step by step; every step is reversible."""

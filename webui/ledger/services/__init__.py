@@ -1,7 +1,7 @@
-"""Every write to the system of record: keyword-only, one transaction each, `actor` says who.
+"""Every write to the system of record: keyword-only, one transaction each, with the `actor`.
 
-A service checks what a person could get wrong, takes the locks that the rule needs, and writes
-facts. What follows from the facts is the workers' business; it comes back by change capture.
+A service checks the input of a person, takes the locks that the rule needs, and writes facts. The
+workers derive the consequences of facts; change capture brings the facts to them.
 """
 
 from webui.ledger.services.adjustments import (

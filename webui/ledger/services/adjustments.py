@@ -1,8 +1,8 @@
-"""Adjustments as people ask for them: small ones are booked at once, large ones by two people.
+"""Adjustments requested by people: small ones are booked at once, large ones need two people.
 
-The reason decides the direction; nobody types a sign. What an adjustment is worth is its units at
-the item's cost. Above the limit, or where no cost is known, the request waits in a table of its
-own, and becomes a fact when somebody else has approved it.
+The reason decides the direction; people never type a sign. The value of an adjustment is its units
+at the item's cost. Above the limit, or without a known cost, the request waits in a table of its
+own. It becomes a fact when another person approves it.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ LONGEST_NOTE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody wants to book; `occurred_at` None means now."""
+    """A requested adjustment; `occurred_at` None means now."""
 
     location: str
     sku: str
@@ -45,7 +45,7 @@ class Wanted:
     note: str = ""
 
     def check(self) -> str:
-        """The checked `inv_key`; raises `ServiceError` with the field that breaks a rule."""
+        """Return the checked `inv_key`; raise `ServiceError` with the field that breaks a rule."""
         checks.one_of("reason", self.reason, ADJUSTMENT_REASONS)
         checks.whole("quantity_units", self.quantity_units, 1)
         checks.happened("occurred_at", self.occurred_at)
@@ -57,7 +57,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What became of a request: booked (`adjustment_id`) or waiting (`request_id`)."""
+    """The result of a request: booked (`adjustment_id`) or waiting (`request_id`)."""
 
     adjustment_id: int | None
     request_id: int | None
@@ -65,17 +65,17 @@ class Asked:
 
 
 def on_hand_sign(reason: str) -> int:
-    """+1, −1 or 0: what one unit of this reason does to on-hand."""
+    """Return +1, −1 or 0: the effect of one unit of this reason on on-hand."""
     return ADJUSTMENT_SIGNS[reason][0]
 
 
 def unavailable_sign(reason: str) -> int:
-    """+1, −1 or 0: what one unit of this reason does to unavailable stock."""
+    """Return +1, −1 or 0: the effect of one unit of this reason on unavailable stock."""
     return ADJUSTMENT_SIGNS[reason][1]
 
 
 def worth_of(*, wanted: Wanted) -> tuple[int | None, bool]:
-    """What it is worth at cost, None where no cost is known, and whether it would wait."""
+    """Return the value at cost, None without a known cost, and whether the request would wait."""
     inv_key = wanted.check()
     check_known(wanted.location, wanted.sku)
     checks.not_ahead("occurred_at", wanted.occurred_at, database_now())
@@ -84,7 +84,7 @@ def worth_of(*, wanted: Wanted) -> tuple[int | None, bool]:
 
 
 def request_adjustment(*, wanted: Wanted, actor: str, command_id: UUID | None = None) -> Asked:
-    """Book it, or let it wait for somebody else's approval if it is worth more than the limit."""
+    """Book the adjustment; if its value is above the limit, store a request for approval."""
     inv_key = wanted.check()
 
     def work() -> Row:
@@ -104,7 +104,7 @@ def request_adjustment(*, wanted: Wanted, actor: str, command_id: UUID | None = 
 
 
 def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None = None) -> int:
-    """Book a waiting request with the time it happened at; the adjustment's id."""
+    """Book a waiting request with its business time; return the adjustment's id."""
 
     def work() -> Row:
         request = _locked_request(request_id)
@@ -122,7 +122,7 @@ def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None =
 
 
 def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
-    """Close a waiting request without booking it; who asked may take it back like this too."""
+    """Close a waiting request without booking it; its requester may withdraw it this way too."""
     checks.text("reason", reason, longest=checks.LONGEST_REASON)
     with ledger_transaction():
         request = _locked_request(request_id)
@@ -136,9 +136,9 @@ def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
 
 
 def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | None = None) -> None:
-    """Up to which value an adjustment needs one person only; 0 means always two.
+    """Set the value in minor units up to which one person suffices; 0 means always two.
 
-    Raises `Conflict` if another limit than `shown_minor` is in force by now.
+    Raise `Conflict` if the limit in force differs from `shown_minor`.
     """
     checks.whole("limit_minor", limit_minor, 0, AMOUNT_MAX)
     require_company()
@@ -163,7 +163,7 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
 
 
 def _value_and_limit(inv_key: str, units: int) -> tuple[int | None, int]:
-    """What the units cost, None where no cost is known, beside the limit in force."""
+    """Return the cost of the units, None without a known cost, and the limit in force."""
     found = fetch_one(
         "SELECT s.adjustment_limit_minor AS limit_minor, il.cost_minor FROM app.setting s"
         " LEFT JOIN retail.item_location il ON il.inv_key = %s AND il.cost_minor > 0",
@@ -198,7 +198,7 @@ def _wait(wanted: Wanted, value_minor: int | None, actor: str) -> int:
             wanted.sku,
             wanted.reason,
             wanted.quantity_units,
-            # The clamp of business time happens when it is asked for, not when it is approved.
+            # Business time is clamped at the request, not at the approval.
             min(wanted.occurred_at or now, now),
             value_minor,
             wanted.note,

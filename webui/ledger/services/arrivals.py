@@ -1,4 +1,4 @@
-"""Arrivals: what suppliers' receipts and transfers' receipts have in common.
+"""Receipts: the common part of deliveries from suppliers and of transfers.
 
 A receipt is one row whose single change moves on-hand, unavailable, on-order and in-transit
 together, so no decision ever sees half of it.
@@ -13,7 +13,7 @@ from webui.ledger.services.transactions import execute, happened_or_now, log_act
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What arrived: fit for sale, damaged, when, and why it differs from what was sent."""
+    """A delivery: units fit for sale, damaged units, time, and the reason of a difference."""
 
     received_units: int
     damaged_units: int = 0
@@ -29,7 +29,7 @@ class Delivered:
 def write_receipt(
     shipment_id: int, delivered: Delivered, order_units: int, actor: str | None
 ) -> None:
-    """Turn a shipment row into a received one, all its effects in one change."""
+    """Change a shipment row to received, with all its effects in one update."""
     execute(
         "UPDATE retail.shipment_line SET status = 'received', received_units = %s,"
         " damaged_units = %s, order_units = %s, received_at = %s, discrepancy_reason = %s,"
@@ -45,7 +45,7 @@ def write_receipt(
 
 
 def log_receipt(inv_key: str, shipment_id: int, delivered: Delivered, actor: str | None) -> None:
-    """Put a receipt into the action log."""
+    """Append a receipt to the action log."""
     detail = {
         "shipment": shipment_id,
         "received": delivered.received_units,

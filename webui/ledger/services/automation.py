@@ -1,4 +1,4 @@
-"""What the rules may do for an item without a person: order up to a value, write small prices."""
+"""Limits of automation for an item: the value of automatic orders, the mode of price rules."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,10 +21,10 @@ def set_automation(
     actor: str,
     command_id: UUID | None = None,
 ) -> dict[str, list[Any]]:
-    """Change these columns of an item's policy; what moved, as {column: [before, after]}.
+    """Change these columns of an item's policy; return the moved ones as {column: [before, after]}.
 
-    `shown` are the values that the person saw, by column: where they stand no more, nothing is
-    written and the `Conflict` names them.
+    `shown` holds the values that the person saw, by column. If one of them has changed since,
+    nothing is written and the `Conflict` names them.
     """
     for name in changes:
         if name not in AUTOMATION:

@@ -1,7 +1,7 @@
-"""Many rows in one statement: columns travel as arrays, so a batch is one round trip and one plan.
+"""Inserts of many rows in one statement. Columns travel as arrays: one round trip, one plan.
 
-Row order is kept: `unnest` yields the arrays in order, and identity values are given in that order,
-so ids, WAL order and offsets of a key all follow the order of the caller's rows.
+Row order is preserved: `unnest` yields the arrays in order, and identity values follow that order.
+So ids, WAL order and offsets of a key all follow the order of the caller's rows.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Final
 
 from webui.ledger.services.transactions import Row, execute, fetch_value
 
-# Array types of the columns that are written in bulk.
+# Array types of the columns for bulk inserts.
 TYPES: Final = {
     "location": "text",
     "sku": "text",
@@ -34,10 +34,10 @@ TYPES: Final = {
 def insert_many(
     table: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, unless: str = ""
 ) -> int:
-    """Insert `rows` of `columns` into `retail.table` in order; the number that was inserted.
+    """Insert `rows` of `columns` into `retail.table` in order; return the number inserted.
 
-    `unless` names the columns of a unique constraint: rows that it knows already are skipped.
-    Columns must include location and sku; the key is made from them.
+    `unless` names the columns of a unique constraint: rows that exist already are skipped. Columns
+    must include location and sku; the key is made from them.
     """
     if not rows:
         return 0
@@ -53,9 +53,9 @@ def insert_many(
 
 
 def insert_documents(table: str, documents: Sequence[Mapping[str, object]], *, unless: str) -> int:
-    """Insert rows given as mappings that all have the same columns; skips known ones.
+    """Insert rows given as mappings with equal columns; skip existing ones.
 
-    Slower than arrays, but it carries columns that are arrays themselves.
+    Slower than arrays, but it supports columns that are arrays themselves.
     """
     if not documents:
         return 0
@@ -70,7 +70,7 @@ def insert_documents(table: str, documents: Sequence[Mapping[str, object]], *, u
 
 
 def columns_of(table: str) -> frozenset[str]:
-    """Names of the columns of `retail.table`, from the database itself."""
+    """Return the column names of `retail.table`, from the catalogue of the database."""
     names: list[str] = fetch_value(
         "SELECT array_agg(attname::text) FROM pg_attribute"
         " WHERE attrelid = ('retail.' || %s)::regclass AND attnum > 0 AND NOT attisdropped",
@@ -80,5 +80,5 @@ def columns_of(table: str) -> frozenset[str]:
 
 
 def moved_columns(before: Row, changes: Mapping[str, object]) -> dict[str, list[object]]:
-    """Which columns `changes` would move, as [before, after]."""
+    """Return the columns that `changes` would change, as [before, after]."""
     return {name: [before[name], value] for name, value in changes.items() if before[name] != value}

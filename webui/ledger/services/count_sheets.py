@@ -1,8 +1,8 @@
-"""Sheets: items counted blind, scan by scan, until they are handed in as draft counts.
+"""Counting sheets: items counted blind, scan by scan, until the sheet is submitted.
 
-An entry is one scan; entries of an item add up, because people find the same item in two places.
-Handing the sheet in writes one draft per item, with the second of its last entry. A new count of an
-item that has a draft waiting is the second count: it takes the draft's place.
+An entry is one scan. Entries of an item add up, because people find the same item on two shelves.
+Submitting writes one draft count per item, with the second of its last entry. A new count of an
+item with a waiting draft is the second count and replaces the draft.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ MOST_ENTRIES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One scan: an item and how many; its id was drawn where it was scanned."""
+    """One scan: an item and its units; the scanning client generates the id."""
 
     entry_id: UUID
     sku: str
@@ -45,7 +45,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A row that was not kept, and why; the other rows of the call were."""
+    """A row that was not stored, with the reason; the other rows of the call were."""
 
     sku: str
     field: str
@@ -63,14 +63,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The draft counts that a sheet became, and the items that still stand on it."""
+    """The draft counts of a submitted sheet, and the items that remain on it."""
 
     count_ids: tuple[int, ...]
     refused: tuple[Refused, ...]
 
 
 def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> int:
-    """Begin a sheet at a location; its id. Only who opened it writes on it."""
+    """Open a sheet at a location; return its id. Only its opener writes on it."""
     problem = checks.location_problem(location)
     if problem:
         refuse("location", location, problem)
@@ -90,9 +90,9 @@ def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> 
 
 
 def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple[Refused, ...]:
-    """Keep every entry that is right; the others, each with what is wrong with it.
+    """Store every valid entry; return the others, each with its problem.
 
-    An entry that was kept before is kept once, whatever is sent again.
+    An entry that is sent again is stored once.
     """
     if len(entries) > MOST_ENTRIES:
         refuse("entries", len(entries), f"at most {MOST_ENTRIES} at a time")
@@ -109,7 +109,7 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
 
 
 def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
-    """Take one entry back; an entry that became a count is changed by counting again."""
+    """Undo one entry; an entry that became a count is corrected by a new count."""
     with ledger_transaction():
         _locked_sheet(sheet_id, actor)
         done = execute(
@@ -124,7 +124,7 @@ def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
 
 
 def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
-    """Hand a sheet in: a draft count per item. Items that are refused stay on the open sheet."""
+    """Submit a sheet: write one draft count per item. Refused items stay on the open sheet."""
     count_ids: list[int] = []
     refused: list[Refused] = []
     with ledger_transaction():
@@ -132,7 +132,7 @@ def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
         found = fetch_all(
             "SELECT sku, sum(units)::bigint AS units, max(counted_at) AS counted_at"
             " FROM app.count_entry WHERE sheet_id = %s AND NOT is_undone AND count_id IS NULL"
-            # In the order of their keys, so that two sheets lock the same items in one order.
+            # Ordered by key, so that two sheets lock the same items in one order.
             " GROUP BY sku ORDER BY sku",
             sheet_id,
         )
@@ -178,7 +178,7 @@ def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
         sheet["id"],
         entry.sku,
         entry.units,
-        # Nothing was counted in the future; a fast clock must not move the count later.
+        # A count can't lie in the future; a fast clock must not move it later.
         min(counted_at, now),
     )
 
@@ -220,13 +220,13 @@ def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
 
 
 def _waiting_of(inv_key: str, now: datetime, actor: str) -> int | None:
-    """Void the drafts of a key; the newest of them to which the new count is the second one.
+    """Void the drafts of a key; return the newest one for which the new count is the second.
 
-    A draft that could stand by itself, or that nobody may approve any more, makes no count a second
-    one: otherwise any old draft would let one wrong number pass the tolerance.
+    Drafts that could be approved alone, or that are too old for approval, don't count as a first
+    one. Otherwise any old draft would let one wrong number pass the tolerance.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
-    # Not read first and voided then: an approval may be committing in between.
+    # Update without reading first: an approval may be committing in between.
     voided = fetch_all(
         "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"
         " WHERE inv_key = %s AND status = 'draft' RETURNING id, units, occurred_at, recount_asked",
@@ -238,7 +238,7 @@ def _waiting_of(inv_key: str, now: datetime, actor: str) -> int | None:
 
 
 def _wants_second(inv_key: str, draft: Row, now: datetime) -> bool:
-    """Whether a second blind count was due before this draft could be approved."""
+    """Return True if this draft needed a second blind count before its approval."""
     if not checks.is_correctable(draft["occurred_at"], now):
         return False
     expected = fetch_value(
@@ -256,5 +256,5 @@ def _kind(inv_key: str, first: int | None) -> str:
         inv_key,
     )
     if not counted:
-        return "opening"  # what was never counted has no shrink yet
+        return "opening"  # an item that was never counted has no shrink yet
     return "cycle" if first is None else "recount"

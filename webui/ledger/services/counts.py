@@ -1,7 +1,7 @@
-"""Approving counts: another person than who counted lets a draft become a fact.
+"""Approval of counts: another person than the counter turns a draft into a fact.
 
-A draft changes nothing. The rule that decides what was expected is SQL (`app.expected_at`), so that
-the page, this service and a reader with psql get one number.
+A draft changes nothing. SQL computes the expected units (`app.expected_at`), so that the page, this
+service and a reader with psql get one number.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from webui.ledger.services.wording import moment_text, person
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """What an approval wrote: the count, what was expected at its second, and the difference."""
+    """The result of an approval: the count, the expected units at its second, the difference."""
 
     count_id: int
     expected_units: int
@@ -39,10 +39,10 @@ def approve_waiting_count(
     shown_expected_units: int | None = None,
     command_id: UUID | None = None,
 ) -> Approved:
-    """Let a draft count: on-hand is its units at its second, plus whatever moved since.
+    """Approve a draft: on-hand becomes its units at its second, plus the movements since.
 
-    Another person than who counted; not before a second blind count when the difference passes
-    the tolerance; not if the expected number is no longer `shown_expected_units`.
+    Raise `ServiceError` if `actor` counted it. Raise `Conflict` if a second blind count is due, or
+    if the expected units differ from `shown_expected_units`.
     """
 
     def work() -> Row:
@@ -60,7 +60,7 @@ def approve_waiting_count(
 def refuse_waiting_count(
     *, count_id: int, actor: str, reason: str, command_id: UUID | None = None
 ) -> None:
-    """Void a draft; one that somebody has approved meanwhile stays, and the loser is told."""
+    """Void a draft; raise `Conflict` if it has been approved or voided meanwhile."""
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
     def work() -> Row:
@@ -79,7 +79,7 @@ def refuse_waiting_count(
 
 
 def ask_for_recount(*, count_id: int, actor: str) -> None:
-    """Let nobody approve this draft before somebody has counted again."""
+    """Require a second count before this draft can be approved."""
     with ledger_transaction():
         count = _locked_draft(count_id)
         execute("UPDATE retail.stock_count SET recount_asked = true WHERE id = %s", count_id)
@@ -88,7 +88,7 @@ def ask_for_recount(*, count_id: int, actor: str) -> None:
 
 
 def _locked_draft(count_id: int) -> Row:
-    """A waiting count with what is expected at its second, locked until the transaction ends."""
+    """Return a waiting count with its expected units, locked until the transaction ends."""
     locked = fetch_one(
         "SELECT inv_key, status, units, approved_by, recorded_by, recorded_at"
         " FROM retail.stock_count"
@@ -106,7 +106,7 @@ def _locked_draft(count_id: int) -> Row:
         who, at = person(locked["recorded_by"]), moment_text(locked["recorded_at"])
         message = f"{who} has refused count {count_id}, or counted again, {at}: it is void"
         raise Conflict(message)
-    # A statement of its own: it sees what has committed while the lock was waited for.
+    # A second statement: it sees the commits that happened while this one waited for the lock.
     count = fetch_one(
         "SELECT c.*, t.at AS business_at, e.expected_units, e.stock_known"
         " FROM retail.stock_count c,"
@@ -120,7 +120,7 @@ def _locked_draft(count_id: int) -> Row:
 
 
 def _counted_by(count: Row) -> str | None:
-    """Who counted; other systems write drafts without naming him."""
+    """Return the counter's name; drafts of other systems may only have `recorded_by`."""
     named: str | None = count["counted_by"] or count["recorded_by"]
     return named
 
@@ -131,7 +131,7 @@ def _refuse_approver(count: Row, actor: str) -> None:
 
 
 def _refuse_if_moved(count: Row, shown_expected_units: int | None) -> None:
-    """Refuse a draft that came too late to count, or about which the ledger has learnt more."""
+    """Refuse a draft older than 48 h, or one whose expected units have changed."""
     if not checks.is_correctable(count["business_at"], database_now()):
         message = f"count {count['id']} is older than 48 h: count again"
         raise Conflict(message)
@@ -161,7 +161,7 @@ def _approve(count: Row, actor: str) -> Row:
 
 
 def _check_second_count(count: Row) -> None:
-    """A difference over the tolerance stands only after a second blind count."""
+    """Require a second blind count if the difference is over the tolerance."""
     if count["recount_asked"]:
         message = f"a second count of {count['inv_key']} was asked for: it comes first"
         raise Conflict(message)

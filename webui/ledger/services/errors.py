@@ -1,4 +1,4 @@
-"""What a service says when it does not do what it was asked.
+"""Errors of the services.
 
 ```
 LedgerError
@@ -11,7 +11,7 @@ from typing import NoReturn
 
 
 class LedgerError(Exception):
-    """Base of everything that services raise on purpose."""
+    """Base of all errors that services raise deliberately."""
 
 
 class ServiceError(LedgerError):
@@ -25,7 +25,7 @@ class ServiceError(LedgerError):
 
 
 class Conflict(LedgerError):
-    """Somebody or something else was first; nothing was written. `what_changed` says what."""
+    """Another person or process was first; nothing was written. `what_changed` describes it."""
 
     def __init__(self, what_changed: str) -> None:
         self.what_changed = what_changed

@@ -1,9 +1,9 @@
-"""Prices that look like a slip of the finger, 2499 for 24.99: who means one says so a second time.
+"""Detection of probable typing errors in prices, like 2499 for 24.99; they need a confirmation.
 
-The rules know no such limit (docs/domain.md 0, 6.4): a person may set any price from 0.01 on that
+The rules have no such limit (docs/domain.md 0, 6.4): a person may set any price from 0.01 on that
 is not below the floor. So nothing is forbidden here, and programs are not asked. A factor of two
-lets through what is usual, half price included, and catches a lost point, a digit too many and most
-digits that changed their places.
+accepts usual changes, half price included. It catches a lost decimal point, an extra digit and most
+transposed digits.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from webui.ledger.services.errors import ServiceError
 from webui.ledger.services.transactions import fetch_one
 
 FACTOR: Final = 2
-# Of a regular price over its cost, where nothing else is known of an item.
+# Largest ratio of regular price to cost, if no other location has the item.
 FACTOR_OF_COST: Final = 10
 _ELSEWHERE: Final = """
 SELECT min(cost_minor) FILTER (WHERE cost_minor > 0) AS least_cost_minor,
@@ -28,7 +28,7 @@ REGULAR: Final = "regular_minor"
 
 
 class FarPrice(ServiceError):
-    """An amount that is allowed, and has to be said twice."""
+    """An amount that is allowed, but needs a confirmation."""
 
     def __init__(self, field: str, price_minor: int, rule: str) -> None:
         self.price_minor = price_minor
@@ -36,12 +36,12 @@ class FarPrice(ServiceError):
 
 
 def is_far(price_minor: int, *, least_minor: int, most_minor: int) -> bool:
-    """Whether a price is less than half of the least or more than twice the most that is usual."""
+    """Return True if a price is below half of the least or above twice the most usual price."""
     return price_minor > FACTOR * most_minor or FACTOR * price_minor < least_minor
 
 
 def usual_minor(last_minor: int | None, regular_minor: int | None) -> int | None:
-    """What a new price of an item is compared with: the last one, else its regular price."""
+    """Return the price to compare a new one with: the last one, else the item's regular price."""
     return regular_minor if last_minor is None else last_minor
 
 
@@ -53,9 +53,9 @@ def refuse_far(price_minor: int, usual: int | None) -> None:
 
 
 def refuse_far_policy(sku: str, inv_key: str, policy: Mapping[str, object]) -> None:
-    """Raise `FarPrice` for a cost or regular price that no other location comes near.
+    """Raise `FarPrice` for a cost or regular price far from those of all other locations.
 
-    Where nobody else has the item, a regular price is compared with the cost.
+    If no other location has the item, compare the regular price with the cost.
     """
     known = fetch_one(_ELSEWHERE, sku, inv_key) or {}
     for column in ("cost_minor", REGULAR):

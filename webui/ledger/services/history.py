@@ -1,9 +1,9 @@
-"""Facts that happened elsewhere before, a day of them in one statement per table.
+"""Imports of past facts, one day in one statement per table.
 
-A retailer who moves in brings weeks of receipts, transfers and counts. Written one by one each
-would cost a transaction; here the rows of a day travel as arrays, checked by the same rules. A part
-of a history has a name, and the caller's transaction that writes it notes the name, so that a
-second run skips what an interrupted one has written.
+A retailer who moves in brings weeks of receipts, transfers and counts. One transaction for each row
+would be slow. Here the rows of a day travel as arrays, checked by the same rules. Each part of a
+history has a name, written in the transaction of the caller. So a second run skips the parts that
+an interrupted one has written.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from webui.ledger.services.transactions import execute, fetch_value, ledger_tran
 
 
 class PastOrder(NamedTuple):
-    """A line that a supplier has confirmed; `order_ref` is its own."""
+    """A line that a supplier has confirmed; `order_ref` is unique to it."""
 
     location: str
     sku: str
@@ -42,7 +42,7 @@ class PastReceipt(NamedTuple):
 
 
 class ShortLine(NamedTuple):
-    """Units of a line that will never come; the line is closed."""
+    """Units of a line that will never arrive; the line is closed."""
 
     order_ref: str
     cancelled_units: int
@@ -163,7 +163,7 @@ FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::timestamptz[
 
 
 def is_past_written(*, name: str) -> bool:
-    """Whether the part of a history with this name was written."""
+    """Return True if the part of a history with this name was written."""
     found: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM app.action_log WHERE action = 'history' AND subject = %s)",
         name,
@@ -172,12 +172,12 @@ def is_past_written(*, name: str) -> bool:
 
 
 def keep_past(*, name: str, rows: int, actor: str | None = None) -> None:
-    """Note in the caller's transaction that the part of a history with this name is written."""
+    """Record, in the caller's transaction, that the part with this name is written."""
     log_action(actor=actor, action="history", subject=name, detail={"rows": rows})
 
 
 def record_past_orders(*, rows: Sequence[PastOrder], actor: str | None = None) -> int:
-    """Write confirmed order lines in their order; how many."""
+    """Write confirmed order lines in their order; return the number written."""
     for row in rows:
         checks.key(row.location, row.sku)
         checks.whole("ordered_units", row.ordered_units)
@@ -186,7 +186,7 @@ def record_past_orders(*, rows: Sequence[PastOrder], actor: str | None = None) -
 
 
 def record_past_receipts(*, rows: Sequence[PastReceipt], actor: str | None = None) -> int:
-    """Write deliveries on lines that are there already; how many found their line."""
+    """Write deliveries on existing lines; return how many found their line."""
     for row in rows:
         checks.whole("received_units", row.received_units)
         checks.whole("damaged_units", row.damaged_units)
@@ -194,12 +194,12 @@ def record_past_receipts(*, rows: Sequence[PastReceipt], actor: str | None = Non
 
 
 def close_past_lines(*, rows: Sequence[ShortLine], actor: str | None = None) -> int:
-    """Close lines of which some units will never come; how many."""
+    """Close lines with units that will never arrive; return the number closed."""
     return _write(_SHORT, rows, actor)
 
 
 def record_past_transfers(*, rows: Sequence[PastTransfer], actor: str | None = None) -> int:
-    """Write both legs of each transfer; how many rows."""
+    """Write both rows of each transfer; return the number of rows."""
     for row in rows:
         checks.key(row.destination, row.sku)
         checks.whole("units", row.units, 1)
@@ -207,21 +207,21 @@ def record_past_transfers(*, rows: Sequence[PastTransfer], actor: str | None = N
 
 
 def record_past_counts(*, rows: Sequence[PastCount], actor: str | None = None) -> int:
-    """Write approved cycle counts; how many."""
+    """Write approved cycle counts; return the number written."""
     for row in rows:
         checks.whole("units", row.units)
     return _write(_COUNTS, rows, actor)
 
 
 def record_past_adjustments(*, rows: Sequence[PastAdjustment], actor: str | None = None) -> int:
-    """Write booked corrections; how many."""
+    """Write booked corrections; return the number written."""
     for row in rows:
         checks.whole("quantity_units", row.quantity_units, 1)
     return _write(_ADJUSTMENTS, rows, actor)
 
 
 def record_past_prices(*, rows: Sequence[PastPrice], actor: str | None = None) -> int:
-    """Write prices that people set; SQL refuses any below its floor. How many."""
+    """Write manual prices; return the number. SQL refuses any below its floor."""
     return _write(_PRICES, rows, actor)
 
 

@@ -1,4 +1,4 @@
-"""Ranging items and changing their policy: the row that every decision about a key reads."""
+"""Ranging of items and changes of their policy, the row that every decision about a key reads."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -20,14 +20,14 @@ from webui.ledger.services.transactions import (
     log_action,
 )
 
-# Columns that identify a row or belong to triggers and jobs, hence no part of a policy.
+# Columns that identify a row or are set by triggers, so they are no part of a policy.
 FIXED: Final = frozenset({"id", "inv_key", "location", "sku", "recorded_at", "recorded_by"})
 
 
 class RangedItem(NamedTuple):
-    """An item to range: where, what, with which policy, and how many at the opening count.
+    """An item to range: key, policy, and the units of the opening count.
 
-    `opening_units` None ranges it uncounted: its stock stays unknown until somebody counts.
+    With `opening_units` None it is ranged uncounted: its stock stays unknown until the first count.
     """
 
     location: str
@@ -38,7 +38,7 @@ class RangedItem(NamedTuple):
 
 @lru_cache(maxsize=1)
 def policy_columns() -> frozenset[str]:
-    """Names that a policy may set."""
+    """Return the columns that a policy may set."""
     return columns_of("item_location") - FIXED
 
 
@@ -58,7 +58,10 @@ def range_item(
     occurred_at: datetime | None = None,
     actor: str | None = None,
 ) -> str:
-    """Range an item with its opening count; its `inv_key`. Ranged already: `Conflict`."""
+    """Range an item with its opening count; return its `inv_key`.
+
+    Raise `Conflict` if it is ranged.
+    """
     require_store(location)
     item = RangedItem(location, sku, policy or {}, opening_units)
     with ledger_transaction():
@@ -75,7 +78,7 @@ def range_items(
     occurred_at: datetime | None = None,
     actor: str | None = None,
 ) -> int:
-    """Range items in one statement and count the new ones; how many are new.
+    """Range items in one statement and write opening counts of the new ones; return their number.
 
     Items that are ranged already keep their policy and get no opening count. All policies of one
     call name the same columns.
@@ -122,7 +125,7 @@ def _known(keys: list[str]) -> frozenset[str]:
 def set_policy(
     *, location: str, sku: str, changes: Mapping[str, object], actor: str | None = None
 ) -> dict[str, list[object]]:
-    """Change policy columns of one key; what moved, as {column: [before, after]}."""
+    """Change policy columns of one key; return the changed ones as {column: [before, after]}."""
     values = _checked(changes)
     if not values:
         return {}
@@ -139,11 +142,11 @@ def set_policy(
 def set_policies(
     *, keys: Sequence[str], changes: Mapping[str, object], actor: str | None = None
 ) -> int:
-    """Set the same columns on many keys in one statement; how many keys there were."""
+    """Set the same columns on many keys in one statement; return the number of keys."""
     values = _checked(changes)
     if not values or not keys:
         return 0
-    # With the defaults of a row: what a family needs beside these columns differs by key.
+    # Checked with the defaults of the other columns, because their values differ by key.
     with checks.named_policies([{"status": "active", **values}]), ledger_transaction():
         return _update(list(keys), values, actor)
 
@@ -158,7 +161,7 @@ def _update(keys: list[str], values: Mapping[str, object], actor: str | None) ->
 
 
 def locked_item(*, location: str, sku: str) -> Row:
-    """The `item_location` row of a key, locked until the transaction ends."""
+    """Return the `item_location` row of a key, locked until the transaction ends."""
     inv_key = checks.key(location, sku)
     require_store(location)
     item = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
@@ -168,7 +171,7 @@ def locked_item(*, location: str, sku: str) -> Row:
 
 
 def mark_reviewed(*, keys: Sequence[str], at: datetime | None = None) -> int:
-    """Raise `reviewed_at` of keys: the fact that time-driven rules act on."""
+    """Set `reviewed_at` of keys, the fact that triggers time-driven rules; return their number."""
     with ledger_transaction():
         return execute(
             "UPDATE retail.item_location SET reviewed_at = %s WHERE inv_key = ANY(%s)",

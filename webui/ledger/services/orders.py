@@ -1,8 +1,8 @@
-"""Orders: the lines that go to one supplier for one location, collected as drafts and sent as one.
+"""Purchase orders: lines for one supplier and location, collected as drafts and sent together.
 
-`app.purchase_order` names the order and is what approvals and the sending lock; its status is the
-status of its lines. Lines under another `order_ref` (imports, other systems) have no such row and
-are sent the same way.
+`app.purchase_order` names the order; approvals and sending lock its row. Its status is the status
+of its lines. Lines under another `order_ref` (imports, other systems) have no such row and are sent
+the same way.
 """
 
 from collections.abc import Sequence
@@ -47,11 +47,11 @@ VALUES (%s, %s, %s, true, clock_timestamp(), %s) RETURNING order_ref
 
 
 def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
-    """The order that collects drafts for this supplier and location, locked; its `order_ref`.
+    """Return the `order_ref` of the draft order of this supplier and location, locked.
 
     Sending takes the same lock, so a line joins an order before it is sent, or the next one.
     """
-    # Asked first, so that numbers of orders have no gap for each line that joins one.
+    # Select first, so that lines that join an order leave no gaps in the order numbers.
     found = fetch_one(_DRAFT, supplier, location)
     if found is not None:
         return str(found["order_ref"])
@@ -59,7 +59,7 @@ def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
 
 
 def automatic_order(*, supplier: str, location: str) -> str:
-    """A new order that is sent at once, because no person will come to send it."""
+    """Return the `order_ref` of a new order that is sent at once, without a person."""
     return str(fetch_value(_OPEN_SENT, supplier, location, None, None))
 
 
@@ -71,11 +71,11 @@ def send_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Send every draft line of an order: from now on it is the supplier's.
+    """Send every draft line of an order to its supplier; raise `ServiceError` or `Conflict`.
 
-    Lead times count from here, and a line without a due day gets one. Refused for a supplier that
-    is not active, below its minimum order value unless that is allowed, and with a due day that
-    passed while the draft waited.
+    Lead times count from now, and a line without a due day gets one. Refused: an inactive supplier,
+    a value below the supplier's minimum (unless allowed), and a due day that is over.
+
     Returns `{"order_ref", "lines", "units", "value_minor"}`.
     """
 
@@ -101,7 +101,7 @@ def send_order(
 
 
 def _locked_drafts(order_ref: str, shown_version: str | None) -> list[Row]:
-    """The draft lines of an order, locked with it, if they are as they were shown."""
+    """Return the draft lines of an order, locked with it, if they are as shown."""
     order = fetch_one(
         "SELECT location FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref
     )
@@ -144,9 +144,9 @@ def _refuse_moved(order_ref: str, lines: Sequence[Row], shown_version: str | Non
 
 
 def _last_word(order_ref: str, lines: Sequence[Row]) -> tuple[datetime, str | None]:
-    """When and by whom an order was last changed.
+    """Return when and by whom an order was last changed.
 
-    A deleted line leaves a word and no row; what another system has written left a row and no word.
+    A deleted line leaves a log entry and no row; other systems write rows and no log entry.
     """
     said = fetch_all(
         "SELECT at, actor FROM app.action_log WHERE detail ->> 'order' = %s"
@@ -159,7 +159,7 @@ def _last_word(order_ref: str, lines: Sequence[Row]) -> tuple[datetime, str | No
 
 
 def version_of_drafts(lines: Sequence[Row]) -> str:
-    """What changes when a draft line of an order is added, changed, sent or deleted."""
+    """Return a version that changes when a draft line is added, changed, sent or deleted."""
     newest = max((line["recorded_at"].isoformat() for line in lines), default="")
     return f"{len(lines)}@{newest}"
 
@@ -180,8 +180,8 @@ def _refuse_terms(order_ref: str, lines: Sequence[Row], *, allowed: bool) -> Non
 def _refuse_past_days(lines: Sequence[Row], now: datetime) -> None:
     """Raise `ServiceError` for drafts whose due day is over.
 
-    The supplier would read a day that nobody can keep, and the line would be late at once. Which
-    day holds instead only a person knows, so none is made up.
+    The supplier would read an impossible day, and the line would be late at once. Only a person
+    knows the new day, so none is invented.
     """
     past = [line for line in lines if checks.is_past(line["due_on"], now)]
     if not past:
@@ -194,7 +194,7 @@ def _refuse_past_days(lines: Sequence[Row], now: datetime) -> None:
 
 
 def refuse_inactive(terms: Terms) -> None:
-    """Raise `ServiceError` for a supplier that nobody may order from."""
+    """Raise `ServiceError` for an inactive supplier."""
     if not terms.is_active:
         refuse("supplier", terms.code, "an active supplier; choose another one for this order")
 

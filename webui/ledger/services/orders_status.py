@@ -1,8 +1,8 @@
-"""The life of an order line as one pure table: what may happen in which status, and what follows.
+"""The states of an order line as one pure table: allowed actions and the status that follows.
 
-draft → sent → confirmed → closed. A pair that is not in the table is refused, each with a reason.
-Goods that stand on the dock are facts, so a closed line can still be received; only what nobody has
-ordered yet cannot. A receipt that is corrected downwards opens its line again.
+draft → sent → confirmed → closed. A pair that is not in the table is refused with a reason. Goods
+on the dock are facts, so a closed line can still be received; a draft cannot. A receipt that is
+corrected downwards opens its line again.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     "re_date",
     "restore",
 )
-# Where a line stands after the action while units are open; "gone" means that the row is deleted.
+# Status after the action while units are open; "gone" means that the row is deleted.
 ALLOWED: Final[Mapping[tuple[Status, Action], Status | Literal["gone"]]] = MappingProxyType(
     {
         ("draft", "change"): "draft",
@@ -64,7 +64,7 @@ WEEK: Final = 7
 
 
 def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["gone"]:
-    """The status that `action` leads to; an action the status does not know raises `Conflict`."""
+    """Return the status after `action`; raise `Conflict` if the status does not allow it."""
     found = ALLOWED.get((status, action))
     if found is None:
         message = f"order line {line_id} {WHY_NOT[status]} (asked to {action.replace('_', '-')} it)"
@@ -73,7 +73,7 @@ def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["
 
 
 def settled(status: Status, *, open_units: int, is_confirmed: bool) -> Status:
-    """The status once the units are known: closed without open ones, open again with some."""
+    """Return the status for these open units: closed at 0, otherwise sent or confirmed."""
     if status == "draft":
         return status
     if open_units == 0:
@@ -84,13 +84,13 @@ def settled(status: Status, *, open_units: int, is_confirmed: bool) -> Status:
 def open_units(
     *, ordered: int, confirmed: int | None, cancelled: int, received_for_order: int
 ) -> int:
-    """Units of a line that are neither cancelled nor received; negative never."""
+    """Return the units of a line that are neither cancelled nor received, at least 0."""
     promised = ordered if confirmed is None else confirmed
     return max(0, promised - cancelled - received_for_order)
 
 
 def order_day(wanted: date, order_days_mask: int) -> date:
-    """The first day from `wanted` on that the supplier takes orders; Monday is bit 0."""
+    """Return the first day from `wanted` on that the supplier takes orders; Monday is bit 0."""
     for ahead in range(WEEK):
         candidate = wanted + ahead * DAY
         if order_days_mask >> candidate.weekday() & 1:
@@ -99,7 +99,7 @@ def order_day(wanted: date, order_days_mask: int) -> date:
 
 
 def due_day(ordered_at: datetime, *, lead_time_centidays: int, order_days_mask: int) -> date | None:
-    """The UTC day on which goods ordered at `ordered_at` (UTC) are due; None without a lead time.
+    """Return the UTC day on which goods ordered at `ordered_at` are due; None without a lead time.
 
     The lead time counts from the order, or from the start of the supplier's next order day.
     """
@@ -113,5 +113,5 @@ def due_day(ordered_at: datetime, *, lead_time_centidays: int, order_days_mask: 
 
 
 def is_overdue(due_on: date | None, *, today: date, units: int) -> bool:
-    """Whether open units are late: the due day is over, one day after it began."""
+    """Return True if units are open and the due day is over."""
     return due_on is not None and units > 0 and today >= due_on + DAY

@@ -1,11 +1,11 @@
-"""How long ago the whole chain gave a sign of life: nothing is approved by rule behind it."""
+"""Age of the pipeline's heartbeats; automatic approvals stop if they are too old."""
 
 from typing import Final
 
 OLDEST_US: Final = 60_000_000
 
 # Common table expressions for a query: `moment.now`, and `life.age_us`, the age of the oldest
-# partition's heartbeat or of the actuator's, null where one of them has never been heard.
+# partition's heartbeat or of the actuator's; null if one of them is missing.
 LIFE: Final = """
 moment AS (SELECT clock_timestamp() AS now),
 life AS (
@@ -27,5 +27,5 @@ life AS (
 
 
 def is_stale(age_us: int | None) -> bool:
-    """Whether the chain has been silent for too long, or has never been heard."""
+    """Return True if the pipeline is unknown or older than 60 s."""
     return age_us is None or age_us > OLDEST_US

@@ -1,7 +1,7 @@
-"""Prices: a timeline that only grows, and a floor that no row is ever below.
+"""Prices: an append-only timeline, and a floor that no row is ever below.
 
 The floor is computed again under a lock on the item at every write, because cost or tax may have
-risen since somebody looked (docs/domain.md 6.4).
+risen since a person saw it (docs/domain.md 6.4).
 """
 
 from collections import Counter
@@ -35,18 +35,18 @@ from webui.ledger.services.transactions import (
 from webui.ledger.services.wording import moment_text, person
 
 MOST_PRICE: Final = 1_000_000_000
-MOST_STEP: Final = 2**31 - 1  # of the column, an `int`
-NO_PRICE: Final = 0  # what a page says that showed no price yet
-KINDS: Final = ("initial", "manual", "emergency")  # a roll-back is `roll_back_price`
+MOST_STEP: Final = 2**31 - 1  # limit of the column, an `int`
+NO_PRICE: Final = 0  # sent by a page that showed no price yet
+KINDS: Final = ("initial", "manual", "emergency")  # `roll_back_price` writes rollbacks
 
 
 def next_window_start(now: datetime) -> datetime:
-    """Start of the first ten-minute window that begins after `now`."""
+    """Return the start of the first ten-minute window after `now`."""
     return moment_of(window_start(us_of(now)) + WINDOW_US)
 
 
 def item_floor_minor(item: Row) -> int:
-    """Lowest price that an item's cost, margin and tax allow."""
+    """Return the lowest price that an item's cost, margin and tax allow."""
     return floor_minor(int(item["cost_minor"]), int(item["margin_permille"]), int(item["tax_bp"]))
 
 
@@ -64,12 +64,12 @@ def set_price(  # noqa: PLR0913 -- one keyword per column
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Write a price from `effective_from` (default: the next window) on; its id.
+    """Write a price from `effective_from` on (default: the next window); return its id.
 
-    Only an `initial` price may lie in the past, and only as the first of its timeline: windows
-    that have begun keep their price. An `emergency` price needs a reason and begins with the next
-    window. With `shown_price_id` the newest row must still be that one, `NO_PRICE` for none.
-    Without `is_meant` a price far from the last one is refused, see `far_prices`.
+    Only an `initial` price may lie in the past, and only as the first of its timeline: windows that
+    have begun keep their price. An `emergency` price needs a reason and begins with the next
+    window. If `shown_price_id` is given, it must be the newest row, or `NO_PRICE` if there is none.
+    Unless `is_meant`, a price far from the last one is refused, see `far_prices`.
     """
     checks.whole("price_minor", price_minor, 1, MOST_PRICE)
     checks.whole("step", step, -MOST_STEP - 1, MOST_STEP)
@@ -115,7 +115,7 @@ def _priced_already(inv_key: str) -> str:
 
 
 def newest_price(inv_key: str) -> Row | None:
-    """The last row of a key's timeline, scheduled ones included; None without any."""
+    """Return the last row of a key's timeline, including scheduled ones, or None."""
     return fetch_one(
         "SELECT id, price_minor, step, kind, effective_from, recorded_by, recorded_at"
         " FROM retail.price_change"
@@ -142,7 +142,7 @@ def _written(row: Row) -> str:
 
 
 class Price(NamedTuple):
-    """A row of the timeline before it has an id."""
+    """A row of the timeline before its insert."""
 
     price_minor: int
     step: int
@@ -152,7 +152,7 @@ class Price(NamedTuple):
 
 
 def write_price(item: Row, price: Price, *, actor: str | None, reason: str | None = None) -> int:
-    """Insert a price for a locked item, not below its floor; the row's id."""
+    """Insert a price for a locked item, not below its floor; return the row's id."""
     floor = item_floor_minor(item)
     if price.price_minor < floor:
         refuse("price_minor", price.price_minor, f"not below the floor of {money_text(floor)}")
@@ -177,7 +177,7 @@ def write_price(item: Row, price: Price, *, actor: str | None, reason: str | Non
 
 
 class FirstPrice(NamedTuple):
-    """The price that an item starts with."""
+    """The first price of an item."""
 
     location: str
     sku: str
@@ -189,7 +189,7 @@ class FirstPrice(NamedTuple):
 def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) -> int:
     """Write initial prices in one statement; SQL refuses any below its floor.
 
-    Raises `Conflict`, and writes none, where a key has a price already or is named twice.
+    Raise `Conflict`, and write none, if a key has a price already or is named twice.
     """
     columns = ("location", "sku", "price_minor", "floor_minor", "effective_from", "kind")
     with ledger_transaction():
@@ -203,7 +203,7 @@ def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) 
 
 def _refuse_if_priced(keys: Sequence[str]) -> None:
     twice = [inv_key for inv_key, number in Counter(keys).items() if number > 1]
-    # The lock of every other price: a timeline that begins meanwhile is waited for and then seen.
+    # All price writes take this lock: a timeline that begins meanwhile is waited for and then seen.
     fetch_all(
         "SELECT FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR UPDATE",
         list(keys),
@@ -224,14 +224,12 @@ def roll_back_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Undo the last change: its predecessor's price and step, not below the floor; the row's id.
+    """Roll back the last change, to the price and step before it; return the new row's id.
 
-    The first change of an item that began without a price goes back to its regular one, step 0. A
-    change is undone once: what a roll-back has restored is no change of its own, and undoing it
-    would write the undone price again.
-
-    From the next window on. A change that is still scheduled is undone at its own time, so that
-    it never holds: of two rows at one time the later one counts.
+    The price is never below the floor. Without an earlier price the item returns to its regular
+    one, step 0. A change is rolled back once: a second rollback would write the undone price again.
+    It holds from the next window on. A change that is still scheduled is rolled back at its own
+    time, so that it never holds: of two rows with one time the later one counts.
     """
 
     def work() -> Row:
@@ -261,7 +259,7 @@ def _refuse_if_undone(newest: Row | None) -> None:
 
 
 def _predecessor(item: Row, newest: Row | None) -> Row:
-    """Price and step that were in force before the newest row."""
+    """Return the price and step in force before the newest row."""
     if newest is not None:
         before = fetch_one(
             "SELECT price_minor, step FROM retail.price_change"
@@ -280,7 +278,7 @@ def _predecessor(item: Row, newest: Row | None) -> Row:
 
 
 def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
-    """Stop (or allow again) every rule-made price of every store; proposals go on."""
+    """Stop or allow all rule-made prices of every store; proposals continue."""
     require_company()
     with ledger_transaction():
         execute(
@@ -295,7 +293,7 @@ def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
 
 
 def refuse_while_killed() -> None:
-    """Raise `Conflict` while the kill switch is on; holds the switch until the commit."""
+    """Raise `Conflict` while the kill switch is on; lock the switch until the commit."""
     is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
     if is_on:
         message = "the price kill switch is on: no rule-made price is written"

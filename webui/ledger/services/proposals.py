@@ -1,4 +1,4 @@
-"""What both desks need of a proposal: lock it, compare what was shown, keep a person's word."""
+"""Functions for both kinds of proposals: lock, compare with the shown revision, decide."""
 
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
@@ -25,7 +25,7 @@ LONGEST_SNOOZE: Final = timedelta(days=90)
 
 
 class Desk(NamedTuple):
-    """Where the proposals of one kind live, and where the words on them go."""
+    """The table of one kind of proposals, and the table of the decisions on them."""
 
     table: str
     id_column: str
@@ -38,7 +38,7 @@ PRICES: Final = Desk("price_proposal", "proposal_id", "price_decision", "price_r
 
 
 class Word(NamedTuple):
-    """A person's word on a proposal, as it was shown to that person."""
+    """A person's decision on a proposal, with the revision that was shown."""
 
     desk: Desk
     proposal: str
@@ -50,7 +50,7 @@ class Word(NamedTuple):
 
 
 def locked_proposal(desk: Desk, proposal: str) -> Row:
-    """The proposal's row, locked until the transaction ends."""
+    """Return the proposal's row, locked until the transaction ends."""
     row = fetch_one(
         f"SELECT * FROM app.{desk.table} WHERE {desk.id_column} = %s FOR UPDATE",  # noqa: S608 -- names come from the two desks above
         proposal,
@@ -62,10 +62,10 @@ def locked_proposal(desk: Desk, proposal: str) -> Row:
 
 
 def refuse_if_moved(row: Row, word: Word, *, allowed: tuple[str, ...]) -> None:
-    """Raise `Conflict` if the proposal is not what the person saw, or somebody has spoken.
+    """Raise `Conflict` if the proposal differs from what the person saw, or is decided.
 
-    A final word stands for ever. A snooze that has not come back through the log yet stands in the
-    way too: nothing on the page that was shown says that somebody has put the proposal aside.
+    A final decision is permanent. A snooze that has not come back through the log yet also
+    conflicts, because the page of this person did not show it.
     """
     if row["decided_action"] in FINAL:
         message = f"{speaker(row)} has already said {row['decided_action']}, {said_at(row)}"
@@ -95,7 +95,7 @@ def refuse_other_revision(row: Row, word: Word) -> None:
 
 
 def _asks(row: Row) -> str:
-    """What the proposal asks for now, where its row says so."""
+    """Return the quantity or price that the proposal asks for now, as text."""
     if row.get("quantity_units") is not None:
         return f" and asks for {row['quantity_units']:,} units"
     if row.get("new_minor") is not None:
@@ -104,22 +104,22 @@ def _asks(row: Row) -> str:
 
 
 def is_unanswered(row: Row) -> bool:
-    """Whether the last word has not come back through the log: no event has come since."""
+    """Return True if the last decision has not come back through the log: no event followed it."""
     return row["decided_at"] is not None and row["decided_at"] > row["updated_at"]
 
 
 def speaker(row: Row) -> str:
-    """Who said the last word, for a sentence."""
+    """Return who made the last decision, for a sentence."""
     return person(row["decided_by"])
 
 
 def said_at(row: Row) -> str:
-    """When the last word was said, for a sentence."""
+    """Return when the last decision was made, for a sentence."""
     return moment_text(row["decided_at"])
 
 
 def last_word(desk: Desk, proposal: str) -> tuple[str, str]:
-    """Who said the last word on a proposal that has one, and when, for a sentence."""
+    """Return who made the last decision on a proposal and when, for a sentence."""
     row = fetch_one(
         f"SELECT decided_by, decided_at FROM app.{desk.table} WHERE {desk.id_column} = %s",  # noqa: S608 -- names come from the two desks above
         proposal,
@@ -130,7 +130,7 @@ def last_word(desk: Desk, proposal: str) -> tuple[str, str]:
 
 
 def _snoozed(row: Row, word: Word) -> str:
-    """Who has put the proposal aside, until when and why."""
+    """Return who snoozed the proposal, until when and why, for a sentence."""
     said = fetch_one(
         f"SELECT until_at, reason FROM retail.{word.desk.decisions} WHERE inv_key = %s"  # noqa: S608 -- names come from the two desks above
         f" AND {word.desk.id_column} = %s AND action = 'snooze' ORDER BY id DESC LIMIT 1",
@@ -143,7 +143,7 @@ def _snoozed(row: Row, word: Word) -> str:
 
 
 def write_word(row: Row, word: Word, *, units: int | None = None) -> int:
-    """Insert the decision row and keep the word on the proposal; the decision's id."""
+    """Insert the decision row and copy the decision to the proposal; return the decision's id."""
     desk = word.desk
     decision_id = insert(
         desk.decisions,
@@ -170,7 +170,7 @@ def write_word(row: Row, word: Word, *, units: int | None = None) -> int:
 
 
 class Answer(NamedTuple):
-    """Units that are to meet a need of a key, who sees to it, and which revision he saw."""
+    """Units that meet a need of a key, the actor, and the revision that was shown."""
 
     reorder_id: str
     inv_key: str
@@ -180,10 +180,10 @@ class Answer(NamedTuple):
 
 
 def answer_need(answer: Answer, *, is_order: bool = False) -> None:
-    """Say that a need is met, under its lock, so that nothing else answers it as well.
+    """Mark a need as met, under its lock, so that nothing else meets it as well.
 
-    Raises `ServiceError` for a need of another key, `Conflict` for one that is closed, put aside
-    or answered. What an order asks for stays on the proposal; other units come from elsewhere.
+    Raise `ServiceError` for a need of another key, `Conflict` for one that is closed, snoozed or
+    decided. For an order the units are stored on the proposal; a transfer stores none there.
     """
     need = locked_proposal(REORDERS, answer.reorder_id)
     if need["inv_key"] != answer.inv_key:
@@ -206,7 +206,7 @@ def say(
     allowed: tuple[str, ...],
     command_id: UUID | None,
 ) -> Row:
-    """Write a word that is nothing but a decision row: reject, snooze, resume."""
+    """Write a decision that is only a decision row: reject, snooze, resume."""
 
     def work() -> Row:
         row = locked_proposal(word.desk, word.proposal)
@@ -218,7 +218,7 @@ def say(
 
 
 def checked_until(until_at: datetime | None) -> datetime | None:
-    """A snooze ends in the future, at most 90 days ahead; None means the rule's own seven days."""
+    """Return the end of a snooze, at most 90 days ahead; None means the rule's seven days."""
     at = happened("until_at", until_at)
     if at is None:
         return None

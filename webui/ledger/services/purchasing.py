@@ -1,8 +1,8 @@
-"""Purchase-order lines: whatever one says is on order until it is received or cancelled.
+"""Purchase-order lines; their units are on order until they are received or cancelled.
 
-Which action a status allows is the table of `orders_status`. Every change of a line happens under
-its lock, and a caller may name the version that was shown to a person: the loser of two changes
-then reads what the line says now, instead of overwriting it.
+The table of `orders_status` has the actions that a status allows. Every change of a line happens
+under its lock, and a caller may pass the version that a person saw. The loser of two changes then
+gets a `Conflict` with the current values instead of overwriting them.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ Change = Callable[[Row, int], dict[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class LineCommand:
-    """An action on one line, by whom, and which version of the line that person saw."""
+    """An action on one line, its actor, and the version of the line that the actor saw."""
 
     line_id: int
     action: Action
@@ -56,9 +56,9 @@ def place_order_line(  # noqa: PLR0913 -- one keyword per column
     due_on: date | None = None,
     actor: str | None = None,
 ) -> int:
-    """Write an order line; its id. With `reorder_id` it is the answer to that need, once only.
+    """Write an order line; return its id. With `reorder_id` it meets that need, once only.
 
-    Raises `Conflict` for a need that is closed, put aside or answered.
+    Raise `Conflict` for a need that is closed, snoozed or decided.
     """
     inv_key = checks.key(location, sku)
     require_store(location)
@@ -93,7 +93,7 @@ def change_order_line(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Order another quantity on a draft: whole packs, unless odd units are allowed."""
+    """Change the quantity of a draft: full packs, unless odd units are allowed."""
     checks.whole("ordered_units", ordered_units, 1)
 
     def change(line: Row, _open: int) -> dict[str, object]:
@@ -114,10 +114,10 @@ def confirm_order_line(  # noqa: PLR0913 -- what a supplier says, and who saw wh
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Write what the supplier promises; from now on that is on order, not what was asked.
+    """Write the confirmed units; from now on they are on order instead of the ordered ones.
 
-    It can't be less than what has been received or cancelled, and more than was ordered only if
-    `beyond_order_allowed` says that it is meant. Nothing left open closes the line.
+    They can't be below the received and cancelled units. They can exceed the ordered units only if
+    `beyond_order_allowed`. A line without open units is closed.
     """
     checks.whole("confirmed_units", confirmed_units)
 
@@ -141,7 +141,7 @@ def cancel_order_units(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Cancel what is still open on a line and close it; how many units that were."""
+    """Cancel the open units of a line and close it; return the number cancelled."""
 
     def change(line: Row, open_units: int) -> dict[str, object]:
         return {"cancelled_units": int(line["cancelled_units"]) + open_units}
@@ -159,7 +159,7 @@ def restore_order_units(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Put cancelled units of a closed line on order again; the purchasing lead alone may."""
+    """Put cancelled units of a closed line on order again; only the purchasing lead may."""
     checks.whole("units", units, 1)
     if not reopening_allowed:
         refuse("actor", actor, "only the purchasing lead may open a closed line again")
@@ -181,7 +181,7 @@ def move_due_date(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Expect the goods on another day; that moves no quantity and no decision."""
+    """Change the due day; quantities and decisions stay."""
 
     def change(line: Row, _open: int) -> dict[str, object]:
         return _dated(line, due_on)
@@ -192,7 +192,7 @@ def move_due_date(
 def _dated(line: Row, due_on: date | None) -> dict[str, object]:
     if due_on is None:
         return {}
-    if line["status"] == "draft":  # it is ordered on the day on which it is sent
+    if line["status"] == "draft":  # a draft is ordered on the day on which it is sent
         checks.not_past("due_on", due_on, database_now())
     elif due_on < line["ordered_at"].date():
         refuse("due_on", due_on, f"not before the day of the order, {line['ordered_at']:%Y-%m-%d}")
@@ -206,7 +206,7 @@ def delete_order_line(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Take a draft line back: what it asked for is needed again, under a new reorder id."""
+    """Delete a draft line: its units are needed again, under a new reorder id."""
     command = LineCommand(line_id, "delete", actor, command_id, shown_version)
 
     def work() -> Row:
@@ -220,7 +220,7 @@ def delete_order_line(
 
 
 def apply(command: LineCommand, change: Change) -> Row:
-    """Do one action on a locked line: `change(line, open units)` says which columns move.
+    """Execute one action on a locked line: `change(line, open units)` returns the changed columns.
 
     Returns `{"line_id", "status", "open_before", "open_units"}`.
     """
@@ -246,7 +246,7 @@ def apply(command: LineCommand, change: Change) -> Row:
 
 
 def allowed_line(command: LineCommand) -> Row:
-    """The line, locked, if it is the one that was shown and its status knows the action."""
+    """Return the locked line if it is as shown and its status allows the action."""
     line = locked_line(command.line_id)
     if command.shown_version is not None and command.shown_version != version_of(line):
         message = f"order line {command.line_id} has changed since it was shown: {describe(line)}"
@@ -256,12 +256,12 @@ def allowed_line(command: LineCommand) -> Row:
 
 
 def version_of(line: Row) -> str:
-    """What changes with every write of a line."""
+    """Return a text that changes with every write of a line."""
     return str(line["recorded_at"].isoformat())
 
 
 def describe(line: Row) -> str:
-    """What a line says now, for a person who saw something else."""
+    """Return the current values of a line, for a person who saw others."""
     who, at = person(line["recorded_by"]), moment_text(line["recorded_at"])
     parts = [f"{who} left it {line['status']} at {at}", f"{line['ordered_units']} ordered"]
     if line["confirmed_units"] is not None:
@@ -285,7 +285,7 @@ def write_line(line_id: int, values: dict[str, object], actor: str | None) -> No
 
 
 def settle(line: Row) -> tuple[str, int]:
-    """Status and open units of a line with these values."""
+    """Return status and open units of a line with these values."""
     open_now = open_order_units(line)
     confirmed = line["confirmed_units"] is not None
     status = orders_status.settled(line["status"], open_units=open_now, is_confirmed=confirmed)
@@ -293,7 +293,7 @@ def settle(line: Row) -> tuple[str, int]:
 
 
 def follow_receipts(line_id: int, actor: str | None) -> None:
-    """Close or open a locked line again after its receipts have changed."""
+    """Update the status of a locked line after a change of its receipts."""
     line = locked_line(line_id)
     status, _open = settle(line)
     if status != line["status"]:
@@ -301,7 +301,7 @@ def follow_receipts(line_id: int, actor: str | None) -> None:
 
 
 def log_line(command: LineCommand, line: Row, **detail: object) -> None:
-    """Keep who did what to a line, findable by key and by order."""
+    """Log an action on a line, searchable by key and by order."""
     log_action(
         actor=command.actor,
         action=f"{command.action}_order",
@@ -312,7 +312,7 @@ def log_line(command: LineCommand, line: Row, **detail: object) -> None:
 
 
 def locked_line(line_id: int) -> Row:
-    """An order line, locked until the transaction ends."""
+    """Return an order line, locked until the transaction ends."""
     line = fetch_one("SELECT * FROM retail.purchase_order_line WHERE id = %s FOR UPDATE", line_id)
     if line is None:
         refuse("purchase_order_line_id", line_id, "no such order line")
@@ -321,7 +321,7 @@ def locked_line(line_id: int) -> Row:
 
 
 def received_for_order(line_id: int, *, without_shipment: int | None = None) -> int:
-    """Units that receipts have taken off a line, those of one shipment left out if asked."""
+    """Return the units of a line that receipts have delivered, without one shipment if asked."""
     received: int = fetch_value(
         "SELECT coalesce(sum(order_units), 0)::bigint FROM retail.shipment_line"
         " WHERE purchase_order_line_id = %s AND leg = 'supplier_in'"
@@ -333,9 +333,9 @@ def received_for_order(line_id: int, *, without_shipment: int | None = None) -> 
 
 
 def open_order_units(line: Row, *, without_shipment: int | None = None) -> int:
-    """Units of a locked line that are neither cancelled nor received, never below 0.
+    """Return the units of a locked line that are neither cancelled nor received, at least 0.
 
-    `without_shipment`: as if that receipt had not been.
+    `without_shipment` leaves out one receipt.
     """
     promised = line["confirmed_units"]
     return orders_status.open_units(
@@ -347,7 +347,7 @@ def open_order_units(line: Row, *, without_shipment: int | None = None) -> int:
 
 
 def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> None:
-    """Raise `ServiceError` for units that are no whole packs, unless this person may order them."""
+    """Raise `ServiceError` for units that are no full packs, unless this person may order them."""
     if units % pack and not allowed:
         refuse(
             field, units, f"a multiple of the pack of {pack}; others only by the purchasing lead"
@@ -355,9 +355,9 @@ def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> Non
 
 
 def due_day_of(line: Row, ordered_at: datetime) -> date | None:
-    """When goods of a line are due if they are ordered at `ordered_at`.
+    """Return the day on which a line is due if it is ordered at `ordered_at`.
 
-    The item's lead time, else its supplier's, from the supplier's next order day on.
+    The lead time of the item, else of its supplier, counts from the supplier's next order day on.
     """
     terms = terms_of([line["supplier"]])[line["supplier"]]
     item: int | None = _lead_time(line["inv_key"])

@@ -1,4 +1,4 @@
-"""Terms of suppliers: whether they deliver, from which value and on which days, and where."""
+"""Terms of suppliers: status, minimum order, order days, lead time, addresses."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ LONGEST_TEXT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What ordering at a supplier depends on; the defaults hold for one that has no row."""
+    """The terms of ordering from a supplier; the defaults apply to one without a row."""
 
     code: str
     name: str
@@ -46,7 +46,7 @@ class Terms:
 
 
 def terms_of(codes: Collection[str]) -> dict[str, Terms]:
-    """The terms of each of these suppliers."""
+    """Return the terms of each of these suppliers."""
     found = fetch_all(
         "SELECT code, name, is_active, minimum_order_minor, order_days_mask, lead_time_centidays"
         " FROM retail.supplier WHERE code = ANY(%s)",
@@ -57,7 +57,7 @@ def terms_of(codes: Collection[str]) -> dict[str, Terms]:
 
 
 def days_of(mask: int) -> list[str]:
-    """The days that an `order_days_mask` names."""
+    """Return the names of the days in an `order_days_mask`."""
     return [day for bit, day in enumerate(DAYS) if mask >> bit & 1]
 
 
@@ -74,11 +74,11 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> dict[str, list[object]]:
-    """Change terms of a supplier; None leaves one as it is. What moved: {column: [before, after]}.
+    """Change terms of a supplier; return the moved ones as {column: [before, after]}.
 
-    `order_days_mask` has Monday as bit 0; lines that are ordered already keep their due day.
-    `shown` are the terms that the person saw, by column: where they stand no more, nothing is
-    written and the `Conflict` names what changed.
+    None leaves a term unchanged. `order_days_mask` has Monday as bit 0. Lines that are ordered
+    already keep their due day. `shown` holds the terms that the person saw, by column. If one has
+    changed since, nothing is written and the `Conflict` names it.
     """
     wanted: dict[str, object | None] = {
         "is_active": is_active,
@@ -102,7 +102,7 @@ def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
 def _change(
     code: str, changes: Mapping[str, object], shown: Mapping[str, object], actor: str | None
 ) -> Row:
-    """Write what differs of `changes`, under a lock; what moved."""
+    """Write the columns of `changes` that differ, under a lock; return them."""
     before = _locked_supplier(code)
     _refuse_moved(before, shown)
     moved = moved_columns(before, changes)
@@ -145,7 +145,7 @@ def _refuse_moved(row: Row, shown: Mapping[str, object]) -> None:
 
 
 def _with_days(terms: Mapping[str, object]) -> Mapping[str, object]:
-    """The terms with the names of the days in place of their mask."""
+    """Return the terms with the names of the days instead of their mask."""
     mask = terms.get("order_days_mask")
     if not isinstance(mask, int):
         return terms

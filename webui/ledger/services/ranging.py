@@ -1,6 +1,6 @@
-"""Ranging an item as a person does it: one key, its name, its policy, and no double.
+"""Ranging of one item by a person: key, product name and policy, without duplicates.
 
-`range_items` takes what importers know; a person is asked for a place and a supplier that exist.
+`range_items` accepts what importers know; a person must name an existing location and supplier.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from webui.ledger.services.reference import name_products
 from webui.ledger.services.transactions import Row, fetch_value, ledger_transaction, once
 
 LONGEST_NAME: Final = 200
-# A till may have sold at a place that nobody has named yet; its item must not stay unknown.
+# A till may have sold at a location without a name; its item must not stay unknown.
 _IS_PLACE: Final = """
 SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
     OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
@@ -27,8 +27,8 @@ SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
 class NewItem(NamedTuple):
     """An item for the range of a location.
 
-    `name` "" leaves the product without one. `opening_units` None means that nobody knows yet how
-    many there are; store staff then have a task to count.
+    `name` "" leaves the product unnamed. `opening_units` None means that the stock is unknown;
+    store staff then get a task to count it.
     """
 
     location: str
@@ -41,11 +41,11 @@ class NewItem(NamedTuple):
 def range_new_item(
     *, item: NewItem, actor: str, is_meant: bool = True, command_id: UUID | None = None
 ) -> str:
-    """Range an item and name its product, if it has no name; its `inv_key`.
+    """Range an item and name its product, if it has no name; return its `inv_key`.
 
-    `ServiceError` for a location or supplier that nobody knows and for a policy that breaks a
-    limit, `Conflict` for an item that is ranged there already. Without `is_meant` amounts far from
-    those of other locations are refused, see `far_prices`.
+    Raise `ServiceError` for an unknown location or supplier and for a policy that breaks a limit,
+    `Conflict` for an item that is ranged there already. Unless `is_meant`, amounts far from those
+    of other locations are refused, see `far_prices`.
     """
     inv_key = checks.key(item.location, item.sku)
 

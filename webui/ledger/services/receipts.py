@@ -1,8 +1,8 @@
-"""Receipts against orders: many lines at once, goods refused at the door, a receipt put right.
+"""Receipts of orders: many lines at once, refused deliveries, corrected receipts.
 
-A correction updates the receipt's own row: capture publishes before and after, so the fold takes
-the old effect back and adds the new one in one step. After 48 h the goods have long been sold from
-and counted, and a correction is a booking of its own: an adjustment.
+A correction updates the receipt's own row: capture publishes before and after, so the fold replaces
+the old effect in one step. After 48 h the goods have been sold and counted, and a correction is a
+booking of its own: an adjustment.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ MOST_LINES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class LineReceipt:
-    """What arrived for one line of an order, announced or not, and what was shown as open."""
+    """A delivery of one order line, announced or not, and the open units that were shown."""
 
     line_id: int
     delivered: Delivered
@@ -48,12 +48,12 @@ def receive_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> list[int]:
-    """Receive several lines of a delivery together or not at all; the ids of the receipts."""
+    """Receive several lines of a delivery together or not at all; return the receipts' ids."""
     if not 1 <= len(receipts) <= MOST_LINES:
         refuse("receipts", len(receipts), f"1 to {MOST_LINES} lines")
 
     def work() -> Row:
-        # In one order, so that two deliveries that share lines wait for each other in a row.
+        # Sorted, so that deliveries that share lines lock them in one order.
         by_line = sorted(enumerate(receipts), key=lambda pair: (pair[1].line_id, pair[0]))
         ids = {number: _receive(receipt, actor) for number, receipt in by_line}
         return {"ids": [ids[number] for number in range(len(receipts))]}
@@ -81,7 +81,7 @@ def refuse_delivery(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Send goods back at the door: nothing is received, the order stays open, the reason stays."""
+    """Refuse a delivery: nothing is received, the order stays open, the reason is recorded."""
     given = checks.text("reason", reason)
     delivered = Delivered(0, 0, discrepancy_reason=f"refused: {given}")
     receipt = LineReceipt(line_id, delivered, shipment_line_id)
@@ -96,7 +96,7 @@ def correct_receipt(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Put one's own receipt right within 48 h; the order line follows under its lock.
+    """Correct one's own receipt within 48 h; update the order line under its lock.
 
     `received_at` stays unless a new one is given. Returns `{"shipment_id", "order_units",
     "open_units"}`.
@@ -105,7 +105,7 @@ def correct_receipt(
 
     def work() -> Row:
         line_id = line_of_shipment(shipment_line_id)
-        # The line first, as every receipt does.
+        # Lock the line first, as every receipt does.
         line = None if line_id is None else locked_line(line_id)
         receipt = _own_fresh_receipt(shipment_line_id, shown_version, actor)
         arrived = delivered.received_units + delivered.damaged_units

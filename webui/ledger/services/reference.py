@@ -1,6 +1,6 @@
-"""Names of products, locations and suppliers; what is named already keeps its name.
+"""Names of products, locations and suppliers; existing names are kept.
 
-What people type by hand is looked up here first: a slip of the pen is no item.
+Items that people type are looked up here first, so that a typing error creates no item.
 """
 
 from collections.abc import Mapping
@@ -10,22 +10,22 @@ from webui.ledger.services.transactions import execute, fetch_value, ledger_tran
 
 
 def name_products(*, names: Mapping[str, str], department: str = "") -> int:
-    """Add products by code; how many are new. A product without a name is called by its code."""
+    """Add products by code; return the number of new ones. An empty name becomes the code."""
     return _name("product", names, "department", value=department)
 
 
 def name_locations(*, names: Mapping[str, str], kind: str = "store") -> int:
-    """Add stores, or warehouses, by code; how many are new."""
+    """Add stores, or warehouses, by code; return the number of new ones."""
     return _name("location", names, "kind", value=kind)
 
 
 def name_suppliers(*, names: Mapping[str, str]) -> int:
-    """Add suppliers by code; how many are new."""
+    """Add suppliers by code; return the number of new ones."""
     return _name("supplier", names, "is_active", value=True)
 
 
 def _name(table: str, names: Mapping[str, str], column: str, *, value: str | bool) -> int:
-    """Add rows that have one value in common; names and columns are those of the tables above."""
+    """Add rows with one common value; table and column are literals from above."""
     with ledger_transaction():
         return execute(
             f"INSERT INTO retail.{table} (code, name, {column})"  # noqa: S608 -- literals from above

@@ -1,4 +1,4 @@
-"""The buyer's words on reorder proposals; approving one writes the order lines that answer it."""
+"""The buyer's decisions on reorder proposals; an approval also writes the order lines."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -24,7 +24,7 @@ from webui.ledger.services.reorders_approval import Approval, Approver, Ordered,
 from webui.ledger.services.transactions import Row, fetch_one, ledger_transaction, once
 from webui.ledger.services.wording import moment_text, refusal_text
 
-# A closed need may hold its item back (domain.md 5.3): the state that says so, the need's end.
+# A closed need may hold its item back (domain.md 5.3): episode state, and status of the need.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 
@@ -39,11 +39,11 @@ def approve_reorder(  # noqa: PLR0913 -- one keyword per choice of the buyer
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Order what a proposal asks for, or `units` of it: decision and order line in one transaction.
+    """Order the quantity of a proposal, or `units`: decision and order line in one transaction.
 
-    The line is a draft of the order that collects for its supplier and location; `send_order`
-    sends it. Returns `{"line_id", "units", "order_ref", "repeated"}`. A second approval of the
-    same need orders nothing and returns the first one's line with `repeated` true.
+    The line joins the draft order of its supplier and location; `send_order` sends it. Returns
+    `{"line_id", "units", "order_ref", "repeated"}`. A second approval of the same need orders
+    nothing and returns the first one's line with `repeated` true.
     """
     parts: tuple[Part, ...] = ()
     if supplier is not None or due_on is not None:
@@ -64,10 +64,10 @@ def split_reorder(  # noqa: PLR0913 -- one keyword per choice of the buyer
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Approve one need with several order lines, for suppliers and days of their own.
+    """Approve one need with several order lines, each with its own supplier and day.
 
-    Parts add up to `units`, or to what the proposal asks for. The first line alone carries the
-    reorder id. Returns what `approve_reorder` does, and `"line_ids"`.
+    Parts add up to `units`, or to the quantity of the proposal. Only the first line carries the
+    reorder id. Returns the values of `approve_reorder`, and `"line_ids"`.
     """
     if not parts:
         refuse("parts", 0, "at least one part")
@@ -82,10 +82,11 @@ def approve_reorders(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> list[Row]:
-    """Approve many needs in one transaction; for each of them, in order, what came of it.
+    """Approve many needs in one transaction; return their results in order.
 
-    A need that has changed is left alone and says so in `"refused"`; the others are ordered.
-    Each result is `{"reorder_id", "line_id", "units", "order_ref", "repeated", "refused"}`.
+    A need that has changed is not ordered and has its reason in `"refused"`; the others are
+    ordered. Each result is `{"reorder_id", "line_id", "units", "order_ref", "repeated",
+    "refused"}`.
     """
 
     def work() -> Row:
@@ -102,7 +103,7 @@ def approve_reorders(
 
 
 def approve_automatically(*, approvals: Sequence[Approval]) -> list[Row]:
-    """Approve needs that rules allow, and send their orders; nobody's name stands on them."""
+    """Approve needs that rules allow, and send their orders; the actor is None."""
     with ledger_transaction():
         found = order_all(approvals, Approver(None, automatic=True))
         return [_result(approval, one) for approval, one in zip(approvals, found, strict=True)]
@@ -152,7 +153,7 @@ def reject_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Refuse a need for now; it may come back under a new id after its hold."""
+    """Reject a need; it may come back under a new id after its hold."""
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     word = Word(REORDERS, reorder_id, "reject", shown_revision, actor, None, given)
     return say(word, allowed=("open", "snoozed"), command_id=command_id)
@@ -167,7 +168,7 @@ def snooze_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Put a need aside until a time, seven days where none is given."""
+    """Snooze a need until a time, by default for seven days."""
     until = checked_until(until_at)
     word = Word(REORDERS, reorder_id, "snooze", shown_revision, actor, until, reason)
     return say(word, allowed=("open", "snoozed"), command_id=command_id)
@@ -180,10 +181,10 @@ def resume_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """End a hold now: a snooze, or what a rejection or a short order holds back (domain.md 7).
+    """End a hold now: a snooze, or the hold after a rejection or a short order (domain.md 7).
 
-    A snoozed need opens again as it is. One that was rejected or answered is closed for ever; if
-    the item is still short, the end of its hold opens a need with an id of its own.
+    A snoozed need opens again unchanged. A rejected or answered need stays closed; if the item is
+    still short, the end of its hold opens a need with a new id.
     """
     word = Word(REORDERS, reorder_id, "resume", shown_revision, actor)
 
@@ -200,7 +201,7 @@ def resume_reorder(
 
 
 def _refuse_if_not_held(row: Row, word: Word) -> None:
-    """Raise `Conflict` unless the item waits because of this closed need."""
+    """Raise `Conflict` unless the item is held because of this closed need."""
     if row["decided_action"] == "resume" and is_unanswered(row):
         message = f"{speaker(row)} has already resumed it, {said_at(row)}"
         raise Conflict(message)

@@ -1,8 +1,8 @@
-"""Turning proposals into order lines: one or two hundred at a time, each line of it explained.
+"""Conversion of proposals into order lines, up to 500 at a time, each with log entries.
 
-All proposals are locked in the order of their ids, then their items, then the orders that take the
-lines, so approvals that meet wait for each other and never in a circle. What is refused is known
-before anything is written; the rest is written in a handful of statements.
+Locks are taken in one order: proposals by id, then their items, then the orders that take the
+lines. So concurrent approvals wait for each other without a deadlock. All refusals are known before
+the first write; the rest is written in a handful of statements.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ MOST_PARTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One order line of an approval: how many, from whom and for when if it is not as usual."""
+    """One order line of an approval; supplier and due day only if they differ from the usual."""
 
     units: int
     supplier: str | None = None
@@ -43,7 +43,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A proposal as it was shown, and what to order: its own quantity, `units`, or `parts`."""
+    """A proposal as it was shown, and the order: its own quantity, `units`, or `parts`."""
 
     reorder_id: str
     shown_revision: int
@@ -53,7 +53,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """Who approves; `automatic` orders are sent at once."""
+    """The actor of an approval and its rights; `automatic` orders are sent at once."""
 
     actor: str | None
     odd_units_allowed: bool = False
@@ -62,7 +62,7 @@ class Approver:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """What an approval led to; the first line carries the reorder id."""
+    """The order lines of an approval; the first line carries the reorder id."""
 
     reorder_id: str
     line_ids: tuple[int, ...]
@@ -84,7 +84,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Everything that a batch reads under lock, by reorder id, key and supplier, and when."""
+    """All rows that a batch reads under lock, by reorder id, key or supplier, and the time."""
 
     now: datetime
     proposals: dict[str, Row]
@@ -94,7 +94,7 @@ class _Known:
 
 
 def order_all(approvals: Sequence[Approval], approver: Approver) -> list[Ordered | LedgerError]:
-    """Order what can be ordered; for each approval, in order, what came of it or why not.
+    """Order what can be ordered; return for each approval, in order, its lines or its refusal.
 
     Must run inside `ledger_transaction`.
     """
@@ -170,7 +170,7 @@ def _plan(
 def _parts(
     approval: Approval, row: Row, item: Row, approver: Approver, known: _Known
 ) -> tuple[Part, ...]:
-    """The lines to write, each with its supplier."""
+    """Return the lines to write, each with its supplier."""
     wanted = approval.parts
     asked = row["quantity_units"] if approval.units is None else approval.units
     total = checks.whole("units", asked, 1)
@@ -198,9 +198,9 @@ def _parts(
 
 
 def _first_approval(row: Row, approval: Approval, known: _Known) -> Ordered:
-    """The order of an approval before this one; another quantity meets a conflict."""
+    """Return the order of an earlier approval; raise `Conflict` for another quantity."""
     line = known.ordered.get(row["reorder_id"])
-    if line is None and row["decided_units"] is None:  # units come from another location
+    if line is None and row["decided_units"] is None:  # a transfer covers the need
         who, at = person(row["decided_by"]), moment_text(row["decided_at"])
         message = f"{who} has already answered it with a transfer, {at}"
         raise Conflict(message)
@@ -230,7 +230,7 @@ def _write(plans: Sequence[_Plan], approver: Approver, known: _Known) -> dict[st
 
 
 def _orders(plans: Sequence[_Plan], approver: Approver) -> dict[tuple[str, str], str]:
-    """The order of each supplier and location, locked in one fixed order."""
+    """Return the order of each supplier and location, locked in sorted order."""
     groups = sorted({(str(p.supplier), plan.row["location"]) for plan in plans for p in plan.parts})
     return {
         (supplier, location): automatic_order(supplier=supplier, location=location)
@@ -281,7 +281,7 @@ def _documents(
             yield {
                 **{name: plan.row[name] for name in ("inv_key", "location", "sku")},
                 "order_ref": refs[supplier, plan.row["location"]],
-                # The need is answered once: further lines are ordinary orders beside it.
+                # The need is answered once: further lines are ordinary orders.
                 "reorder_id": plan.row["reorder_id"] if number == 0 else None,
                 "supplier": supplier,
                 "status": "sent" if approver.automatic else "draft",

@@ -1,8 +1,8 @@
-"""When a need may be ordered without a person: every condition, and the reason where one fails.
+"""Conditions of automatic orders, and the reason for each one that fails.
 
-The conditions are one pure function of a `Case`, so that the desk tells a buyer exactly what the
-approving job looks at. The group of a need is its supplier and location: its value counts the needs
-that nothing else holds back, so either all of them reach the supplier's minimum together or none.
+The conditions are one pure function of a `Case`, so the desk shows a buyer exactly the reasons of
+the approving job. The group of a need is its supplier and location. Its value counts the needs
+without another reason to wait, so they reach the supplier's minimum together or not at all.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ SETTLED_AFTER_US: Final = 60_000_000
 
 
 class Reason(NamedTuple):
-    """Why a need waits for a person: a code for programs, a clause for people."""
+    """A reason why a need waits for a person: a code for programs, a clause for people."""
 
     code: str
     text: str
@@ -28,7 +28,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One open need with everything that the rule looks at; ages are null where unknown."""
+    """One open need with all inputs of the rule; ages are None if unknown."""
 
     reorder_id: str
     revision: int
@@ -51,17 +51,17 @@ class Case:
 
     @property
     def value_minor(self) -> int:
-        """What the order would cost."""
+        """The cost of the order in minor units."""
         return self.quantity_units * self.cost_minor
 
     @property
     def group(self) -> tuple[str | None, str]:
-        """Which order the need would join."""
+        """The supplier and location of the order that the need would join."""
         return self.supplier, self.location
 
 
 def own_reasons(case: Case) -> tuple[Reason, ...]:
-    """Why this need waits whatever else is ordered with it; empty if nothing holds it back."""
+    """Return the need's own reasons to wait, whatever else is ordered with it."""
     found = (*_policy(case), *_supplier(case), *_freshness(case))
     return tuple(reason for reason in found if reason is not None)
 
@@ -107,7 +107,7 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
 
 
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
-    """Why each need waits for a person, by reorder id; none: it is ordered by rule.
+    """Return each need's reasons to wait, by reorder id; without any, it is ordered by rule.
 
     `cases` hold every open need of the groups they belong to.
     """
@@ -173,12 +173,12 @@ _ALLOWED: Final = " AND il.auto_max_minor > 0"
 
 
 def cases_that_policy_allows() -> list[Case]:
-    """Every open need of an item with a limit for automatic orders."""
+    """Return every open need of an item with a limit for automatic orders."""
     return [_case(row) for row in fetch_all(_CASES + _ALLOWED)]
 
 
 def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
-    """Why each of these open needs waits for a person; needs that are decided are left out."""
+    """Return the reasons to wait of each of these open needs; decided needs are left out."""
     wanted = list(reorder_ids)
     if not wanted:
         return {}

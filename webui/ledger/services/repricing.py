@@ -1,4 +1,4 @@
-"""Words on price proposals; approving one writes the price, never below its floor."""
+"""Decisions on price proposals; an approval writes the price, never below its floor."""
 
 from datetime import datetime
 from uuid import UUID
@@ -37,10 +37,11 @@ def approve_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Write the proposed price from max(its time, the next window) on; decision and row together.
+    """Write the proposed price from its time or the next window on, whichever is later.
 
-    Returns `{"price_id", "price_minor", "effective_from", "repeated"}`; approved twice, it is
-    written once. Refused below the floor of this moment, and while the kill switch is on.
+    Price and decision are one transaction. Returns `{"price_id", "price_minor", "effective_from",
+    "repeated"}`; a second approval writes nothing. Refused below the current floor, and while the
+    kill switch is on.
     """
     word = Word(PRICES, proposal_id, "approve", shown_revision, actor)
 
@@ -53,8 +54,8 @@ def approve_price(
         item = locked_item(location=row["location"], sku=row["sku"])
         begins = max(moment_of(int(row["effective_at_us"])), next_window_start(database_now()))
         price = Price(int(row["new_minor"]), int(row["step"]), "rule", begins, proposal_id)
-        # The price first: it answers the proposal in the log, even one whose 48 hours end with the
-        # next record, and a word that came before it would be that record.
+        # Write the price first: in the log it answers the proposal, even one whose 48 hours end
+        # with the next record. A decision before it would be that record.
         write_price(item, price, actor=actor)
         write_word(row, word)
         return _written(proposal_id, is_repeated=False)
@@ -84,7 +85,7 @@ def reject_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Refuse a price; the key is left alone for one cool-down."""
+    """Reject a price; the key gets no proposal for one cool-down."""
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     word = Word(PRICES, proposal_id, "reject", shown_revision, actor, None, given)
     return say(word, allowed=("open",), command_id=command_id)
@@ -99,7 +100,7 @@ def snooze_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Row:
-    """Put a price aside until a time, one cool-down where none is given."""
+    """Snooze a price until a time, by default for one cool-down."""
     until = checked_until(until_at)
     word = Word(PRICES, proposal_id, "snooze", shown_revision, actor, until, reason)
     return say(word, allowed=("open",), command_id=command_id)

@@ -1,4 +1,4 @@
-"""Sales: a row per line of a till receipt, one at a time and in bulk."""
+"""Sales: one row per line of a till receipt, singly and in bulk."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ COLUMNS: Final = (
 
 
 class SaleRow(NamedTuple):
-    """A sale (quantity > 0) or a return (quantity < 0) as a till says it."""
+    """A sale (quantity > 0) or a return (quantity < 0), as sent by a till."""
 
     location: str
     sku: str
@@ -37,7 +37,7 @@ class SaleRow(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What became of a batch: rows written, rows that were there already."""
+    """The result of a batch: rows inserted, and rows that existed already."""
 
     inserted: int
     skipped: int
@@ -55,10 +55,10 @@ def record_sale(  # noqa: PLR0913 -- one keyword per column
     condition: str = "resaleable",
     actor: str | None = None,
 ) -> int:
-    """Write one line of a receipt; its id.
+    """Write one line of a receipt; return its id.
 
-    `(source, source_ref)` is the till's own name of the line: sent twice, it is refused with
-    `Conflict`, and nothing reaches the log.
+    `(source, source_ref)` identifies the line at its till. A second write raises `Conflict`, and
+    nothing reaches the log.
     """
     inv_key = checks.key(location, sku)
     with ledger_transaction():
@@ -80,7 +80,7 @@ def record_sale(  # noqa: PLR0913 -- one keyword per column
 
 
 def record_sales(*, rows: Sequence[SaleRow], actor: str | None = None) -> Recorded:
-    """Write lines in their order, in one statement; lines that are recorded already are skipped."""
+    """Write lines in their order, in one statement; skip lines that are recorded already."""
     for number, row in enumerate(rows):
         _check(row, number)
     values = [
@@ -103,7 +103,7 @@ def record_sales(*, rows: Sequence[SaleRow], actor: str | None = None) -> Record
 
 
 def _check(row: SaleRow, number: int) -> None:
-    """Refuse a row that SQL would refuse, and say which one it is."""
+    """Refuse a row that SQL would refuse, and name its index."""
     try:
         checks.key(row.location, row.sku)
         checks.sale_quantity(row.quantity_units)

@@ -1,4 +1,4 @@
-"""Goods from suppliers: shipped, then received against an order line."""
+"""Deliveries from suppliers: shipped, then received against an order line."""
 
 from datetime import datetime
 from uuid import UUID
@@ -29,7 +29,7 @@ def ship_order_line(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Write that a supplier has shipped units of a line: they are in transit. The shipment's id."""
+    """Write a supplier's shipment of a line: its units are in transit. Return the shipment's id."""
     checks.whole("shipped_units", shipped_units, 1)
 
     def work() -> Row:
@@ -69,12 +69,12 @@ def receive_shipment(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Receive goods of an order line, announced (`shipment_line_id`) or not. The shipment's id.
+    """Receive goods of an order line, announced by `shipment_line_id` or not; return its id.
 
-    `order_units` = min(delivered, still open on the line), under a lock on that line: extra units
-    enter stock but never lower the order of somebody else. With `shown_open_units` a line that
-    moved since it was shown is refused, so that two people do not receive one delivery twice.
-    Nothing delivered needs a reason. The last open unit closes the line.
+    `order_units` = min(delivered, open units of the line), under a lock on that line: extra units
+    enter stock but lower no other order. With `shown_open_units` a line that has changed since is
+    refused, so that two people do not receive one delivery twice. A delivery of 0 units needs a
+    reason. The last open unit closes the line.
     """
 
     def work() -> Row:
@@ -100,7 +100,7 @@ def receive_within(
     shown_open_units: int | None,
     actor: str | None,
 ) -> int:
-    """`receive_shipment` inside the transaction of the caller."""
+    """Execute `receive_shipment` inside the transaction of the caller."""
     delivered.check()
     if delivered.received_units + delivered.damaged_units == 0:
         checks.text("discrepancy_reason", delivered.discrepancy_reason)
@@ -114,7 +114,7 @@ def receive_within(
 
 
 def _receivable(line_id: int, shown_open_units: int | None) -> Row:
-    """The line, locked, with its open units, if it is as it was shown."""
+    """Return the locked line with its open units, if they are as shown."""
     line = locked_line(line_id)
     orders_status.after(line["status"], "receive", line_id=line_id)
     open_units = open_order_units(line)
@@ -177,7 +177,7 @@ def _receive_announced(
     announced = line_of_shipment(shipment_id)
     if line_id is not None and line_id != announced:
         refuse("shipment_line_id", shipment_id, f"a delivery of order line {line_id}")
-    # The line first: two deliveries of one line must never hold one shipment each and wait.
+    # Lock the line first: two deliveries of one line must not each hold a shipment and deadlock.
     line = None if announced is None else locked_line(announced)
     shipment = _announced(shipment_id)
     if line is not None:
@@ -192,7 +192,7 @@ def _receive_announced(
 
 
 def line_of_shipment(shipment_id: int) -> int | None:
-    """The order line of a supplier's delivery, None for one without; it never changes."""
+    """Return the order line of a supplier's delivery, or None; it never changes."""
     shipment = fetch_one(
         "SELECT purchase_order_line_id AS line_id FROM retail.shipment_line"
         " WHERE id = %s AND leg = 'supplier_in'",
@@ -205,7 +205,7 @@ def line_of_shipment(shipment_id: int) -> int | None:
 
 
 def _announced(shipment_id: int) -> Row:
-    """The row of a shipment that is still to be received, locked until the transaction ends."""
+    """Return a shipment that is not received yet, locked until the transaction ends."""
     shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
     if shipment is None:
         refuse("shipment_line_id", shipment_id, "no such supplier_in line")

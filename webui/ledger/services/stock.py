@@ -1,4 +1,4 @@
-"""Counts and adjustments: what people found, and what they booked because of it."""
+"""Counts and adjustments: what people counted, and what they booked."""
 
 from datetime import datetime
 from uuid import UUID
@@ -31,7 +31,10 @@ def approve_count(  # noqa: PLR0913 -- one keyword per column
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Write an approved count: on-hand is `units` at that second, plus what moved since. Its id."""
+    """Write an approved count; return its id.
+
+    On-hand is `units` at that second, plus later movements.
+    """
     inv_key = checks.key(location, sku)
     checks.whole("units", units)
     checks.one_of("kind", kind, COUNT_KINDS)
@@ -61,9 +64,9 @@ def approve_count(  # noqa: PLR0913 -- one keyword per column
 def void_count(
     *, count_id: int, reason: str, actor: str | None = None, command_id: UUID | None = None
 ) -> None:
-    """Take a count back, draft or approved; an approved one of more than 48 h ago stays.
+    """Void a count, draft or approved; an approved one older than 48 h is refused.
 
-    The reason, up to 200 characters, stands beside the count and in the log of actions.
+    The reason, up to 200 characters, is shown beside the count and stored in the action log.
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
@@ -106,9 +109,9 @@ def adjust(  # noqa: PLR0913 -- one keyword per column
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Book a correction; the reason decides which bucket moves and in which direction. Its id.
+    """Book a correction; return its id. The reason decides the bucket and the direction.
 
-    Whatever it is worth: people ask with `request_adjustment`, which knows the limit.
+    No value limit applies: people use `request_adjustment`, which checks it.
     """
 
     def work() -> Row:
@@ -136,7 +139,7 @@ def book_adjustment(
     occurred_at: datetime | None,
     actor: str | None,
 ) -> int:
-    """Write the row of an adjustment and its entry in the log, inside a transaction. Its id."""
+    """Write an adjustment and its log entry, inside a transaction; return its id."""
     inv_key = checks.key(location, sku)
     require_store(location)
     checks.one_of("reason", reason, ADJUSTMENT_REASONS)

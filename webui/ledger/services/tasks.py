@@ -1,6 +1,6 @@
-"""The two words that people have in the inbox: a difference seen, a rejected record settled.
+"""The two decisions in the inbox: acknowledge a variance, settle a rejected record.
 
-Neither deletes anything. Each is a fact beside the task, which its own condition then lets end.
+Neither deletes anything. Each is a fact beside the task; the task's own condition then clears it.
 """
 
 from typing import Final
@@ -29,7 +29,7 @@ def acknowledge_variance(
     actor: str,
     command_id: UUID | None = None,
 ) -> Row:
-    """Say that somebody who did not count it has seen the difference of a count; ends the task."""
+    """Acknowledge the variance of a count, as another person than the counter; clear the task."""
 
     def work() -> Row:
         task = _locked_variance(task_id, actor)
@@ -81,7 +81,7 @@ def _locked_variance(task_id: int, actor: str) -> Row:
 def dismiss_rejected(
     *, record_id: str, reason: str, actor: str, command_id: UUID | None = None
 ) -> Row:
-    """Settle a rejected record without effect: somebody has looked, and says why it stays out."""
+    """Settle a rejected record without effect, with a reason."""
 
     def work() -> Row:
         _mark(record_id, "dismissed", reason, actor)
@@ -92,9 +92,10 @@ def dismiss_rejected(
 
 
 def mark_replayed(*, record_id: str, reason: str, actor: str) -> Row:
-    """Note that a rejected record is sent again; its row, bytes and all.
+    """Mark a rejected record as replayed; return its row with the original bytes.
 
-    Called in the transaction that sends it: what is not marked is not sent, and twice is refused.
+    Call this in the transaction that sends the record: an unmarked record is not sent, and a second
+    mark is refused.
     """
     with ledger_transaction():
         return _mark(record_id, "replayed", reason, actor)

@@ -1,7 +1,7 @@
-"""One transaction per call: refusals translated, repeated commands remembered, actions kept.
+"""One transaction per call, with translated errors, idempotent commands and an action log.
 
-A command id comes from the browser. A double tap sends it twice; the second call waits for the
-first on the primary key of `app.command` and returns what the first one did.
+A command id comes from the browser. A double tap sends it twice. The second call waits for the
+first on the primary key of `app.command` and returns the result of the first one.
 """
 
 import json
@@ -19,7 +19,7 @@ from webui.ledger.services.errors import Conflict, ServiceError, refuse
 
 Row = dict[str, Any]
 
-# What a unique index means when it refuses; a person should not have to read its name.
+# Messages for unique indexes, so that a person doesn't read the name of a constraint.
 TAKEN: Final = {
     "sale_line_source_unique": "a sale with this source and source_ref is recorded already",
     "purchase_order_line_reorder_unique": "this reorder is ordered already",
@@ -32,7 +32,7 @@ TAKEN: Final = {
 
 @contextmanager
 def ledger_transaction() -> Iterator[None]:
-    """Commit everything inside or nothing; SQL's refusals come out as service errors."""
+    """Commit everything inside or nothing; translate SQL's refusals into service errors."""
     try:
         with transaction.atomic():
             yield
@@ -52,20 +52,20 @@ def _translated(refusal: IntegrityError) -> Exception:
     constraint = cause.diag.constraint_name or ""
     if constraint in TAKEN:
         return Conflict(TAKEN[constraint])
-    # Postgres tells the whole row, to programs: it stays in the cause of the error.
+    # Postgres includes the complete row in its text: leave that to the cause of the error.
     field = cause.diag.column_name or constraint
     return ServiceError(field, None, "not allowed by this rule of the database")
 
 
 def execute(statement: str, *parameters: Any) -> int:  # noqa: ANN401 -- any SQL value
-    """Run one statement; the number of rows that it touched."""
+    """Run one statement; return the number of rows affected."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)
 
 
 def fetch_one(statement: str, *parameters: Any) -> Row | None:  # noqa: ANN401 -- any SQL value
-    """First row by column name, or None."""
+    """Return the first row by column name, or None."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         row = cursor.fetchone()
@@ -74,7 +74,7 @@ def fetch_one(statement: str, *parameters: Any) -> Row | None:  # noqa: ANN401 -
 
 
 def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 -- any SQL value
-    """Every row by column name."""
+    """Return every row by column name."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         names = [column.name for column in cursor.description or ()]
@@ -82,7 +82,7 @@ def fetch_all(statement: str, *parameters: Any) -> list[Row]:  # noqa: ANN401 --
 
 
 def fetch_value(statement: str, *parameters: Any) -> Any:  # noqa: ANN401 -- any SQL value
-    """The single value that the statement returns."""
+    """Return the single value of the statement; raise `LookupError` without a row."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         row = cursor.fetchone()
@@ -93,7 +93,7 @@ def fetch_value(statement: str, *parameters: Any) -> Any:  # noqa: ANN401 -- any
 
 
 def insert(table: str, values: Mapping[str, object]) -> int:
-    """Insert one row into `retail.table`; None takes the column's default. Returns the id."""
+    """Insert one row into `retail.table`; None takes the column's default. Return the id."""
     given = {name: value for name, value in values.items() if value is not None}
     columns = ", ".join(given)
     marks = ", ".join(["%s"] * len(given))
@@ -102,7 +102,7 @@ def insert(table: str, values: Mapping[str, object]) -> int:
 
 
 def insert_rows(table: str, rows: Sequence[Mapping[str, object]]) -> list[int]:
-    """Insert rows of equal columns into `retail.table` in one statement; their ids in order."""
+    """Insert rows of equal columns into `retail.table` in one statement; return their ids."""
     if not rows:
         return []
     columns = ", ".join(rows[0])
@@ -115,7 +115,7 @@ def insert_rows(table: str, rows: Sequence[Mapping[str, object]]) -> list[int]:
 
 
 def database_now() -> datetime:
-    """The clock that stamps `recorded_at`."""
+    """Return the database's time, the clock that stamps `recorded_at`."""
     now: datetime = fetch_value("SELECT clock_timestamp()")
     return now
 
@@ -128,7 +128,7 @@ def log_action(
     detail: Mapping[str, object] | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Append who did what, in the transaction that does it."""
+    """Append an action to the log, in the transaction that does it."""
     execute(
         "INSERT INTO app.action_log (actor, action, subject, detail, command_id)"
         " VALUES (%s, %s, %s, %s::jsonb, %s)",
@@ -143,7 +143,7 @@ def log_action(
 def log_actions(
     *, actor: str | None, entries: Sequence[tuple[str, str, Mapping[str, object]]]
 ) -> None:
-    """Append many actions of one person, each as (action, subject, detail), in one statement."""
+    """Append many actions of one actor, each (action, subject, detail), in one statement."""
     execute(
         "INSERT INTO app.action_log (actor, action, subject, detail)"
         " SELECT %s, action, subject, detail::jsonb"
@@ -161,9 +161,9 @@ def once(
     actor: str | None,
     work: Callable[[], Row],
 ) -> Row:
-    """Do `work` the first time `command_id` is seen; afterwards return its first result.
+    """Execute `work` at the first use of `command_id`; afterwards return its first result.
 
-    Without a command id the work is done. Must run inside `ledger_transaction`.
+    Without a command id, execute `work`. Must run inside `ledger_transaction`.
     """
     if command_id is None:
         return work()
@@ -194,7 +194,7 @@ def _first_result(command_id: UUID, kind: str) -> Row:
 
 
 def happened_or_now(field: str, value: datetime | None) -> datetime:
-    """A checked business time that has come; the database's clock where nobody gave one."""
+    """Return a checked business time that is not in the future, or the database's time for None."""
     now = database_now()
     not_ahead(field, happened(field, value), now)
     return value or now

@@ -1,6 +1,6 @@
 """Transfers between locations: two rows under two keys, always written together.
 
-The row that leaves ends as shipped, the row that arrives as received (`transfers_receipt`).
+The leaving row ends as shipped, the arriving row as received (`transfers_receipt`).
 """
 
 from datetime import date, datetime
@@ -38,11 +38,11 @@ def plan_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Transfer:
-    """Ask for units from another location: planned on both rows, on order at the destination.
+    """Request units from another location: planned on both rows, on order at the destination.
 
-    Both ends have the item, the day it is due is not over, and the source has the units on hand
-    and has promised them to nobody: else `ServiceError`. With `reorder_id` it answers that need,
-    once only and as it was shown.
+    Raise `ServiceError` unless both ends range the item, the due day is not over, and the source
+    has enough unpromised units on hand. With `reorder_id` it answers that need, once only and as
+    shown.
     """
     keys = route.keys()
     require_either(route.source, route.destination)
@@ -76,10 +76,10 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Transfer:
-    """Send units that nobody planned: shipped on both rows at once.
+    """Ship units without a plan: both rows are shipped at once.
 
-    Refused as a plan is, except that `beyond_stock_allowed` sends more than the book has: what
-    has left has left. Due is not before the day on which the goods leave.
+    Refused like a plan, except that `beyond_stock_allowed` accepts more units than on hand, because
+    the goods have left. The due day can't be before the shipping day.
     """
     route = Route(source, destination, sku, units, due_on)
     keys = route.keys()
@@ -102,7 +102,7 @@ def ship_transfer(  # noqa: PLR0913 -- one keyword per column
 
 
 def _leaving(units: int, leaves_at: datetime, actor: str | None) -> Row:
-    """What both rows say of units that nobody planned and that leave."""
+    """Return the common columns of both rows for units that leave without a plan."""
     return {
         "status": "shipped",
         "planned_units": units,
@@ -121,10 +121,9 @@ def ship_planned_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Send a planned transfer, with as many units as there were; either row names it.
+    """Ship a planned transfer with the units that really left; either row identifies it.
 
-    More than the source has on hand and has not promised elsewhere: only if
-    `beyond_stock_allowed` says that they have left all the same.
+    More units than the source has on hand and unpromised need `beyond_stock_allowed`.
     """
     checks.whole("units", units, 1)
 
@@ -156,7 +155,7 @@ def ship_planned_transfer(
 def cancel_transfer(
     *, shipment_line_id: int, others_allowed: bool = True, actor: str | None = None
 ) -> None:
-    """Take a planned transfer back: both rows go, and with them what they had on order.
+    """Cancel a planned transfer: delete both rows, so its units are no longer on order.
 
     Unless `others_allowed`, only the person who planned it may.
     """
@@ -183,10 +182,11 @@ def move_transfer_due_date(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Expect a transfer that is on its way on another day; that moves no quantity and no decision.
+    """Change the due day of a transfer in transit; quantities and decisions stay.
 
-    Either row names it and both get the day, which is not before the one on which it left. Until
-    it is shipped nobody waits for it, and its rows name the person who may cancel it.
+    Either row identifies it and both get the day, which is not before the shipping day. A planned
+    transfer is refused: it has no due arrival yet, and its rows must name the person who may cancel
+    it.
     """
 
     def work() -> Row:

@@ -1,7 +1,6 @@
 """Both rows of a transfer: written together, locked together.
 
-They are locked in the order of their ids, so that two people at one transfer wait for each other
-and never for ever.
+They are locked in the order of their ids, so that two people at one transfer cannot deadlock.
 """
 
 from dataclasses import asdict, dataclass
@@ -15,14 +14,14 @@ from webui.ledger.services.transfers_route import Route
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """The two rows of one transfer and the reference that joins them."""
+    """The two rows of one transfer and their common reference."""
 
     transfer_ref: str
     out_id: int
     in_id: int
 
     def as_row(self) -> Row:
-        """The transfer as the result of a command keeps it."""
+        """Return the transfer as a JSON-serialisable command result."""
         return asdict(self)
 
 
@@ -33,7 +32,7 @@ def write_pair(
     transfer_ref: str | None,
     reorder_id: str | None,
 ) -> Transfer:
-    """Insert both rows with the columns of `moved`; the row that arrives answers the need."""
+    """Insert both rows with the columns of `moved`; the arriving row carries the reorder id."""
     reference = transfer_ref or f"T-{uuid4().hex[:12]}"
     shared = moved | {"sku": route.sku, "transfer_ref": reference, "due_on": route.due_on}
     leaving = {"inv_key": keys[0], "location": route.source, "leg": "transfer_out"}
@@ -44,7 +43,7 @@ def write_pair(
 
 
 def locked_pair(shipment_line_id: int) -> tuple[Row, Row]:
-    """The leaving and the arriving row of the transfer that has this row, both locked."""
+    """Return the leaving and the arriving row of the transfer with this row, both locked."""
     reference: str | None = fetch_value(
         "SELECT max(transfer_ref) FROM retail.shipment_line"
         " WHERE id = %s AND leg IN ('transfer_out', 'transfer_in')",
@@ -60,7 +59,7 @@ def locked_pair(shipment_line_id: int) -> tuple[Row, Row]:
         reference,
         shipment_line_id,
     )
-    if not rows:  # cancelled while its lock was waited for
+    if not rows:  # cancelled while this transaction waited for the lock
         raise Conflict(gone)
     legs = {row["leg"]: row for row in rows}
     if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives

@@ -1,7 +1,6 @@
-"""Receiving transfers: what arrives at the destination, and one's own receipt put right.
+"""Receipts of transfers, and corrections of one's own receipt.
 
-The row that arrives ends as received. What got lost on the way belongs to no location and needs a
-reason.
+The arriving row ends as received. Units lost in transit belong to no location and need a reason.
 """
 
 from uuid import UUID
@@ -27,9 +26,9 @@ def receive_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Receive the inbound row of a transfer; units that were lost or found need a reason.
+    """Receive the arriving row of a transfer; lost or found units need a reason.
 
-    Returns the units lost on the way, negative when more arrived than was sent.
+    Returns the units lost in transit, negative if more arrived than were shipped.
     """
     delivered.check()
 
@@ -54,9 +53,9 @@ def receive_transfer(
 def correct_transfer_receipt(
     *, shipment_line_id: int, delivered: Delivered, actor: str, command_id: UUID | None = None
 ) -> int:
-    """Change one's own receipt of the last 48 h; the units lost on the way as they now are.
+    """Correct one's own receipt of the last 48 h; return the units lost in transit.
 
-    An update takes the old receipt back and books the new one in a single change.
+    One update reverses the old receipt and books the new one.
     """
     delivered.check()
 

@@ -1,8 +1,8 @@
-"""The route of a transfer, and what keeps one from being taken.
+"""The route of a transfer, and the checks that refuse it.
 
-A till may sell what nobody has ranged; a person who plans a transfer means an item that both ends
-have. A plan is a promise, so it goes no further than the stock that is there and not promised yet.
-Goods that leave are a fact, so somebody may say that more of them left than the book has.
+A till may sell unranged items; a person plans transfers only of items that both ends range. A plan
+is a promise, so it is limited to on-hand units that are not promised yet. Goods that have left are
+a fact, so a person may record more of them than the book has.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ WHERE i.inv_key = %s
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What is to go from where to where, and when it is due."""
+    """Item, units, source, destination and due day of a transfer."""
 
     source: str
     destination: str
@@ -38,7 +38,7 @@ class Route:
     due_on: date | None = None
 
     def keys(self) -> tuple[str, str]:
-        """The checked keys of both ends."""
+        """Return the checked keys of source and destination."""
         if self.source == self.destination:
             refuse("destination", self.destination, "a transfer goes to another location")
         checks.whole("units", self.units, 1)
@@ -49,7 +49,7 @@ class Route:
 
 
 def refuse_unranged(route: Route) -> None:
-    """Raise `ServiceError` unless both ends have the item; it names the end or the item."""
+    """Raise `ServiceError` unless both ends range the item; it names the end or the item."""
     keys = {"source": f"{route.source}|{route.sku}"}
     keys["destination"] = f"{route.destination}|{route.sku}"
     ranged = fetch_all(
@@ -75,11 +75,11 @@ def refuse_beyond_stock(
 ) -> None:
     """Raise `ServiceError` for more units than are on hand and not promised.
 
-    Promised is what customers were allocated and what other transfers plan; the row `besides` is
-    no other one. `or_else` says what a person can do about it. A key that is not ranged any more
-    is not judged. Nobody else takes units of the key until the transaction ends.
+    Promised units are those allocated to customers and those in other planned transfers; `besides`
+    is the row of this transfer. `or_else` adds a possible next step. A key that is no longer ranged
+    is not checked. The key's row stays locked until the transaction ends.
     """
-    # A statement of its own: the next one sees what has committed while the lock was waited for.
+    # A separate statement: the next one sees the commits that happened while this one waited.
     fetch_one("SELECT id FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
     stock = fetch_one(_STOCK, besides, inv_key)
     if stock is None:

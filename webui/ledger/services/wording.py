@@ -1,7 +1,7 @@
-"""Refusals in words: fields by the names that pages give them, values as a person writes them.
+"""Refusals as text: fields by their names on pages, values as a person writes them.
 
-Services raise fields, values and rules; programs read those. What a person reads is made here, so
-that one value looks the same in a refusal, in what a page says of somebody else and in a report.
+Services raise fields, values and rules; programs read those. The text for people is made here, so
+that one value looks the same in a refusal, on a page and in a report.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from inventory.explanation.words import money_text
 from webui.ledger.services.errors import ServiceError
 
 LONGEST_VALUE: Final = 60
-# What pages call a column; every other field is its own name without the unit at the end.
+# Page names of columns; every other field is its own name without the unit suffix.
 LABELS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "quantity_units": "Units",
@@ -38,22 +38,22 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 _ENDS: Final = ("_units", "_minor", "_at", "_on")
-# Fields that nobody fills in: the rule alone says what is wrong.
+# Fields that people don't fill in: the message is the rule alone.
 _UNSEEN: Final = frozenset({"actor", "form", "command_id", "entries", "pick"})
 
 
 def person(name: str | None) -> str:
-    """Who did something; rules and imports have no name."""
+    """Return the name of a person, or "the system" for rules and imports."""
     return name or "the system"
 
 
 def moment_text(at: datetime) -> str:
-    """`2026-11-21 10:42 UTC`."""
+    """Return a time like `2026-11-21 10:42 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def label(field: str) -> str:
-    """What a page calls the field."""
+    """Return the name of the field on pages."""
     name = LABELS.get(field)
     if name is None:
         name = field
@@ -64,7 +64,7 @@ def label(field: str) -> str:
 
 
 def value_text(field: str, value: object) -> str:
-    """A value as a person would write it; nothing for one that is not there."""
+    """Return a value as a person would write it; an empty text for None."""
     match value:
         case None | "":
             return ""
@@ -83,7 +83,7 @@ def value_text(field: str, value: object) -> str:
 
 
 def _is_amount(field: str) -> bool:
-    """Whether the number says how much; ids and years are written without separators."""
+    """Return True if the number is an amount; ids and years have no thousands separators."""
     return not field.endswith(("_id", "_from", "_to"))
 
 
@@ -93,12 +93,12 @@ def _short(text: str) -> str:
 
 
 def names_text(fields: Iterable[str]) -> str:
-    """Fields inside a sentence: `minimum order, active`."""
+    """Return fields as part of a sentence: `minimum order, active`."""
     return ", ".join(label(field).lower() for field in fields)
 
 
 def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
-    """Where values are not what a person saw: `minimum order is 10.00, was 0.00`; else nothing."""
+    """Return values that a person saw and that changed: `minimum order is 10.00, was 0.00`."""
     return ", ".join(
         f"{names_text([field])} is {_plain(field, now[field])}, was {_plain(field, value)}"
         for field, value in seen.items()
@@ -112,7 +112,7 @@ def _plain(field: str, value: object) -> str:
 
 
 def refusal_text(error: ServiceError) -> str:
-    """A refusal as a sentence: `Units: a whole number from 1 to 1,000,000; got “many”.`."""
+    """Return a refusal as a sentence: `Units: a whole number from 1 to 1,000,000; got “many”.`."""
     if error.field in _UNSEEN:
         return f"{error.rule[:1].upper()}{error.rule[1:]}."
     value = value_text(error.field, error.value)

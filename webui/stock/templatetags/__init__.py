@@ -1,1 +1,1 @@
-"""Filters of the pages."""
+"""Template filters of the pages."""

@@ -1,4 +1,4 @@
-"""Filters that print the figures of `webui.readmodel.figures` in templates."""
+"""Template filters for the texts of `webui.readmodel.figures`."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -31,35 +31,35 @@ register.filter("counted", figures.counted_text)
 
 @register.filter
 def at(values: Mapping[str, str], key: str) -> str:
-    """What a mapping has for `key`, empty where it has nothing."""
+    """Return the value of `key`, or an empty text."""
     return values.get(key, "")
 
 
 @register.filter
 def utc(moment: datetime | None) -> str:
-    """An aware moment as UTC text to the second."""
+    """Return an aware time as UTC text to the second, or a dash."""
     return "–" if moment is None else figures.time_text(us_of(moment))
 
 
 @register.filter
 def status_label(status: str) -> str:
-    """The word that a person reads for a status."""
+    """Return the label of a status."""
     return figures.LABELS.get(status, status)
 
 
 @register.filter
 def status_meaning(status: str) -> str:
-    """One line that says when the status holds."""
+    """Return one line with the condition of the status."""
     return figures.MEANINGS.get(status, "")
 
 
 @register.filter
 def decided(action: str) -> str:
-    """What somebody did with a proposal: `approve` as `approved`."""
+    """Return the past participle of a decision: `approve` as `approved`."""
     return _DECIDED.get(action, action)
 
 
 @register.filter
 def words(code: str | None) -> str:
-    """`cover_over_guard` as `cover over guard`."""
+    """Return a code with blanks: `cover_over_guard` as `cover over guard`."""
     return (code or "").replace("_", " ")

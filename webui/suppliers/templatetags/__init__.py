@@ -1,1 +1,1 @@
-"""Filters of the suppliers desk."""
+"""Template filters of the suppliers desk."""

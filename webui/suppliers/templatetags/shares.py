@@ -1,4 +1,4 @@
-"""Prints shares."""
+"""Template filters for ratios."""
 
 from django import template
 
@@ -7,11 +7,11 @@ register = template.Library()
 
 @register.filter
 def permille(share: int | None) -> str:
-    """Thousandths as per cent with one decimal: `98.4 %`; a dash where there is no share."""
+    """Return thousandths as per cent with one decimal, `98.4 %`, or a dash for None."""
     return "–" if share is None else f"{share // 10}.{share % 10} %"
 
 
 @register.filter
 def basis_points(share: int) -> str:
-    """Ten-thousandths as per cent: `20.00 %`."""
+    """Return ten-thousandths as per cent with two decimals: `20.00 %`."""
     return f"{share // 100}.{share % 100:02} %"

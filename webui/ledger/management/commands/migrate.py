@@ -1,8 +1,9 @@
-"""`migrate`, with the one step that has to come before Django's own: its schema.
+"""`migrate`, with one step before Django's own: create schema `app`.
 
-Django writes its bookkeeping table before the first migration runs, and it is to live in `app`, not
-in `public`. A new table gives the application no right: the migration that makes it grants what its
-statements need (docs/security.md). Earlier releases gave all rights by default; that is taken back.
+Django writes its bookkeeping table before the first migration runs, and it belongs into `app`, not
+into `public`. A new table gives the application no right: the migration that creates it grants what
+its statements need (docs/security.md). Earlier releases granted all rights by default; this command
+revokes them.
 """
 
 from typing import Any
@@ -22,7 +23,7 @@ GRANT USAGE ON SCHEMA app TO app_rw, app_ro;
 class Command(migrate.Command):
     """Django's `migrate` into schema `app`."""
 
-    # The schema must be there before anything else; a page that does not load is no reason to wait.
+    # The schema must exist before anything else, so a page that does not import must not stop this.
     requires_system_checks = ()
 
     @override

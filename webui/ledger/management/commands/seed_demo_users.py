@@ -1,4 +1,4 @@
-"""`seed_demo_users`: one person per role; prints the logins."""
+"""`seed_demo_users`: write one demo person per role and print the logins."""
 
 from argparse import ArgumentParser
 from typing import Any
