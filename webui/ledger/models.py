@@ -4,7 +4,7 @@ The models are unmanaged: their tables have triggers, grants and identities that
 express. Writes go through `webui.ledger.services`; pages read these models.
 """
 
-# ruff: noqa: DJ001, D106 -- null means "nobody" or "none" in the fixed columns; Meta says itself
+# ruff: noqa: DJ001, D106 -- null means "no person" or "none" in the fixed columns; Meta needs none
 from __future__ import annotations
 
 from typing import ClassVar

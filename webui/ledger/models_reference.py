@@ -1,6 +1,6 @@
 """Models of products, locations, suppliers and purchase orders; part of `models`."""
 
-# ruff: noqa: DJ001, D106 -- null means "nobody" or "none" in the fixed columns; Meta says itself
+# ruff: noqa: DJ001, D106 -- null means "no person" or "none" in the fixed columns; Meta needs none
 from __future__ import annotations
 
 from django.db import models

@@ -1,1 +1,1 @@
-"""Tables that the projector fills and the pages read."""
+"""The read model: tables that the projector writes and the pages read."""

@@ -1,10 +1,10 @@
-"""The read model's Django application."""
+"""Django application of the read model."""
 
 from django.apps import AppConfig
 
 
 class ReadModelConfig(AppConfig):
-    """Tables of the projector."""
+    """The projector's tables."""
 
     name = "webui.readmodel"
     label = "readmodel"

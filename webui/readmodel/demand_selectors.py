@@ -1,7 +1,7 @@
-"""What is known of demand, and which items another method would learn better.
+"""Queries of demand health: the state of estimates, and keys that another method suits better.
 
-The rule for gaps is `inventory.demand_health`; SQL repeats it over many keys, and a test holds both
-together.
+The rule for gaps is `inventory.demand_health`. SQL repeats it over many keys, and a test compares
+both.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ HINTS_SHOWN: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """How many keys there are by what is known of their demand."""
+    """Numbers of keys by the state of their demand estimate."""
 
     keys: int
     unknown: int
@@ -33,7 +33,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """How many selling keys have gaps, and which of them learn by the method for keys without."""
+    """Numbers of selling keys, with and without gaps, by demand method."""
 
     selling: int
     intermittent: int
@@ -43,7 +43,7 @@ class Gaps:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A key whose method does not fit how it sells."""
+    """A key whose demand method does not fit its sales."""
 
     location: str
     sku: str
@@ -55,7 +55,7 @@ class Hint:
     rate_micro: int | None
 
 
-# `uninformed`: replenishment is on and reckons with a demand of 0, because nothing is known.
+# `uninformed`: replenishment is on and uses a demand of 0, because no rate is known.
 _KNOWN: Final = """
 SELECT count(*) AS keys,
     count(*) FILTER (WHERE observed = 0 AND rate IS NULL) AS unknown,
@@ -121,7 +121,7 @@ ORDER BY g.gap_centidays DESC, g.inv_key LIMIT %(most)s
 
 
 def parameters(location: str, now_us: int) -> dict[str, Any]:
-    """What the queries take."""
+    """Return the parameters of the queries."""
     return {
         "location": location,
         "day_us": DAY_US,
@@ -133,15 +133,15 @@ def parameters(location: str, now_us: int) -> dict[str, Any]:
 
 
 def hints(location: str, now_us: int) -> list[Hint]:
-    """Keys whose method does not fit, the widest gaps first."""
+    """Return up to 50 keys whose demand method does not fit, the widest gaps first."""
     return select(_HINTS, parameters(location, now_us), Hint)
 
 
 def gaps(location: str, now_us: int) -> Gaps | None:
-    """How many keys have gaps between their selling days."""
+    """Return the numbers of keys with gaps between their selling days."""
     return select_one(_GAPS, parameters(location, now_us), Gaps)
 
 
 def known(location: str) -> Known | None:
-    """What is known of demand."""
+    """Return the numbers of keys by the state of their demand estimate."""
     return select_one(_KNOWN, {"location": location}, Known)

@@ -1,7 +1,7 @@
-"""Why a number is what it is: the facts of one key from the ledger, in business order.
+"""Queries that explain a number: the facts of one key from the ledger, in business order.
 
-The running sum is the database's own (migration 0014), with no code in common with the workers. It
-is a second, independent way to the number on the screen, so a difference is worth a look.
+The running sum is the database's own (migration 0014), without any code of the workers. It is a
+second, independent computation of the number on the screen, so a difference reveals a defect.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Fact:
 
     @property
     def arrival(self) -> str:
-        """How a sale or return line came, `on_time` for everything without a window."""
+        """The arrival class of a sale or return line; `on_time` for facts without a window."""
         if self.table_name != "sale_line":
             return "on_time"
         return arrival(us_of(self.business_at), us_of(self.heard_at), self.late_lines)
@@ -64,13 +64,13 @@ LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key 
 
 
 def facts(inv_key: str, *, limit: int = FACTS_SHOWN, to: int | None = None) -> list[Fact]:
-    """The last `limit` facts of a key up to place `to`, in business order, with on-hand after."""
+    """Return the last `limit` facts of a key up to position `to`, in business order."""
     sql = f"{_FACT} WHERE f.place <= %(to)s ORDER BY f.place DESC LIMIT %(limit)s"
     return select(sql, {"key": inv_key, "limit": limit, "to": to or _LAST_PLACE}, Fact)[::-1]
 
 
 def facts_of_windows(inv_key: str, starts: Sequence[int]) -> list[Fact]:
-    """The sale and return lines of these windows, in the order in which they were recorded."""
+    """Return the sale and return lines of these windows, in the order of their recording."""
     if not starts:
         return []
     sql = f"{_FACT} WHERE w.start_us = ANY(%(starts)s) ORDER BY f.recorded_at, f.place"
@@ -79,7 +79,7 @@ def facts_of_windows(inv_key: str, starts: Sequence[int]) -> list[Fact]:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """The last count, or one cause since it."""
+    """The last count, or the sum of one cause since it."""
 
     cause: str
     units: int
@@ -91,7 +91,7 @@ class _Split:
 
 
 def stock_facts(inv_key: str) -> StockFacts:
-    """Last count, causes since and documents on order, as the explanation adds them up."""
+    """Return the last count, the causes since and the open documents of a key."""
     rows = select("SELECT * FROM retail.stock_split(%(key)s)", {"key": inv_key}, _Split)
     count = next(
         (
@@ -117,7 +117,7 @@ def stock_facts(inv_key: str) -> StockFacts:
 
 @dataclass(frozen=True, slots=True)
 class _Author:
-    """Who wrote a row."""
+    """The author of a row."""
 
     table_name: str
     row_id: int
@@ -136,7 +136,7 @@ UNION ALL
 
 
 def authors(inv_key: str, reorder_id: str | None) -> list[Source]:
-    """The rows of prices, policy and the last word on a need, with the people behind them."""
+    """Return the rows of prices, policy and the last decision on a need, with their authors."""
     found = select(_AUTHORS, {"key": inv_key, "reorder": reorder_id}, _Author)
     return [Source(row.table_name, row.row_id, row.actor) for row in found]
 
@@ -178,7 +178,7 @@ class Item(Covered):
 
 
 def item(inv_key: str) -> Item | None:
-    """The level of a key, None while nothing has reached the read model."""
+    """Return the level of a key, or None if the read model has none."""
     return select_one(
         f"""
         SELECT s.inv_key, s.location, s.sku, coalesce(p.name, s.sku) AS name,
@@ -219,14 +219,14 @@ class InboundDocument:
 
 
 def inbound(inv_key: str) -> list[InboundDocument]:
-    """Documents of a key whose units are on order or in transit; they add up to both figures."""
+    """Return a key's documents with units on order or in transit; they sum to both figures."""
     sql = "SELECT * FROM retail.inbound_documents(%(key)s)"
     return select(sql, {"key": inv_key}, InboundDocument)
 
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Where a code is known, for a question about a key that nobody knows."""
+    """Known locations and SKUs similar to those of an unknown key."""
 
     location_known: bool
     sku_locations: list[str]
@@ -235,7 +235,7 @@ class Whereabouts:
 
 
 def whereabouts(location: str, sku: str) -> Whereabouts:
-    """What is known of the two halves of a key."""
+    """Return the known locations and SKUs for both halves of a key."""
     sql = "SELECT * FROM retail.whereabouts(%(location)s, %(sku)s)"
     asked = {"location": location, "sku": sku}
     found = select_one(sql, asked, Whereabouts) or Whereabouts(False, [], [], [])  # noqa: FBT003 -- an empty answer
@@ -262,7 +262,7 @@ class Window:
 
 
 def windows(inv_key: str, *, limit: int = WINDOWS_SHOWN) -> list[Window]:
-    """The newest windows with any line, oldest first."""
+    """Return the newest windows with any line, oldest first."""
     sql = """
         SELECT start_us, sold_units, returned_units, sale_lines, return_lines, revenue_minor,
                late_lines, window_revision
@@ -274,14 +274,14 @@ def windows(inv_key: str, *, limit: int = WINDOWS_SHOWN) -> list[Window]:
 
 @dataclass(frozen=True, slots=True)
 class _Sold:
-    """Units of one window."""
+    """Units sold in one window."""
 
     start_us: int
     sold_units: int
 
 
 def sold_units(inv_key: str, *, from_us: int) -> dict[int, int]:
-    """Units sold by window start, from `from_us` on."""
+    """Return the units sold by window start in microseconds, from `from_us` on."""
     sql = """
         SELECT start_us, sold_units FROM read_model.sales_window
         WHERE inv_key = %(key)s AND start_us >= %(from)s AND sold_units > 0
@@ -293,7 +293,7 @@ def sold_units(inv_key: str, *, from_us: int) -> dict[int, int]:
 
 
 def first_window_us(inv_key: str) -> int | None:
-    """Start of the oldest window of the key that the read model keeps."""
+    """Return the start of the key's oldest window in the read model, or None."""
     sql = "SELECT min(start_us) FROM read_model.sales_window WHERE inv_key = %(key)s"
     found: int | None = select_value(sql, {"key": inv_key})
     return found
@@ -315,7 +315,7 @@ class PriceOfTime:
 
 
 def prices(inv_key: str) -> list[PriceOfTime]:
-    """The newest prices of a key, scheduled ones first."""
+    """Return the newest 20 prices of a key, scheduled ones first."""
     sql = """
         SELECT id, effective_from, price_minor, step, kind, floor_minor, recorded_at, recorded_by,
                id IS NOT DISTINCT FROM (
@@ -358,7 +358,7 @@ class Policy:
 
 
 def policy(inv_key: str) -> Policy | None:
-    """The policy in the ledger, None for an item that nobody ranged."""
+    """Return the policy in the ledger, or None for an unranged item."""
     sql = """
         SELECT status, clock_mode, replenish_family, levels, reorder_point_units,
                order_up_to_units, order_quantity_units, lead_time_centidays,

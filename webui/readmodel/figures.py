@@ -1,7 +1,7 @@
-"""The figures of one key as the screens show them, from whichever source: row or changelog record.
+"""The figures of one key as texts for pages, from a read-model row or a changelog record.
 
-The status word lives here once. Lists filter by it in SQL (`STATUS_SQL`), and a test compares both
-forms over every boundary.
+The status rule is defined once here. Lists filter by it in SQL (`STATUS_SQL`), and a test compares
+both forms at every boundary.
 """
 
 from typing import Final
@@ -59,12 +59,12 @@ STATUS_SQL: Final = """CASE
     WHEN s.on_hand_units > s.order_up_to_units THEN 'over'
     ELSE 'ok' END"""
 
-# A level knows the time of the item's last record only. A price that begins after it holds from its
-# own second on, and an item that nobody buys would be shown with the old one for up to a day.
+# A level has the price at its last record. A later price takes effect without a record, so an item
+# without sales would show the old one for up to a day.
 PRICE_SQL: Final = """coalesce((
     SELECT force.price_minor FROM retail.price_at(s.inv_key, statement_timestamp()) AS force),
     s.price_minor)"""
-# When the price beside it was asked for: it may be newer than the figures of its row.
+# The time at which the price was read; it may be later than the figures of its row.
 PRICED_AT_SQL: Final = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
 
 
@@ -75,7 +75,7 @@ def status_of(
     reorder_point_units: int | None,
     order_up_to_units: int | None,
 ) -> str:
-    """One word for the shelf; the first that holds."""
+    """Return the status of a key: the first condition that holds."""
     if on_hand_units < 0:
         return "negative"
     if available_to_sell_units <= 0:
@@ -88,13 +88,16 @@ def status_of(
 
 
 def cover_of(*, available_to_sell_units: int, in_transit_units: int, rate_micro: int) -> int | None:
-    """Hundredths of days that the supply lasts (docs/domain.md 6.1); None without demand."""
+    """Return how long the supply lasts in hundredths of days (docs/domain.md 6.1), or None.
+
+    None means that there is no demand.
+    """
     units = supply(available_units=available_to_sell_units, in_transit_units=in_transit_units)
     return cover_centidays(supply_units=units, rate_micro=rate_micro)
 
 
 class Covered:
-    """A row that tells how long its supply lasts."""
+    """A row with available units, units in transit and a demand rate."""
 
     __slots__ = ()
 
@@ -104,7 +107,7 @@ class Covered:
 
     @property
     def cover_centidays(self) -> int | None:
-        """How long the supply lasts, in hundredths of days; None without demand."""
+        """Duration of the supply in hundredths of days; None without demand."""
         return cover_of(
             available_to_sell_units=self.available_to_sell_units,
             in_transit_units=self.in_transit_units,
@@ -113,38 +116,38 @@ class Covered:
 
 
 def cover_text(centidays: int | None) -> str:
-    """`0.4 d`, `12 d`, rounded down; without demand no number of days is true."""
+    """Return a cover like `0.4 d` or `12 d`, rounded down, or "no demand"."""
     if centidays is None:
         return "no demand"
     days, rest = divmod(centidays, 100)
-    # From ten days on a tenth of one says nothing.
+    # From ten days on, tenths are noise.
     return f"{days:,} d" if days >= 10 else f"{days}.{rest // 10} d"  # noqa: PLR2004 -- see above
 
 
 def signed_units_text(units: int | None) -> str:
-    """A movement: `+12`, `−3`, `0`."""
+    """Return a movement with its sign: `+12`, `−3`, `0`."""
     if units is not None and units > 0:
         return f"+{units:,}"
     return units_text(units)
 
 
 def counted_text(number: int, noun: str) -> str:
-    """So many of something: `1 unit`, `1,200 units`."""
+    """Return a number with its noun: `1 unit`, `1,200 units`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def time_text(at_us: int | None) -> str:
-    """`2026-11-21 10:42:07`, UTC."""
+    """Return a time like `2026-11-21 10:42:07`, UTC."""
     return UNKNOWN if at_us is None else times.time_text(at_us)
 
 
 def age_text(age_us: int | None) -> str:
-    """`0.3 s`, `12 s`, `4 min`, `3 h`, `2 d`."""
+    """Return an age like `0.3 s`, `12 s`, `4 min`, `3 h` or `2 d`."""
     if age_us is None:
         return "unknown"
     tenths = max(0, age_us) // 100_000
     seconds = tenths // 10
-    if seconds < 10:  # noqa: PLR2004 -- below ten seconds a tenth still says something
+    if seconds < 10:  # noqa: PLR2004 -- below ten seconds, tenths are useful
         return f"{seconds}.{tenths % 10} s"
     for size, unit in ((86_400, "d"), (3_600, "h"), (120, "min")):
         if seconds >= size:

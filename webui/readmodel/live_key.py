@@ -1,4 +1,4 @@
-"""The worker that holds a key, as the pages ask it; the read model stands behind."""
+"""Queries of the workers' HTTP interface; pages fall back to the read model."""
 
 from django.conf import settings
 
@@ -9,15 +9,15 @@ __all__ = ["LiveKey", "PartitionMap", "live_key", "partition_map", "worker_urls"
 
 
 def worker_urls() -> dict[str, str]:
-    """Name and address of all workers that may be running."""
+    """Return name and address of all workers that may be running."""
     return workers.worker_urls(settings.CONNECTIONS)
 
 
 def partition_map() -> PartitionMap:
-    """Which worker holds which partition right now."""
+    """Return the current worker of each partition."""
     return workers.partition_map(settings.CONNECTIONS)
 
 
 def live_key(inv_key: str) -> LiveKey:
-    """What the worker says right now."""
+    """Return the worker's current state of a key."""
     return workers.ask(settings.CONNECTIONS, inv_key)

@@ -1,6 +1,6 @@
-"""The projector's tables as Django sees them (DDL: `migrations`); pages only read them."""
+"""Django models of the projector's tables (DDL: `migrations`); pages only read them."""
 
-# ruff: noqa: DJ001, D106 -- null means "nobody" or "none" in the fixed columns; Meta says itself
+# ruff: noqa: DJ001, D106 -- null means "no person" or "none" in the fixed columns; Meta needs none
 from __future__ import annotations
 
 from django.db import models
@@ -49,7 +49,7 @@ class Stock(models.Model):
 
 
 class SalesWindow(models.Model):
-    """Sales of one key in one ten-minute window; also those that workers have dropped."""
+    """Sales of one key in one ten-minute window, including windows that workers have dropped."""
 
     pk = models.CompositePrimaryKey("inv_key", "start_us")
     inv_key = models.TextField()
@@ -96,7 +96,7 @@ class LateSale(models.Model):
 
 
 class Rejected(models.Model):
-    """A record that changed nothing, with the bytes and the reason."""
+    """A record without effect, with its bytes and the reason."""
 
     id = models.TextField(primary_key=True)
     generation = models.IntegerField()
@@ -121,7 +121,7 @@ class Rejected(models.Model):
 
 
 class SinkPosition(models.Model):
-    """How far a sink has come in one partition, in the transaction of its rows."""
+    """A sink's next offset in one partition, committed in the transaction of its rows."""
 
     pk = models.CompositePrimaryKey("sink", "topic", "partition")
     sink = models.TextField()
@@ -141,7 +141,7 @@ class SinkPosition(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The newest heartbeat of a partition that came all the way through."""
+    """The newest heartbeat of a partition that reached the read model."""
 
     partition = models.IntegerField(primary_key=True)
     beat = models.BigIntegerField()
@@ -158,7 +158,7 @@ class Heartbeat(models.Model):
 
 
 class ServiceHeartbeat(models.Model):
-    """The last sign of life of a process without a port."""
+    """The newest heartbeat of a process without a port."""
 
     service = models.TextField(primary_key=True)
     pid = models.IntegerField()

@@ -1,4 +1,4 @@
-"""Proposals as their desks read them: needs to order and prices, each with its life."""
+"""Queries of the desks for reorder and price proposals."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from webui.readmodel.rows import select, select_one, select_value
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What both desks show of a proposal's life."""
+    """The columns that both kinds of proposals have."""
 
     inv_key: str
     location: str
@@ -30,7 +30,7 @@ class Proposal:
 
     @property
     def waits(self) -> bool:
-        """A person has put an end to it or put it aside, and the fold has not answered yet."""
+        """True if a person has decided and the fold has not processed the decision yet."""
         if self.status not in {"open", "snoozed"}:
             return False
         if self.decided_action in {"approve", "reject"}:
@@ -40,13 +40,13 @@ class Proposal:
 
     @property
     def actionable(self) -> bool:
-        """Whether a person may still decide."""
+        """True if a person may still decide."""
         return self.status in {"open", "snoozed"} and not self.waits
 
 
 @dataclass(frozen=True, slots=True)
 class ReorderProposal(Proposal):
-    """One need."""
+    """One reorder need."""
 
     reorder_id: str
     supplier: str
@@ -66,12 +66,12 @@ class ReorderProposal(Proposal):
 
     @property
     def resumable(self) -> bool:
-        """Whether a buyer may end the hold that this need is, or has left behind."""
+        """True if a buyer may end the hold that this need is in or caused."""
         return self.hold is not None and self.decided_action != "resume"
 
     @property
     def value_minor(self) -> int:
-        """What the order would cost."""
+        """The cost of the order in minor units."""
         return (self.quantity_units or 0) * self.cost_minor
 
 
@@ -115,7 +115,7 @@ class PriceProposal(Proposal):
 
     @property
     def change_permille(self) -> int:
-        """New against old, in thousandths, rounded towards zero."""
+        """The price change in thousandths of the old price, rounded towards zero."""
         difference = abs(self.new_minor - self.old_minor) * 1000 // max(1, self.old_minor)
         return difference if self.new_minor >= self.old_minor else -difference
 
@@ -136,7 +136,7 @@ DESK_ROWS: Final = 100
 _VIEWS: Final = {
     "open": "r.status = 'open'",
     "snoozed": "r.status = 'snoozed'",
-    # Rejected and short ones are closed, but what they hold back is the buyer's to take up again.
+    # Rejected and short needs are closed, but the buyer may end the hold that they caused.
     "held": """(r.status = 'snoozed' OR r.reorder_id IN (
         SELECT h.reorder_id FROM read_model.stock h
         WHERE h.episode_state IN ('held-rejected', 'held-short')))""",
@@ -157,10 +157,10 @@ _BEFORE: Final = """NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_i
 def reorder_proposals(
     *, view: str, location: str = "", supplier: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[ReorderProposal]:
-    """The desk's proposals behind the one named `after`: by supplier, or closed ones newest first.
+    """Return proposals after the one with id `after`: by supplier, or closed ones newest first.
 
-    The page is found by a proposal and not by a number of rows, so that approving what is on one
-    page leaves nothing out of the next.
+    The page starts after a proposal and not after a number of rows. So approving the proposals of
+    one page doesn't shift the next one.
     """
     where = _reorder_conditions(view, location, supplier)
     if after:
@@ -176,7 +176,7 @@ def reorder_proposals(
 
 
 def counted_reorders(*, view: str, location: str = "", supplier: str = "", most: int = 1000) -> str:
-    """SQL that counts the proposals of a drawer with these filters, no further than `most`.
+    """Return SQL that counts the proposals of a view with these filters, up to `most`.
 
     Its parameters are `location` and `supplier`.
     """
@@ -195,7 +195,7 @@ def _reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
 
 
 def price_proposals(*, view: str, location: str = "") -> list[PriceProposal]:
-    """The desk's price proposals, at most 100."""
+    """Return at most 100 price proposals of a view."""
     where = [_VIEWS[view]]
     if location:
         where.append("r.location = %(location)s")
@@ -205,32 +205,32 @@ def price_proposals(*, view: str, location: str = "") -> list[PriceProposal]:
 
 
 def open_reorder_of(inv_key: str) -> ReorderProposal | None:
-    """The newest proposal of a key that still waits, if any."""
+    """Return the newest open or snoozed reorder proposal of a key, or None."""
     sql = f"""{_REORDER} WHERE r.inv_key = %(key)s AND r.status IN ('open', 'snoozed')
               ORDER BY r.opened_at DESC LIMIT 1"""
     return select_one(sql, {"key": inv_key}, ReorderProposal)
 
 
 def open_price_of(inv_key: str) -> PriceProposal | None:
-    """The newest price proposal of a key that still waits, if any."""
+    """Return the newest open or snoozed price proposal of a key, or None."""
     sql = f"""{_PRICE} WHERE r.inv_key = %(key)s AND r.status IN ('open', 'snoozed')
               ORDER BY r.opened_at DESC LIMIT 1"""
     return select_one(sql, {"key": inv_key}, PriceProposal)
 
 
 def desk_count(table: str, *, most: int = 1000) -> int:
-    """Open proposals on a desk, counted no further than `most`."""
+    """Return the number of open proposals of a desk, capped at `most`."""
     few = f"SELECT 1 FROM app.{table} r WHERE {_VIEWS['open']} LIMIT {most}"  # noqa: S608 -- callers pass one of two table names
     return int(select_value("SELECT count(*) FROM (" + few + ") few"))  # noqa: S608 -- the line above
 
 
 def desk_version(table: str) -> str:
-    """Changes whenever a proposal of the desk changes."""
+    """Return a version that changes when any proposal of the desk changes."""
     return str(select_value(version_sql(table)))
 
 
 def version_sql(table: str) -> str:
-    """SQL for the version of a desk."""
+    """Return SQL for the version of a desk."""
     # Sums beside the newest times: a transaction that commits late carries an older time.
     sums = "count(*) || '-' || coalesce(sum(revision), 0) || '-' || count(decided_action)"
     newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"

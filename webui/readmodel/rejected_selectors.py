@@ -1,4 +1,4 @@
-"""Rejected records, and what people have said of them."""
+"""Queries of rejected records and the decisions on them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ BYTES_SHOWN: Final = 4000
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A record without effect, and what a person has said of it."""
+    """A record without effect, with the decision that settled it, if any."""
 
     id: str
     reason: str
@@ -31,12 +31,12 @@ class RejectedRecord:
 
     @property
     def key_text(self) -> str:
-        """The key as text, undecodable bytes marked."""
+        """The key as text, with undecodable bytes escaped."""
         return _text(self.key)
 
     @property
     def value_text(self) -> str:
-        """The value as text, cut to what a person reads."""
+        """The first 4,000 characters of the value as text, with undecodable bytes escaped."""
         return _text(self.value)[:BYTES_SHOWN]
 
 
@@ -64,16 +64,16 @@ SELECT count(*) FROM (
 
 
 def newest(reason: str, *, settled: bool) -> list[RejectedRecord]:
-    """The newest records, of one reason if any is given; settled ones only if asked for."""
+    """Return the newest 50 records, optionally of one reason; settled ones only if asked for."""
     return select(_NEWEST, {"reason": reason, "settled": settled, "most": SHOWN}, RejectedRecord)
 
 
 def waiting() -> str:
-    """How many records nobody has settled, counted no further than 1,000."""
+    """Return the number of unsettled records as text, capped at "1,000+"."""
     found = int(select_value(_WAITING, {"most": COUNTED_TO}))
     return f"{COUNTED_TO:,}+" if found >= COUNTED_TO else str(found)
 
 
 def one(record_id: str) -> RejectedRecord | None:
-    """One record."""
+    """Return the record with this id, or None."""
     return select_one(_REJECTED + " WHERE r.id = %(id)s", {"id": record_id}, RejectedRecord)

@@ -1,7 +1,7 @@
-"""Run one SELECT and get typed rows.
+"""Execution of SELECT statements with typed rows.
 
-The lists are hand-written SQL: keyset paging over a composite of captured tables and the read
-model costs 5 ms per 50 rows, and a reader can paste each query into psql.
+The lists use hand-written SQL: keyset paging over a composite of captured tables and the read model
+costs 5 ms per 50 rows, and a reader can paste each query into psql.
 """
 
 import json
@@ -19,9 +19,9 @@ Parameters = Mapping[str, Any]
 
 
 def select(sql: str, parameters: Parameters, row: type[T]) -> list[T]:
-    """Every row of the answer as `row`, whose fields are named like the columns.
+    """Return every row of the result as `row`, whose fields are named like the columns.
 
-    A request sees the stores of its person only (`webui.access.narrowing`).
+    A request sees only the stores of its person (`webui.access.narrowing`).
     """
     with connection.cursor() as cursor:
         cursor.execute(*scoped(sql, parameters))
@@ -43,13 +43,13 @@ def _as_is(cell: Any) -> Any:  # noqa: ANN401 -- any SQL value
 
 
 def select_one(sql: str, parameters: Parameters, row: type[T]) -> T | None:
-    """The first row of the answer, or None."""
+    """Return the first row of the result, or None."""
     found = select(sql, parameters, row)
     return found[0] if found else None
 
 
 def select_value(sql: str, parameters: Parameters | None = None) -> Any:  # noqa: ANN401 -- the column's type is the query's
-    """First column of the first row, None without a row."""
+    """Return the first column of the first row, or None without a row."""
     with connection.cursor() as cursor:
         cursor.execute(*scoped(sql, parameters or {}))
         found = cursor.fetchone()

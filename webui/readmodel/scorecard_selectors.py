@@ -1,6 +1,6 @@
-"""What suppliers did: receipts and settled lines from the ledger, and the cards made of them.
+"""Queries of supplier performance: receipts and settled lines, and the scorecards from them.
 
-Rules are `inventory.scorecard`; SQL only finds the rows that they are about.
+The rules are in `inventory.scorecard`; SQL only selects the rows.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ RECEIPTS_SHOWN: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Goods that came for an order line."""
+    """A receipt for an order line."""
 
     id: int
     inv_key: str
@@ -33,19 +33,19 @@ class Receipt:
     damaged_units: int
     due_on: date | None
     is_on_time: bool | None
-    # False where the goods were refused: a receipt with a discrepancy, but nothing came.
+    # False if the goods were refused: a receipt with a discrepancy and without goods.
     has_goods: bool
     discrepancy_reason: str | None
 
     @property
     def centidays(self) -> int:
-        """Its lead time."""
+        """The lead time of the receipt in hundredths of days."""
         return receipt_centidays(self.ordered_us, self.received_us)
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Order lines with nothing open any more: how many, expected and delivered units."""
+    """Order lines without open units: their number, expected and delivered units."""
 
     lines: int
     expected_units: int
@@ -54,7 +54,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A scorecard as it is now."""
+    """A scorecard computed now."""
 
     lead: LeadTime | None
     settled: Settled
@@ -66,7 +66,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A scorecard as the job made it."""
+    """A scorecard as stored by the job."""
 
     supplier: str
     supplier_name: str
@@ -85,7 +85,7 @@ class Card:
     items_written: int
 
 
-# Business times, as everywhere; the end of the due day is midnight UTC.
+# Receipt times are business times, as everywhere; the due day ends at midnight UTC.
 _RECEIPTS: Final = """
 SELECT i.id, i.inv_key, i.location, i.sku, coalesce(p.name, i.sku) AS name, o.order_ref,
        o.ordered_at, happened.at AS received_at,
@@ -106,8 +106,8 @@ WHERE o.supplier = %(supplier)s AND (%(location)s = '' OR o.location = %(locatio
 ORDER BY happened.at DESC, i.id DESC
 """
 
-# What was expected is what the supplier promised, or what was ordered without a promise; units
-# that were cancelled because they never came count against it.
+# Expected units are the confirmed ones, or the ordered ones without a confirmation. Units that were
+# cancelled because they never arrived lower the fill rate.
 _SETTLED: Final = """
 SELECT count(*) AS lines, coalesce(sum(expected_units), 0)::bigint AS expected_units,
        coalesce(sum(order_units), 0)::bigint AS order_units
@@ -129,12 +129,12 @@ WHERE expected_units - cancelled_units <= order_units
 
 
 def receipts(supplier: str, location: str, now: datetime) -> list[Receipt]:
-    """Receipts of the last 180 days, the newest first; every location's without one."""
+    """Return the receipts of the last 180 days, newest first; "" stands for every location."""
     return select(_RECEIPTS, _of(supplier, location, now), Receipt)
 
 
 def measure(supplier: str, location: str, now: datetime) -> Measured:
-    """The scorecard of a supplier, at one location or (with none given) at all."""
+    """Return the scorecard of a supplier now, at one location or (with "") at all."""
     came = receipts(supplier, location, now)
     settled = select_one(_SETTLED, _of(supplier, location, now), Settled) or Settled(0, 0, 0)
     due = [receipt for receipt in came if receipt.is_on_time is not None]
@@ -170,7 +170,7 @@ ORDER BY c.supplier, c.location LIMIT %(most)s
 def cards(
     *, supplier: str = "", location: str = "", after: tuple[str, str] = ("", ""), most: int
 ) -> list[Card]:
-    """Scorecards in the order of supplier and location, behind `after`."""
+    """Return scorecards in the order of supplier and location, after `after`."""
     parameters = {
         "supplier": supplier,
         "location": location,

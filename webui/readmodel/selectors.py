@@ -1,4 +1,4 @@
-"""What every page reads: the choices of its filters, and how fresh its figures are."""
+"""Queries for every page: the choices of its filters, and the freshness of its figures."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from webui.readmodel.rows import select
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value of a filter with the name that people know it by."""
+    """A value of a filter with its display name."""
 
     code: str
     name: str
@@ -20,18 +20,21 @@ def locations() -> list[Choice]:
 
 
 def partners() -> list[Choice]:
-    """Return the names of all locations: a transfer names its partner, and no number of it."""
+    """Return all named locations. A transfer names its partner, but shows none of its figures."""
     with within(EVERYWHERE):
         return locations()
 
 
 def suppliers() -> list[Choice]:
-    """Every supplier that has a name."""
+    """Return every supplier that has a name."""
     return select("SELECT code, name FROM retail.supplier ORDER BY name", {}, Choice)
 
 
 def as_of_by_partition(topic: str) -> dict[int, int]:
-    """Commit time up to which the read model includes each partition, heartbeats included."""
+    """Return by partition the commit time in microseconds of the read model's newest record.
+
+    Heartbeats count as records.
+    """
     found = select(
         """SELECT partition, as_of_us FROM read_model.sink_position
            WHERE sink = 'projector' AND topic = %(topic)s AND as_of_us IS NOT NULL""",

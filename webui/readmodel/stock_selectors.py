@@ -1,4 +1,4 @@
-"""The stock list: rows of the read model beside reference data, keyset-paged.
+"""The stock list: rows of the read model with reference data, keyset-paged.
 
 Facts of one key, for the page that explains a number, are in `explain_selectors`.
 """
@@ -21,7 +21,7 @@ class StockRow(Covered):
     """One key on the stock list; `status` is one of `figures.STATUSES`.
 
     `as_of_us` is the commit time up to which the key's partition is known, heartbeats included. The
-    price is the ledger's, in force at `priced_at_us`, which is as a rule a little later.
+    price is the ledger's, in force at `priced_at_us`, which is usually a little later.
     """
 
     inv_key: str
@@ -46,7 +46,7 @@ class StockRow(Covered):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a stock list is narrowed to; empty texts narrow nothing."""
+    """The filters of the stock list; empty texts filter nothing."""
 
     text: str = ""
     location: str = ""
@@ -54,7 +54,7 @@ class Filters:
     supplier: str = ""
 
     def as_query(self) -> dict[str, str]:
-        """The filters as they stand in the address."""
+        """Return the filters as query parameters."""
         pairs = {
             "q": self.text,
             "location": self.location,
@@ -66,7 +66,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class StockPage:
-    """Up to 50 rows in key order, and the keys between which the neighbours lie."""
+    """Up to 50 rows in key order, and the last key if another page follows."""
 
     rows: list[StockRow]
     next_after: str | None
@@ -89,7 +89,7 @@ LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
 
 
 def stock_page(filters: Filters, *, after: str = "", rows: int = PAGE_ROWS) -> StockPage:
-    """The page behind the key `after`; the next page begins behind `next_after`."""
+    """Return the page after the key `after`; the next page starts after `next_after`."""
     where, parameters = _conditions(filters)
     where.append("s.inv_key > %(after)s")
     sql = f"{_ROW} WHERE {' AND '.join(where)} ORDER BY s.inv_key LIMIT %(limit)s"
@@ -121,26 +121,26 @@ def _conditions(filters: Filters) -> tuple[list[str], dict[str, Any]]:
 
 
 def _literal(word: str) -> str:
-    """The word with LIKE's own characters taken literally."""
+    """Return the word with LIKE's own characters escaped."""
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def stock_rows(keys: list[str]) -> list[StockRow]:
-    """The rows of these keys, in key order; unknown keys are left out."""
+    """Return the rows of these keys, in key order; unknown keys are left out."""
     sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) ORDER BY s.inv_key"
     return select(sql, {"keys": keys}, StockRow)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sold:
-    """Units that a key sold in one of the hours before its as-of."""
+    """Units that a key sold in one of the hours before its as-of time."""
 
     inv_key: str
     hour: int
     units: int
 
 
-# An hour begins at a window edge, not at a full hour: the last one ends where the figures do.
+# An hour starts at a window edge, not at a full hour: the last one ends at the as-of time's edge.
 _HOURS: Final = """
 SELECT shown.inv_key, (w.start_us - shown.end_us + %(span_us)s) / %(hour_us)s AS hour,
        sum(w.sold_units)::bigint AS units
@@ -152,7 +152,10 @@ GROUP BY 1, 2
 
 
 def sold_by_hour(rows: Sequence[StockRow]) -> dict[str, list[int]]:
-    """Units sold in each of the 24 hours before the last window edge of each row, oldest first."""
+    """Return per key the units sold in each of the 24 hours before its last window edge.
+
+    Hours are ordered from the oldest to the newest.
+    """
     sold = {row.inv_key: [0] * (DAY_US // HOUR_US) for row in rows}
     asked = {
         "keys": list(sold),

@@ -1,1 +1,1 @@
-"""Traffic: the demo retailer, its seeded trading, and the import of sales files."""
+"""Simulated trading: the demo retailer, its seeded traffic, and the import of sales files."""

@@ -1,7 +1,7 @@
-"""Simulated buyers and pricing managers: they read proposals and say something about them.
+"""Simulated buyers and pricing managers that decide proposals.
 
-They use the services that the pages use, under names of their own. What they say about a proposal
-follows from the seed and the proposal's id; which proposals there are, the workers decide.
+They use the services of the pages, under actors of their own. Their decision follows from the seed
+and the proposal's id; the workers decide which proposals exist.
 """
 
 from collections.abc import Callable
@@ -64,7 +64,7 @@ log = structlog.get_logger()
 
 
 class Habits(NamedTuple):
-    """How long people wait before they act, how much they do at once, what they leave to others."""
+    """Minimum age of a proposal, decisions per round, and the share left to people."""
 
     patience_s: float
     at_once: int
@@ -72,7 +72,7 @@ class Habits(NamedTuple):
 
 
 class Need(NamedTuple):
-    """An open reorder proposal as the desk shows it."""
+    """An open reorder proposal as shown on the desk."""
 
     reorder_id: str
     revision: int
@@ -81,14 +81,14 @@ class Need(NamedTuple):
 
 
 def is_left(proposal: str, habits: Habits) -> bool:
-    """Whether the proposal is left for the people in front of the pages."""
+    """Return True if the proposal is left to people at the pages."""
     random = Random(f"left:{proposal}")  # noqa: S311 -- traffic, not a secret
     return random.randrange(1000) < habits.left_permille
 
 
 def buy(seed: int, habits: Habits, done: Traded) -> None:
-    """Answer open needs, then send the orders that collect the lines."""
-    # More than needed, because those that are left to others stay first for ever.
+    """Decide open needs, then send the draft orders that collect their lines."""
+    # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])
     needs = [need for row in found if not is_left((need := Need(*row)).reorder_id, habits)]
     for need in needs[: habits.at_once]:
@@ -153,7 +153,7 @@ def _judge(seed: int, proposal: str, revision: int, done: Traded) -> None:
 
 
 def _attempt(done: Traded, kind: str, work: Callable[[], None]) -> None:
-    """What a person was too late for, or may not do, is counted and told; trade goes on."""
+    """Execute `work`; count and log a refusal, so that trading continues."""
     try:
         work()
     except LedgerError as refusal:

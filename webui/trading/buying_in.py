@@ -1,7 +1,7 @@
-"""Before the doors open: goods for the day, and the prices of the leaflet.
+"""Preparations before a run: goods for the expected demand, and promotion prices.
 
-A busy day's goods do not appear by themselves. What the day is expected to sell is ordered and
-received beforehand, by facts like any other; how much too little or too much, the seed says.
+The goods of a busy day are ordered and received beforehand, by ordinary facts. The seed decides how
+much too few or too many they are.
 """
 
 from math import ceil
@@ -27,7 +27,7 @@ MOST_UNITS: Final = 500_000
 
 
 def buy_in(tills: Tills, seconds: float) -> int:
-    """Order and receive what is expected to be missing; the number of units."""
+    """Order and receive the units that are expected to be missing; return their number."""
     least, most = tills.scenario.bought_in
     expected = tills.demand.expected_lines(seconds)
     missing: list[tuple[Shop, int]] = []
@@ -75,7 +75,7 @@ def _write(tills: Tills, missing: list[tuple[Shop, int]]) -> None:
 
 
 def cut_prices(tills: Tills) -> None:
-    """Put the leaflet's prices on hot items, from the next window on, not below the floor."""
+    """Write promotion prices for hot items, from the next window on; skip those below the floor."""
     cut = tills.scenario.hot_cut_permille
     if not cut:
         return

@@ -1,4 +1,4 @@
-"""What the retailer sells, where, and who makes it. Pure.
+"""The demo retailer's items, locations and suppliers. Pure.
 
 2,400 items in 12 departments, 12 stores and 2 distribution centres, 40 suppliers.
 """
@@ -39,7 +39,7 @@ STORES: Final = tuple(STORE_SHARES)
 
 
 class Supplier(NamedTuple):
-    """Who delivers, after how many days, and how well."""
+    """A supplier with its lead time in days and its rates of late, short and damaged deliveries."""
 
     code: str
     name: str
@@ -50,7 +50,7 @@ class Supplier(NamedTuple):
 
 
 class Department(NamedTuple):
-    """A part of the shop: its suppliers, the words its items are named with, its season."""
+    """A department: its suppliers, the parts of its item names, its season."""
 
     name: str
     suppliers: tuple[str, ...]
@@ -154,9 +154,9 @@ COLOURS: Final = ("red", "blue", "green", "natural")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One SKU: what it is, what it costs, and how it sells in the chain.
+    """One SKU with its cost and its demand in the chain.
 
-    `daily_units` is the chain's average demand of a day; it only shapes random traffic.
+    `daily_units` is the chain's average demand per day; it only shapes random traffic.
     """
 
     sku: str
@@ -179,7 +179,7 @@ class Item:
 
 @cache
 def suppliers(seed: int) -> dict[str, Supplier]:
-    """The 40 suppliers by code; most are punctual, some are not."""
+    """Return the 40 suppliers by code; most are punctual, some are not."""
     random = Random(f"{seed}:suppliers")  # noqa: S311 -- a demo, not a secret
     made = {}
     for department in DEPARTMENTS:
@@ -193,7 +193,7 @@ def suppliers(seed: int) -> dict[str, Supplier]:
 
 
 def catalogue(seed: int) -> list[Item]:
-    """All items, the best sellers first; demand falls with the rank as it does in shops."""
+    """Return all items, best sellers first; demand falls with the rank as in real shops."""
     random = Random(f"{seed}:catalogue")  # noqa: S311 -- a demo, not a secret
     codes = {supplier.name: code for code, supplier in suppliers(seed).items()}
     names = [
@@ -229,7 +229,7 @@ def _item(
         warehouse=random.choice(tuple(WAREHOUSES)),
         is_direct=random.randrange(100) < DIRECT_PERCENT,
         cost_minor=cost,
-        # Shelf prices end in 99 and lie a good way over the floor, so cuts are possible.
+        # Shelf prices end in 99 and lie well above the floor, so price cuts are possible.
         regular_minor=ceil(floor * random.uniform(1.4, 2.0) / 100) * 100 - 1,
         pack_units=random.choice((1, 6, 6, 12)),
         daily_units=60.0 / (rank + 12) ** 0.62 * random.uniform(0.7, 1.3),

@@ -1,7 +1,7 @@
-"""Counts of a live run: associates count blind on sheets, a manager lets the counts stand.
+"""Counts of a live run: associates count blind on sheets, a manager approves.
 
-What was found is what lay on the shelf at that second, so a count finds thefts and phantom stock.
-A difference over the tolerance is counted a second time first, as at the pages.
+A count finds the units on the shelf at that second, so it reveals thefts and phantom stock. A
+difference over the tolerance is counted a second time first, as on the pages.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 class Found(NamedTuple):
-    """What somebody saw on a shelf; `identity` names the errand."""
+    """The units that an associate counted on a shelf; `identity` names the errand."""
 
     location: str
     sku: str
@@ -44,16 +44,17 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class Counting:
-    """Tills' threads put what was found here, staff hand it in."""
+    """A queue of counts: the tills' thread adds them, the staff thread submits them."""
 
     done: Traded
     found: SimpleQueue[Found] = field(default_factory=SimpleQueue)
-    # Taken from the queue and not handed in yet: kept until that has worked.
+    # Taken from the queue and not submitted yet: retained until the submission succeeds.
     _waiting: dict[str, list[Found]] = field(default_factory=dict)
 
     def work(self) -> None:
-        """Hand in what was found, a sheet for each location, and approve."""
-        # What a lost database left over comes first, unchanged: its commands keep their ids.
+        """Submit the queued counts, one sheet per location, and approve them."""
+        # Counts left over by a lost database come first, unchanged, because commands keep their
+        # ids.
         self._hand_in()
         by_location: dict[str, dict[str, Found]] = defaultdict(dict)
         while not self.found.empty():
@@ -72,7 +73,7 @@ class Counting:
             del self._waiting[location]
 
     def _sheet(self, location: str, items: list[Found], *, is_second: bool = False) -> None:
-        """One sheet; counts that differ too much are counted again on a second one."""
+        """Submit one sheet; count items again on a second sheet if they differ too much."""
         round_ = "second" if is_second else "first"
         sheet = open_sheet(
             location=location, actor=STAFF, command_id=command_id(items[0].identity, round_)
@@ -81,7 +82,7 @@ class Counting:
             Entry(command_id(one.identity, "entry", round_), one.sku, one.units, one.at)
             for one in items
         ]
-        # Handed in already, and the answer was lost: its counts are there.
+        # An earlier attempt has submitted the sheet and lost the answer: its counts exist.
         with suppress(Conflict):
             add_entries(sheet_id=sheet, entries=entries, actor=STAFF)
             submit_sheet(sheet_id=sheet, actor=STAFF)

@@ -1,4 +1,4 @@
-"""Seeded demand: seed and tick in, commands out. Pure, so the same seed always trades the same.
+"""Seeded demand: seed and tick in, commands out. Pure, so equal seeds give equal trading.
 
 A tick is a tenth of a second of planned time. Every tick has its own generator, so that a run that
 starts later or was interrupted plans the same ticks.
@@ -36,7 +36,7 @@ class PlannedLine(NamedTuple):
 
 
 class Errand(NamedTuple):
-    """Anything else that happens in a shop: what, and at the key with this index."""
+    """Any other event in a shop: its kind, and the index of its key."""
 
     kind: str
     key: int
@@ -46,7 +46,7 @@ class Errand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What a tenth of a second brings."""
+    """The lines and errands of a tenth of a second."""
 
     number: int
     lines: tuple[PlannedLine, ...]
@@ -67,16 +67,16 @@ class Demand:
         )
 
     def tick(self, number: int) -> Tick:
-        """The commands of one tick."""
+        """Return the lines and errands of one tick."""
         random = Random(f"{self._seed}:{number}")  # noqa: S311 -- traffic, not a secret
-        # A sine around 1: after whole minutes as many lines as without waves.
+        # A sine around 1: full minutes have as many lines as without waves.
         swing = 1 + self._scenario.waves * sin(2 * pi * number / WAVE_TICKS)
         count = thinned(random, self._rate / TICKS_PER_S * swing)
         lines = tuple(self._line(random) for _ in range(count))
         return Tick(number, lines, tuple(self._errands(random)))
 
     def expected_lines(self, seconds: float) -> list[float]:
-        """How many lines each key can expect in so many seconds."""
+        """Return the expected number of lines of each key in this many seconds."""
         scenario, total = self._scenario, self._rate * seconds
         special = scenario.on_one_key + scenario.on_hot_keys
         rest = total * (1 - special)
@@ -88,7 +88,7 @@ class Demand:
         return expected
 
     def is_offline(self, store: str, number: int) -> bool:
-        """Whether the tills of a store have no line during a tick; a matter of seed and tick."""
+        """Return True if the store's tills are offline at a tick; seed and tick decide."""
         share = self._scenario.offline_permille
         if not share:
             return False

@@ -1,8 +1,8 @@
-"""Writes the demo retailer through the services: history on its own calendar, then live.
+"""Seeding of the demo retailer through the services: replayed history first, then live.
 
-History is written with `clock_mode` replayed, so that its days count as days; the switch to live is
-one update per key, and from there commit time is the clock (docs/domain.md 3.1). A key to which
-nothing happened in ninety days is ranged live with a count of last night, and needs no switch.
+History is written with `clock_mode` replayed, so that its days count as days. The switch to live is
+one update per key, and from then on commit time is the clock (docs/domain.md 3.1). A key without
+facts in ninety days is ranged live with a count of last night, and needs no switch.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 
 
 def is_seeded() -> bool:
-    """Whether the demo retailer is there and live: the last thing that is written is there."""
+    """Return True if the demo retailer is complete and live, judged by its last write."""
     found: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM retail.item_location"
         " WHERE location = ANY(%s) AND clock_mode = 'live' AND replenish_family <> 'off')",
@@ -46,9 +46,9 @@ def seed_demo(
     midnight: datetime | None = None,
     progress: Say | None = None,
 ) -> bool:
-    """Write the retailer once; False when it is there already. An interrupted run goes on.
+    """Write the retailer once; return False if it exists. An interrupted run continues.
 
-    Same seed, size and midnight (which ends the history; default: the last one), same facts.
+    Equal seed, size and midnight (the end of the history; default: the last one) give equal facts.
     """
     if is_seeded():
         return False
@@ -75,7 +75,7 @@ def seed_demo(
 
 
 def _started_at() -> datetime:
-    """The midnight at which this retailer's history ends, kept over an interrupted run."""
+    """Return the midnight at which the history ends; an interrupted run keeps its own."""
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"
         " WHERE kind = 'opening' AND location = ANY(%s)",
@@ -107,7 +107,7 @@ def _range(keys: list[PlannedKey], history: History, ends: datetime) -> None:
 
 
 def _moved(history: History) -> set[str]:
-    """Warehouse keys that have a history."""
+    """Return the warehouse keys that have a history."""
     days = history.days.values()
     sent = {f"{row.source}|{row.sku}" for day in days for row in day.transfers}
     bought = {f"{row.location}|{row.sku}" for day in days for row in day.orders}
@@ -125,7 +125,7 @@ def _range_chunk(
         RangedItem(key.location, key.item.sku, policy_of(key), history.openings[key.inv_key])
         for key in keys
     ]
-    # Together or not at all: a run that was interrupted finds every ranged item priced.
+    # One transaction: after an interrupted run every ranged item has its price.
     with ledger_transaction():
         if range_items(items=ranged, occurred_at=counted_at):
             sold = [key for key in keys if key.is_store]
@@ -142,7 +142,7 @@ def _live_policy(key: PlannedKey) -> dict[str, object]:
 
 
 def _go_live(keys: list[PlannedKey]) -> None:
-    """Switch everything to live at once: a live store says that nothing is missing."""
+    """Switch every key to live in one transaction, because `is_seeded` looks for any live store."""
     modes: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for key in keys:
         modes[key.is_store, key.family, key.price_mode].append(key.inv_key)

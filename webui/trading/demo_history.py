@@ -1,4 +1,4 @@
-"""Writes the planned past, day by day, in the order in which it happened.
+"""Writing of the planned history, day by day, in business order.
 
 A replayed key takes its clock from its facts (docs/domain.md 3.1). A receipt written before the
 sales of the weeks before it would make those sales too late for any window.
@@ -28,7 +28,7 @@ BATCH: Final = 2_000
 
 
 def write_history(history: History, name: str) -> None:
-    """Write every day that no earlier run has written; a day is written whole or not at all."""
+    """Write every day that no earlier run has written; each day is one transaction."""
     for begins, day in history.days.items():
         part = f"{name}:{begins:%Y-%m-%d}"
         if not is_past_written(name=part):
@@ -50,6 +50,6 @@ def _write_day(day: Day, part: str, begins: datetime) -> None:
 
 
 def chunks(rows: list[T]) -> Iterable[list[T]]:
-    """`rows` in pieces that one statement takes."""
+    """Return `rows` in pieces of at most 2,000, the size of one statement."""
     for start in range(0, len(rows), BATCH):
         yield rows[start : start + BATCH]

@@ -1,7 +1,7 @@
-"""Goods of a live run: suppliers confirm and ship, lorries unload, store staff receive.
+"""Goods of a live run: suppliers confirm and ship, trucks unload, store staff receive.
 
-A day of lead time takes seconds here. Goods lie on the shelf as soon as they are unloaded; the book
-follows when somebody receives them, the simulated staff or a person at the pages.
+A day of lead time takes 2 s here. Goods are on the shelf as soon as they are unloaded; the ledger
+follows when the simulated staff or a person at the pages receives them.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ WHERE line.status = 'sent' AND line.ordered_units > line.cancelled_units
   AND line.recorded_at < clock_timestamp() - make_interval(secs => %s)
 ORDER BY line.id LIMIT %s
 """
-# Orders of the history come on the day that was promised, not in the first minute.
+# Orders of the history arrive on the promised day, not in the first minute.
 _TO_SHIP: Final = """
 SELECT line.id, line.supplier, line.confirmed_units - line.cancelled_units
 FROM retail.purchase_order_line AS line
@@ -84,7 +84,7 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Goods:
-    """What the run's lorries have unloaded, and whose."""
+    """The deliveries of a run, and the shipments that are unloaded already."""
 
     seed: int
     scenario: Scenario
@@ -95,7 +95,7 @@ class Goods:
     unloaded: set[int] = field(default_factory=set)
 
     def work(self) -> None:
-        """One round of everybody who moves goods."""
+        """Execute one round of confirming, shipping, receiving and closing."""
         self._confirm()
         self._ship()
         self._receive_orders()
@@ -104,7 +104,7 @@ class Goods:
         self._adopt()
 
     def is_on_strike(self, supplier: str) -> bool:
-        """Whether the supplier does nothing in this run."""
+        """Return True if the supplier does nothing in this run."""
         random = Random(f"{self.seed}:strike:{supplier}")  # noqa: S311 -- traffic
         return random.randrange(1000) < self.scenario.strike_permille
 
@@ -171,28 +171,28 @@ class Goods:
             )
 
     def _close_short(self) -> None:
-        """A buyer cancels what a short delivery left open, so that the need shows again."""
+        """Cancel the units that a short delivery left open, so that the need shows again."""
         for (line,) in rows(_CUT_SHORT, [STAFF, SHIPS_AFTER_S, self.at_once]):
             identity = command_id("cut", line)
             self._attempt(cancel_order_units, line_id=line, actor=BUYER, command_id=identity)
 
     def _adopt(self) -> None:
-        """What people received at the pages lies on the shelf too."""
+        """Put the units that people received at the pages on the shelf, too."""
         for shipment, inv_key, units in rows(_RECEIVED_BY_OTHERS, [STAFF, self.since]):
             self._unload(shipment, inv_key, units)
 
     def _unload(self, shipment: int, inv_key: str, units: int) -> None:
-        """Once for each lorry, whether or not the paper is done at the first try."""
+        """Unload each shipment once, even if its receipt needs several attempts."""
         if shipment not in self.unloaded:
             self.unloaded.add(shipment)
             self.shelves.put(inv_key, units)
 
     def _working(self, found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Rows of suppliers that work, as many as a round takes."""
+        """Return the rows of suppliers that are not on strike, as many as a round takes."""
         return [row for row in found if not self.is_on_strike(row[1])][: self.at_once]
 
     def _habit(self, supplier: str) -> tuple[int, int, int]:
-        """How often it is late, short and damaged in this run, in permille."""
+        """Return the supplier's rates of late, short and damaged deliveries, in permille."""
         known = suppliers(self.seed).get(supplier)
         late, short, damaged = (
             (100, 50, 20)
@@ -214,7 +214,7 @@ class Goods:
         return random.randrange(1000) < permille
 
     def _attempt(self, service: Callable[..., object], **given: object) -> bool:
-        """Whether it was done; somebody else may have been faster."""
+        """Return True if the service succeeded; another actor may have been faster."""
         try:
             service(**given)
         except LedgerError as refusal:

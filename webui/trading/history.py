@@ -1,9 +1,9 @@
-"""Ninety days of a chain, planned: what lay on the shelf, and what somebody wrote down. Pure.
+"""Planned history of a chain over ninety days: the real shelf and the recorded book. Pure.
 
-The shelf is the truth and the book is what the facts say. Sales end when the shelf is empty; thefts
-touch the shelf only; a count copies the shelf into the book. So the facts hold what a real
-retailer's hold: phantom stock, variances, and demand that nobody saw. The seed and the midnight
-that ends it decide everything.
+The shelf is the truth, the book is the sum of the facts. Sales end when the shelf is empty; thefts
+change only the shelf; a count copies the shelf into the book. So the facts contain phantom stock,
+variances and unseen demand, as those of a real retailer do. Seed and final midnight determine
+everything.
 """
 
 from collections import defaultdict
@@ -32,19 +32,19 @@ DAMAGED_PER_DAY: Final = 0.0012
 COUNTS_PER_DAY: Final = 1 / 160
 RETURNED_PERCENT: Final = 4
 TWO_UNITS_PERCENT: Final = 22
-# How often staff who see an empty place with stock in the book go and count it.
+# How often staff who see an empty shelf with stock in the book count it.
 NOTICED_PERCENT: Final = 12
 MISCOUNTED_PERCENT: Final = 2
-# A till without a line to the office sends its evening when it is back.
+# An offline till sends the sales of the evening on the next day.
 OFFLINE_EVENINGS_PERMILLE: Final = 8
 EVENING_HOUR: Final = 17
 PRICE_MINOR_STEP: Final = 50
-FORGOTTEN_DAYS: Final = 25  # nobody reorders a forgotten key in the last of the days
+FORGOTTEN_DAYS: Final = 25  # in this many last days no forgotten key is reordered
 
 
 @dataclass(slots=True)
 class _Planned:
-    """What the days bring to one key: demand and mishaps, by day number."""
+    """The planned demand and mishaps of one key, by day number."""
 
     demand: dict[int, int]
     thefts: frozenset[int]
@@ -55,7 +55,7 @@ class _Planned:
 
 @dataclass(slots=True)
 class _Chain:
-    """Everything a day needs."""
+    """The state of the simulated chain."""
 
     seed: int
     midnight: datetime
@@ -64,7 +64,7 @@ class _Chain:
     planned: dict[str, _Planned]
     resupply: Resupply
     leaflets: list[Promotion]
-    agenda: list[set[int]]  # by day: places of the keys to which something happens
+    agenda: list[set[int]]  # by day: indexes of the keys with events
     touched: set[int]
     phantom: set[int] = field(default_factory=set)
     returned: dict[datetime, list[PlannedKey]] = field(default_factory=lambda: defaultdict(list))
@@ -73,7 +73,7 @@ class _Chain:
 
 
 def plan_history(seed: int, midnight: datetime, keys: list[PlannedKey]) -> History:
-    """The chain's last ninety days; they end at `midnight`."""
+    """Return the chain's last ninety days; they end at `midnight`."""
     chain = _chain(seed, midnight, keys)
     openings = {key: shelf.in_book for key, shelf in chain.shelves.items()}
     for number in range(HISTORY_DAYS):
@@ -85,7 +85,7 @@ def plan_history(seed: int, midnight: datetime, keys: list[PlannedKey]) -> Histo
     tally.phantom_keys = sum(c.on_shelf <= 0 < c.in_book for c in closings.values())
     tally.orders, tally.transfers = chain.resupply.orders, chain.resupply.transfers
     for day in chain.days.values():
-        # Business order within the day; what a till sends late comes first, as it does in life.
+        # Sort by business time within the day; sales that a till sends late come first.
         day.sales.sort(key=lambda row: row.occurred_at)
     return History(dict(sorted(chain.days.items())), openings, closings, tally)
 
@@ -111,7 +111,7 @@ def _chain(seed: int, midnight: datetime, keys: list[PlannedKey]) -> _Chain:
 
 
 def _agenda(planned: list[_Planned]) -> list[set[int]]:
-    """Most keys have a quiet day: these are the others."""
+    """Return by day the indexes of the keys with events; most keys have a quiet day."""
     agenda: list[set[int]] = [set() for _ in range(HISTORY_DAYS)]
     for place, one in enumerate(planned):
         for day in (*one.demand, *one.thefts, *one.damaged, *one.counted):
@@ -120,7 +120,7 @@ def _agenda(planned: list[_Planned]) -> list[set[int]]:
 
 
 def _leaflet_of(seed: int, key: PlannedKey, leaflets: list[Promotion]) -> int | None:
-    """The number of the first leaflet that names the item."""
+    """Return the number of the first promotion that includes the item, or None."""
     return next(
         (
             leaflet.number
@@ -134,7 +134,7 @@ def _leaflet_of(seed: int, key: PlannedKey, leaflets: list[Promotion]) -> int | 
 def _factors(
     first: datetime, leaflets: list[Promotion], keys: list[PlannedKey]
 ) -> dict[tuple[str, int | None], list[float]]:
-    """Cumulated factors of the days, by season and leaflet."""
+    """Return cumulated day factors by season and promotion."""
     days = [(first + timedelta(days=number)).date() for number in range(HISTORY_DAYS)]
     found: dict[tuple[str, int | None], list[float]] = {}
     for season in {key.item.season for key in keys}:
@@ -175,7 +175,7 @@ def _opening(random: Random, key: PlannedKey, place: int, touched: set[int]) -> 
 
 
 def _live(chain: _Chain, number: int) -> None:
-    """One day: goods in the morning, customers, then the evening's work."""
+    """Simulate one day: deliveries in the morning, customers, then the evening's work."""
     begins = chain.midnight - timedelta(days=HISTORY_DAYS - number)
     today = chain.days[begins]
     chain.resupply.arrive(number, today)
@@ -183,7 +183,7 @@ def _live(chain: _Chain, number: int) -> None:
     for key in chain.returned.pop(begins, []):
         chain.shelves[key.inv_key].move(1)
     _mark_prices(chain, begins, today)
-    # Stores first: what they draw touches the warehouses, which reorder the same evening.
+    # Stores first: their orders touch the warehouses, which reorder the same evening.
     for is_store in (True, False):
         busy = chain.agenda[number] | chain.touched | chain.phantom
         for place in sorted(busy):
@@ -197,7 +197,7 @@ def _live(chain: _Chain, number: int) -> None:
 
 
 def _evening(chain: _Chain, place: int, number: int, today: Day, begins: datetime) -> None:
-    """What went wrong with the key, and a look at its book if that moved."""
+    """Apply the mishaps of the key, and reorder it if its book changed."""
     key = chain.keys[place]
     shelf = chain.shelves[key.inv_key]
     _mishaps(chain, key, number, today, begins)
@@ -220,7 +220,7 @@ def _offline(chain: _Chain, number: int) -> set[str]:
 
 
 def _mark_prices(chain: _Chain, begins: datetime, today: Day) -> None:
-    """A leaflet's first day cuts prices, the day after its last restores them."""
+    """Write promotion prices on the first day, and regular prices after the last day."""
     day = begins.date()
     for leaflet in chain.leaflets:
         if day not in (leaflet.begins, leaflet.ends):
@@ -238,7 +238,7 @@ def _mark_prices(chain: _Chain, begins: datetime, today: Day) -> None:
 
 
 def promoted_minor(key: PlannedKey) -> int:
-    """The leaflet's price: a round cut, never below the floor."""
+    """Return the promotion price: a rounded cut, never below the floor."""
     item = key.item
     cut = item.regular_minor * (1000 - PROMOTION_CUT_PERMILLE) // 1000
     return max(item.floor_minor, cut // PRICE_MINOR_STEP * PRICE_MINOR_STEP - 1)
@@ -257,7 +257,7 @@ def _price_at(chain: _Chain, key: PlannedKey, begins: datetime) -> int:
 
 
 def _sell(chain: _Chain, key: PlannedKey, begins: datetime, wanted: int) -> list[SaleRow]:
-    """The lines of the key's customers, as far as the shelf goes."""
+    """Return the lines of the key's customers, limited by the shelf."""
     shelf, random = chain.shelves[key.inv_key], chain.planned[key.inv_key].random
     price = _price_at(chain, key, begins)
     lines = []
@@ -298,7 +298,7 @@ def _line(
 
 
 def _bring_back(chain: _Chain, key: PlannedKey, begins: datetime, price: int) -> None:
-    """A unit comes back some days later, mostly fit for sale."""
+    """Plan the return of one unit some days later, mostly fit for sale."""
     random = chain.planned[key.inv_key].random
     day = begins + timedelta(days=random.randrange(1, 6))
     if day >= chain.midnight:
@@ -311,7 +311,7 @@ def _bring_back(chain: _Chain, key: PlannedKey, begins: datetime, price: int) ->
 
 
 def _file_lines(chain: _Chain, begins: datetime, lines: list[SaleRow], *, is_late: bool) -> None:
-    """Today, or tomorrow where the till was offline in the evening."""
+    """File lines under their day, or under the next one if the till was offline in the evening."""
     for line in lines:
         held = is_late and line.occurred_at.hour >= EVENING_HOUR
         chain.tally.late_lines += held
@@ -335,7 +335,7 @@ def _mishaps(chain: _Chain, key: PlannedKey, number: int, today: Day, begins: da
 
 
 def _count(chain: _Chain, key: PlannedKey, today: Day, begins: datetime) -> None:
-    """Somebody counts after closing time; now and then one too many or one too few."""
+    """Count the shelf after closing time; 2 in 100 counts are off by one."""
     shelf, random = chain.shelves[key.inv_key], chain.planned[key.inv_key].random
     found = shelf.on_shelf
     if found > 1 and random.randrange(100) < MISCOUNTED_PERCENT:
@@ -349,7 +349,7 @@ def _count(chain: _Chain, key: PlannedKey, today: Day, begins: datetime) -> None
 
 
 def _miscount_openings(chain: _Chain, openings: dict[str, int]) -> None:
-    """Books that began too low end below zero, until somebody counts."""
+    """Lower some opening counts, so that these books end below zero until the next count."""
     for key in chain.keys:
         if key.fate != "miscounted":
             continue

@@ -2,7 +2,7 @@
 
 Items are ranged first, on their own replayed calendar, with decisions off and uncounted: a file of
 2010 has no opening stock and no orders. Then its lines are written in file order, in multi-row
-statements, one transaction per batch; so ids, WAL and offsets of a key follow the file.
+statements, one transaction per batch. So ids, WAL and offsets of a key follow the file.
 """
 
 import time
@@ -31,7 +31,7 @@ Stores = Literal["single", "country"]
 T = TypeVar("T")
 
 BATCH_ROWS: Final = 5_000
-# A slow replay still writes four batches a second, so that windows fill as they would in a shop.
+# A slow replay still writes four batches a second, so that windows fill as in a shop.
 BATCHES_PER_S: Final = 4
 RANGE_ROWS: Final = 2_000
 LISTED_BAD_ROWS: Final = 1_000
@@ -40,7 +40,7 @@ POLICY: Final = {"clock_mode": "replayed", "replenish_family": "off", "price_mod
 
 
 class Imported(NamedTuple):
-    """How far an import is, first with the items and then with the lines; prints as one line."""
+    """Progress of an import, first of the items and then of the lines; prints as one line."""
 
     what: str
     done: int
@@ -56,14 +56,14 @@ Progress = Callable[[Imported], None]
 
 
 class _Teller:
-    """Tells how far the import is, once a second."""
+    """Progress reports of an import, at most one per second."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
         self._told = self._began = time.monotonic()
 
     def tell(self, what: str, done: int, of: int) -> None:
-        """`done` of `of` are written, if a second has passed since the last word."""
+        """Report that `done` of `of` are written, if a second has passed since the last report."""
         now = time.monotonic()
         if self._progress is not None and now - self._told >= TELL_EVERY_S:
             self._told = now
@@ -72,7 +72,7 @@ class _Teller:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of every row of the file."""
+    """The result of an import, with a count for every outcome of a row."""
 
     path: str
     stores: str
@@ -91,7 +91,7 @@ class ImportReport:
     bad_rows: list[BadRow] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
-        """The report as plain values; `bad_rows` holds the first `bad_rows_listed` of `refused`."""
+        """Return the report as plain values; `bad_rows` holds the first 1,000 refused rows."""
         plain = asdict(self)
         plain["refused_by_reason"] = dict(self.refused_by_reason.most_common())
         plain["bad_rows_listed"] = len(self.bad_rows)
@@ -113,7 +113,7 @@ class ImportReport:
         )
 
     def refuse(self, bad: BadRow) -> None:
-        """Count a bad row, all of them and by rule; the first thousand are listed."""
+        """Count a refused row, in total and by rule; list the first thousand."""
         self.refused += 1
         self.refused_by_reason[bad.rule] += 1
         if len(self.bad_rows) < LISTED_BAD_ROWS:
@@ -127,10 +127,10 @@ def import_sales(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Import a file; `rate` in lines per second, None for as fast as Postgres takes them.
+    """Import a file; `rate` in lines per second, None for as fast as Postgres accepts them.
 
-    `limit` ends after that many data rows. Rows that an earlier run of the same file has written
-    are skipped and counted. `progress` hears once a second how far it is.
+    `limit` ends the import after that many data rows. Rows that an earlier run of the same file has
+    written are skipped and counted. `progress` is called about once a second.
     """
     _check(stores, rate, limit)
     file = open_retail_file(Path(path))
@@ -156,7 +156,7 @@ def _check(stores: str, rate: float | None, limit: int | None) -> None:
 
 
 def _range_keys(file: RetailFile, report: ImportReport, teller: _Teller, limit: int | None) -> None:
-    """First pass: count rows, list the bad ones, range every key that has a good one."""
+    """First pass: count rows, list the refused ones, range every key with a valid one."""
     names: dict[str, str] = {}
     keys: dict[tuple[str, str], None] = {}
     for row in islice(file.rows(report.stores), limit):
@@ -185,7 +185,7 @@ def _write_lines(
     teller: _Teller,
     limit: int | None,
 ) -> None:
-    """Second pass: the good rows, in file order."""
+    """Second pass: write the valid rows, in file order."""
     size = BATCH_ROWS if rate is None else max(1, min(BATCH_ROWS, int(rate / BATCHES_PER_S)))
     pace = Pace(per_second=rate)
     rows = islice(file.rows(report.stores), limit)

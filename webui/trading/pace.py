@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Pace:
-    """Holds a sender to a rate; without one it never waits.
+    """A rate limiter in items per second; with None it never waits.
 
     `clock` and `sleep` are arguments so that tests need no waiting.
     """

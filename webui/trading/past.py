@@ -1,4 +1,4 @@
-"""What happened in the shops before the system looked: values of a planned history. Pure."""
+"""Values of a planned history. Pure."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,7 +32,7 @@ class Day:
 
 @dataclass(slots=True)
 class Tally:
-    """What a history holds, and what the books of the shops don't know."""
+    """Counts of a history, including facts that the books don't contain."""
 
     sale_lines: int = 0
     late_lines: int = 0
@@ -47,7 +47,7 @@ class Tally:
 
 
 class Closing(NamedTuple):
-    """How a key ends: what lies on the shelf and what the books say."""
+    """The final units of a key, on the shelf and in the book."""
 
     on_shelf: int
     in_book: int

@@ -1,7 +1,7 @@
 """Goods of the planned history: transfers to stores, orders to suppliers, late and short. Pure.
 
-In those days people reordered by hand: when the book was low in the evening. What is still under
-way when the history ends stays on order, for the live day to bring.
+In that time people reordered by hand, in the evening, if the book was low. Goods still in transit
+when the history ends stay on order; the live run delivers them.
 """
 
 from collections import defaultdict
@@ -22,7 +22,10 @@ MOST_LATE_DAYS: Final = 6
 
 @dataclass(slots=True)
 class Shelf:
-    """The truth beside the book. `touched` are the places whose book moved since the last look."""
+    """Units on the shelf and in the book.
+
+    `touched` collects the indexes of keys whose book changed.
+    """
 
     on_shelf: int
     in_book: int
@@ -31,14 +34,14 @@ class Shelf:
     on_order: int = 0
 
     def move(self, units: int) -> None:
-        """Units came or went, and somebody wrote it down."""
+        """Change shelf and book by a recorded movement."""
         self.on_shelf += units
         self.in_book += units
         self.touched.add(self.place)
 
     @property
     def is_phantom(self) -> bool:
-        """Whether the book promises what is not there."""
+        """True if the book has stock and the shelf is empty."""
         return self.on_shelf <= 0 < self.in_book
 
 
@@ -49,7 +52,7 @@ class _Delivery(NamedTuple):
 
 
 class Resupply:
-    """What is on its way to the keys of the chain."""
+    """Orders and transfers in transit to the keys of the chain."""
 
     def __init__(
         self,
@@ -69,7 +72,7 @@ class Resupply:
         self.orders = self.transfers = 0
 
     def arrive(self, number: int, today: Day) -> None:
-        """Unload what is due this morning, and send last evening's orders."""
+        """Unload the deliveries that are due this morning, and file last evening's orders."""
         today.orders += self._ordered.pop(number, [])
         for delivery in self._deliveries.pop(number, []):
             self._receive(delivery, number, today)
@@ -77,7 +80,7 @@ class Resupply:
             self._unload(transfer, today)
 
     def reorder(self, key: PlannedKey, number: int) -> None:
-        """In the evening: fill up what is low by the book."""
+        """Reorder a key in the evening if its book is low."""
         shelf = self._shelves[key.inv_key]
         position = max(0, shelf.in_book) + shelf.on_order
         if position > key.reorder_point_units or key.fate == "too_much":
@@ -89,7 +92,7 @@ class Resupply:
             self._order(key, missing, number)
 
     def write_under_way(self, last: Day) -> None:
-        """At the end: goods on the road are shipped, orders of the last evening are sent."""
+        """File the goods in transit and the last evening's orders at the end of the history."""
         for number in sorted(self._transfers):
             last.transfers += [
                 goods._replace(received_units=0, received_at=None, reason=None)
@@ -102,7 +105,7 @@ class Resupply:
             ]
 
     def _send(self, key: PlannedKey, missing: int, number: int) -> None:
-        """From the warehouse, as far as its shelf goes; it leaves the same evening."""
+        """Ship from the warehouse, limited by its shelf; the goods leave the same evening."""
         source = self._shelves.get(f"{key.item.warehouse}|{key.item.sku}")
         units = min(missing, 0 if source is None else source.on_shelf)
         if source is None or units < 1:
@@ -134,7 +137,7 @@ class Resupply:
         today.transfers.append(transfer)
 
     def _order(self, key: PlannedKey, missing: int, number: int) -> None:
-        """From the supplier: confirmed short, shipped late, damaged, all now and then."""
+        """Order from the supplier; some orders are confirmed short, late or damaged."""
         item, random = key.item, self._random
         supplier = self._suppliers[item.supplier]
         ordered = -(-missing // item.pack_units) * item.pack_units

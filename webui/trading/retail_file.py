@@ -1,7 +1,7 @@
-"""Reads a file in the layout of the UCI "Online Retail" data set, row by row (domain.md 2.5).
+"""Reader of files in the layout of the UCI "Online Retail" data set (domain.md 2.5).
 
-A row becomes a `Line` or a `BadRow` with its line number and reason; nothing is repaired, merged or
-dropped in silence. Amounts are exact: decimals are read as integers with a scale, never as floats.
+A row becomes a `Line` or a `BadRow` with its line number and reason; no row is repaired, merged or
+dropped silently. Amounts are exact: decimals are read as integers with a scale, never as floats.
 """
 
 import codecs
@@ -29,7 +29,7 @@ from webui.ledger.services.checks import (
 
 SINGLE_LOCATION: Final = "UCI"
 GZIP_MAGIC: Final = b"\x1f\x8b"
-# Names that the layout's own editions use for one column, compared without case and blanks.
+# Column titles of the known editions of the layout, compared without case and blanks.
 COLUMNS: Final = {
     "sku": ("stockcode",),
     "description": ("description",),
@@ -52,13 +52,13 @@ DATE_FORMATS: Final = (
     "%m/%d/%Y %H:%M",
     "%m/%d/%Y %H:%M:%S",
 )
-_GOT: Final = ", got "  # what stands before it is the same for all rows that break a rule
+_GOT: Final = ", got "  # the text before it is the same for all rows that break a rule
 WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z")
 DECIMAL: Final = re.compile(r"([+-]?)([0-9]{0,18})(?:\.([0-9]{0,18}))?\Z")
 
 
 class Line(NamedTuple):
-    """A row that the rules allow. `row` counts data rows from 1 and is the source reference."""
+    """A valid row. `row` counts data rows from 1 and is the source reference."""
 
     row: int
     location: str
@@ -70,27 +70,27 @@ class Line(NamedTuple):
 
 
 class BadRow(NamedTuple):
-    """A row that the rules forbid: where it is in the file, and why."""
+    """A row that the rules forbid: its line in the file, and the reason."""
 
     line: int
     reason: str
 
     @property
     def rule(self) -> str:
-        """The reason without what stood in the row."""
+        """The reason without the value of the row."""
         return self.reason.partition(_GOT)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class RetailFile:
-    """One file: where, how its text is encoded, and the digest of its content."""
+    """One file: its path, its text encoding, and the digest of its content."""
 
     path: Path
     encoding: str
     digest: str
 
     def rows(self, stores: str) -> Iterator[Line | BadRow]:
-        """Every data row in file order."""
+        """Yield every data row in file order."""
         with _opened(self.path) as raw, _text(raw, self.encoding) as lines:
             reader = csv.reader(lines)
             layout = _layout(_header(reader), self.path, stores)
@@ -105,7 +105,10 @@ class RetailFile:
 
 
 def open_retail_file(path: Path) -> RetailFile:
-    """Digest the content (unpacked, so a packed copy is the same source) and find its encoding."""
+    """Compute the digest of the unpacked content and detect its encoding.
+
+    A packed copy of a file therefore has the same digest and is the same source.
+    """
     digest = hashlib.sha256()
     encoding = "utf-8-sig"
     decoder = _Utf8Probe()
@@ -124,7 +127,7 @@ def open_retail_file(path: Path) -> RetailFile:
 
 
 class _Utf8Probe:
-    """Whether a stream of chunks is UTF-8; the layout's older copies are Windows-1252."""
+    """Test of a stream of chunks for UTF-8; older copies of the layout are Windows-1252."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -158,7 +161,7 @@ def _opened(path: Path) -> io.BufferedReader | gzip.GzipFile:
 
 
 def _text(raw: io.BufferedReader | gzip.GzipFile, encoding: str) -> io.TextIOWrapper:
-    # cp1252 leaves five bytes undefined: they become a mark instead of an end of the import.
+    # cp1252 leaves five bytes undefined: replace them instead of ending the import.
     return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
 
 
@@ -187,7 +190,7 @@ def _layout(header: list[str], path: Path, stores: str) -> _Layout:
 
 
 def _header(reader: "Iterator[list[str]]") -> list[str]:
-    """The first line; empty where it is none, so that every column is missing."""
+    """Return the first line, or [] if there is none, so that every column is missing."""
     try:
         return next(reader, [])
     except csv.Error:
@@ -208,7 +211,7 @@ def _records(reader: "Iterator[list[str]]") -> Iterator[list[str] | BadRow]:
 
 
 def _line(record: list[str], layout: _Layout, row: int, line: int) -> Line | BadRow:
-    """The row's line, or the first rule that it breaks."""
+    """Return the row's line, or the first rule that it breaks."""
     if len(record) != layout.width:
         return BadRow(line, f"missing column: {layout.width} fields expected, got {len(record)}")
     try:
@@ -227,7 +230,7 @@ def _line(record: list[str], layout: _Layout, row: int, line: int) -> Line | Bad
 
 
 class _Forbidden(ValueError):
-    """The rule that a field breaks."""
+    """A field breaks a rule; the text names it."""
 
 
 def _location(record: list[str], layout: _Layout) -> str:
@@ -238,7 +241,10 @@ def _location(record: list[str], layout: _Layout) -> str:
 
 @lru_cache(maxsize=4096)
 def country_location(country: str) -> str:
-    """The country in capitals, blanks to `-`; raises for one that is no location then."""
+    """Return the country as a location code: capitals, and `-` for blanks.
+
+    Raise `_Forbidden` if the result is no location.
+    """
     location = country.upper().replace(" ", "-")
     problem = location_problem(location)
     if problem:
@@ -271,7 +277,7 @@ def _quantity(text: str) -> int:
 
 @lru_cache(maxsize=65_536)
 def _price(text: str) -> tuple[int, int]:
-    """A decimal as (integer, ten to the number of its decimals)."""
+    """Return a decimal as (integer, ten to the power of its decimals)."""
     match = DECIMAL.match(text.strip())
     if match is None or not (match[2] or match[3]):
         message = f"UnitPrice: a decimal number, got {text!r}"

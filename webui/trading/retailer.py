@@ -1,8 +1,8 @@
-"""The demo retailer as values: which items are ranged where, and under which policy. Pure.
+"""The demo retailer as values: ranged items, their locations and policies. Pure.
 
 Every distribution centre holds its half of the 2,400 items. A store ranges the best sellers of the
-chain and a choice of the rest, so that most items are somewhere and none is everywhere: `demo` is
-sparse because its history has to be written, captured and folded while somebody waits.
+chain and a sample of the rest, so most items are in some stores and none in all. `demo` is small,
+because people wait until its history is written, captured and folded.
 """
 
 from collections.abc import Iterator
@@ -15,28 +15,28 @@ from webui.ledger.services import ServiceError
 from webui.trading.catalogue import MARGIN_PERMILLE, STORE_SHARES, TAX_BP, Item, catalogue
 
 HISTORY_DAYS: Final = 90
-# A warehouse keeps what the stores that draw on it need in about a month.
+# A warehouse stocks about a month's needs of its stores.
 WAREHOUSE_DAYS: Final = 30
 LEAD_DAYS_DIRECT: Final = 6
 SERVICE_95: Final = 1_644_854
-# How a key is reordered, and for how many of a hundred: most typed or computed min/max.
+# Replenishment families and their shares in per cent: most are min/max.
 FAMILIES: Final = ("sS", "par", "sQ", "RS", "RsS", "cover")
 FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
 ADVISED_PERCENT: Final = 30
 SLOW_BELOW: Final = 0.35
-# How the story of a store's key ends, and for how many of a hundred.
+# The end of a store key's history, with shares in per cent.
 FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")
 FATE_SHARES: Final = (2, 4, 4, 90)
 
 
 class Size(NamedTuple):
-    """How much of the retailer is written: items of a store, and sale lines of a day."""
+    """The size of the retailer: items per store, and sale lines per day."""
 
     core_items: int
     items_per_store: int
     daily_lines: int
-    is_all_stocked: bool = True  # warehouses hold every item, or only what stores range
+    is_all_stocked: bool = True  # warehouses hold every item, or only those that stores range
 
 
 SIZES: Final = {
@@ -62,17 +62,17 @@ class PlannedKey:
 
     @property
     def inv_key(self) -> str:
-        """The key of item and location."""
+        """The key `LOCATION|SKU`."""
         return f"{self.location}|{self.item.sku}"
 
     @property
     def is_store(self) -> bool:
-        """Whether customers come here."""
+        """True for a store, False for a warehouse."""
         return self.location in STORE_SHARES
 
 
 def size_named(name: str) -> Size:
-    """The size of that name."""
+    """Return the size of that name; raise `ServiceError` if unknown."""
     if name not in SIZES:
         field = "size"
         raise ServiceError(field, name, f"one of {', '.join(SIZES)}")
@@ -80,7 +80,7 @@ def size_named(name: str) -> Size:
 
 
 def plan(seed: int, size: Size) -> tuple[list[Item], list[PlannedKey]]:
-    """Items and item-locations: the stores' keys first, then the warehouses'."""
+    """Return items and item-locations: the stores' keys first, then the warehouses'."""
     items = catalogue(seed)
     chosen = list(_assortments(seed, items, size))
     shares = sum(item.daily_units * STORE_SHARES[store] for store, item in chosen)
@@ -146,7 +146,7 @@ def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
 
 
 def policy(key: PlannedKey) -> dict[str, object]:
-    """The columns of `item_location`, with decisions still off: history decides nothing."""
+    """Return the columns of `item_location`, with decisions off: history decides nothing."""
     item = key.item
     slow = key.daily_units < SLOW_BELOW
     return {
@@ -167,7 +167,7 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "cycle_centidays": 700,
         "min_cover_centidays": 500,
         "max_cover_centidays": 1400,
-        # The normal formula misleads for items that hardly sell: those keep days of cover.
+        # The normal formula misleads for slow items: those use days of cover.
         "safety_method": "days" if slow else "service",
         "safety_centidays": 300,
         "service_z_micro": SERVICE_95,

@@ -1,4 +1,4 @@
-"""Trading days to choose from: how demand spreads over keys, and how untidy reality is."""
+"""Scenarios of simulated trading: the spread of demand over keys, and rates of irregularities."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,11 +8,12 @@ from webui.ledger.services import ServiceError
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Shares are of the sale lines; the rest of the day comes per hundred lines.
+    """Shares of the sale lines, and other events per hundred lines.
 
-    Where `is_limited`, people buy what is on the shelf and no more, goods are bought in for the
-    run beforehand (`bought_in`: least and most of what is expected, in permille), and people work:
-    buyers, suppliers, store staff, managers. The others only write lines, below zero if need be.
+    With `is_limited`, customers buy only what is on the shelf and goods are bought in before the
+    run (`bought_in`: least and most of the expected units, in permille). Then people work too:
+    buyers, suppliers, store staff, managers. Other scenarios only write lines; stock may fall below
+    zero.
     """
 
     about: str
@@ -22,7 +23,7 @@ class Scenario:
     on_one_key: float = 0.0
     on_hot_keys: float = 0.0
     hot_permille: int = 50
-    waves: float = 0.0  # how far the rate swings around its mean, in waves of a minute
+    waves: float = 0.0  # relative swing of the rate around its mean, in waves of a minute
     late: float = 0.0
     late_mean_s: float = 30.0
     ahead: float = 0.0
@@ -31,10 +32,10 @@ class Scenario:
     adjustments_per_100: float = 0.3
     thefts_per_100: float = 0.3
     prices_per_100: float = 0.0
-    hot_cut_permille: int = 0  # how much cheaper hot items are from the next window on
-    strike_permille: int = 0  # suppliers that neither confirm nor ship
-    offline_permille: int = 0  # stores whose tills are offline at any moment
-    untidy: int = 1  # how much more often suppliers are late, short and damaged
+    hot_cut_permille: int = 0  # price cut of hot items from the next window on, in permille
+    strike_permille: int = 0  # share of suppliers that neither confirm nor ship
+    offline_permille: int = 0  # share of stores whose tills are offline at any time
+    untidy: int = 1  # factor on the rates of late, short and damaged deliveries
 
 
 SCENARIOS: Final = {
@@ -85,12 +86,12 @@ SCENARIOS: Final = {
         thefts_per_100=0.0,
     ),
 }
-# The name that the first release used.
+# The name in the first release.
 ALIASES: Final = {"everyday": "normal"}
 
 
 def scenario_named(name: str) -> Scenario:
-    """The scenario of that name."""
+    """Return the scenario of that name; raise `ServiceError` if unknown."""
     found = SCENARIOS.get(ALIASES.get(name, name))
     if found is None:
         field = "scenario"

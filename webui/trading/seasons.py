@@ -1,4 +1,4 @@
-"""When people buy: hours, weekdays, seasons and promotions. Pure; only random traffic reads it."""
+"""Demand by hour, weekday, season and promotion. Pure; only random traffic reads it."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -8,11 +8,11 @@ from typing import Final
 
 from webui.trading.catalogue import DEPARTMENTS
 
-# Monday first. Shops are open on Sunday, shorter.
+# Monday first. Shops open for fewer hours on Sunday.
 WEEKDAYS: Final = (0.85, 0.85, 0.9, 1.0, 1.2, 1.5, 0.7)
 OPENS_AT: Final = (8, 8, 8, 8, 8, 8, 11)
 CLOSES_AT: Final = (20, 20, 20, 20, 21, 21, 18)
-# Share of a day's customers by tenth of the opening hours: lunch and the way home.
+# Share of a day's customers by tenth of the opening hours: peaks at lunch and after work.
 TENTHS: Final = (4, 7, 10, 12, 13, 10, 9, 13, 14, 8)
 GIFT_DAYS: Final = 35
 PROMOTION_DAYS: Final = 10
@@ -24,7 +24,7 @@ PROMOTION_CUT_PERMILLE: Final = 150
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A department's leaflet: some of its items are cheaper and sell better for some days."""
+    """A department's promotion: some items are cheaper and sell better for ten days."""
 
     department: str
     begins: date
@@ -32,17 +32,17 @@ class Promotion:
     number: int
 
     def is_on(self, day: date) -> bool:
-        """Whether `day` is one of its days."""
+        """Return True if `day` is one of its days."""
         return self.begins <= day < self.ends
 
     def includes(self, sku: str, seed: int) -> bool:
-        """Whether it names the item; an item of the department, one in a few."""
+        """Return True if it includes the item of its department; about a third are included."""
         random = Random(f"{seed}:promotion:{self.number}:{sku}")  # noqa: S311 -- traffic
         return random.randrange(1000) < PROMOTED_PERMILLE * len(DEPARTMENTS) // 2
 
 
 def promotions(seed: int, first: date, last: date) -> list[Promotion]:
-    """The leaflets between two days, each department in turn, in an order mixed by the seed."""
+    """Return the promotions between two days, each department in turn, in an order by seed."""
     names = [department.name for department in DEPARTMENTS]
     Random(f"{seed}:promotions").shuffle(names)  # noqa: S311 -- traffic
     made: list[Promotion] = []
@@ -56,7 +56,7 @@ def promotions(seed: int, first: date, last: date) -> list[Promotion]:
 
 
 def season_factor(season: str, day: date) -> float:
-    """How much better than on average a season's items sell on a day of the year."""
+    """Return the factor of a season's sales on a day of the year; 1 is the average."""
     of_year = day.timetuple().tm_yday / 365.25
     summer = cos(2 * pi * (of_year - 0.54))
     if season == "summer":
@@ -70,12 +70,12 @@ def season_factor(season: str, day: date) -> float:
 
 
 def day_factor(season: str, day: date) -> float:
-    """Weekday and season together; over a year and a chain about 1."""
+    """Return the factor of weekday and season; about 1 over a year and a chain."""
     return WEEKDAYS[day.weekday()] * season_factor(season, day)
 
 
 def open_hours(day: datetime) -> tuple[datetime, datetime]:
-    """From when to when shops are open on the day that begins at `day`."""
+    """Return the opening and closing time on the day that begins at `day`."""
     weekday = day.weekday()
     return (
         day + timedelta(hours=OPENS_AT[weekday]),
@@ -84,7 +84,7 @@ def open_hours(day: datetime) -> tuple[datetime, datetime]:
 
 
 def moment_of_sale(random: Random, day: datetime) -> datetime:
-    """A second within the opening hours, more often when shops are full."""
+    """Return a random time within the opening hours, more often in busy hours."""
     opens, closes = open_hours(day)
     tenth = random.choices(range(10), TENTHS)[0]
     seconds = (closes - opens).total_seconds()

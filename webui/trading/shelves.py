@@ -1,8 +1,8 @@
-"""What is really on the shelves of a live run, beside what the books say.
+"""The real shelves of a live run, beside the books.
 
-The books are the facts in Postgres. The shelf starts from them, differs by what nobody wrote down,
-and moves with goods, not with paper: a sale takes from it, a theft does and nobody writes it down,
-a count copies it into the book.
+The books are the facts in Postgres. The shelf starts from them, minus unrecorded differences, and
+changes with real goods. A sale takes from it; a theft does too, without a fact; a count copies it
+into the book.
 """
 
 import threading
@@ -24,7 +24,7 @@ CROSS JOIN LATERAL retail.price_at(item.inv_key, statement_timestamp()) AS price
 WHERE item.location = ANY(%s) AND item.clock_mode = 'live' AND item.status = 'active'
 ORDER BY md5(item.inv_key)
 """
-# Books as the simulator reads them once: the last count and what moved after it (domain.md 2.4).
+# Books are read once per run: the last count and the movements since (domain.md 2.4).
 _BOOKS: Final = """
 WITH counted AS (
     SELECT DISTINCT ON (inv_key) inv_key, units, business_at
@@ -40,7 +40,7 @@ GROUP BY counted.inv_key, counted.units
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """An item that customers find in a store."""
+    """An item on sale in a store."""
 
     location: str
     sku: str
@@ -50,12 +50,12 @@ class Shop:
 
     @property
     def inv_key(self) -> str:
-        """The key of item and location."""
+        """The key `LOCATION|SKU`."""
         return f"{self.location}|{self.sku}"
 
 
 def shops_of_demo() -> list[Shop]:
-    """Every live store item with its price in force: best sellers of large stores first.
+    """Return every live store item with its price in force: best sellers of large stores first.
 
     Items that are not the demo's come last, in an order mixed by their keys.
     """
@@ -68,13 +68,13 @@ def shops_of_demo() -> list[Shop]:
 
 @dataclass(slots=True)
 class Shelves:
-    """Units really there, by key. Tills and staff are threads, so every move holds the lock."""
+    """Real units by key. Tills and staff are threads, so every change holds the lock."""
 
     units: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, inv_key: str, wanted: int) -> int:
-        """Take up to `wanted` units; how many there were."""
+        """Take up to `wanted` units; return the number taken."""
         with self._lock:
             there = max(0, self.units.get(inv_key, 0))
             taken = min(there, wanted)
@@ -82,23 +82,23 @@ class Shelves:
         return taken
 
     def put(self, inv_key: str, units: int) -> None:
-        """Goods arrive."""
+        """Add arriving goods."""
         with self._lock:
             self.units[inv_key] = max(0, self.units.get(inv_key, 0)) + units
 
     def on(self, inv_key: str) -> int:
-        """What somebody who looks sees."""
+        """Return the visible units."""
         return max(0, self.units.get(inv_key, 0))
 
 
 def real_shelves(seed: int) -> Shelves:
-    """The books of this moment, apart from what the seed says that they don't know."""
+    """Return the books of now minus the unrecorded differences of the seed."""
     books = rows(_BOOKS, {"locations": [*STORES, *WAREHOUSES]})
     return Shelves({key: max(0, units - unseen(seed, key)) for key, units in books})
 
 
 def unseen(seed: int, inv_key: str) -> int:
-    """Units in the book that are not on the shelf; negative: more there than written down."""
+    """Return the book units missing on the shelf; negative if the shelf has more."""
     random = Random(f"{seed}:unseen:{inv_key}")  # noqa: S311 -- traffic, not a secret
     drawn = random.randrange(1000)
     if drawn < PHANTOM_PERMILLE:
@@ -107,7 +107,7 @@ def unseen(seed: int, inv_key: str) -> int:
 
 
 def rows(statement: str, parameters: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 -- any SQL values
-    """All rows of a query."""
+    """Return all rows of a query."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return list(cursor.fetchall())

@@ -1,7 +1,7 @@
 """`inventory simulate`: seeded trading on the demo retailer, through the services, open loop.
 
-Ticks are due at planned times, and a late writer works them off instead of skipping them. What
-customers want follows from seed and tick alone; what they get depends on the shelves.
+Ticks are due at planned times, and a late writer catches up instead of skipping them. The demand
+follows from seed and tick alone; the sales also depend on the shelves.
 """
 
 import time
@@ -28,7 +28,7 @@ from webui.trading.tills import Tills
 __all__ = ["Traded", "run"]
 
 REPORT_EVERY_S: Final = 5.0
-# Without an end, goods are not bought in: buyers keep up with an ordinary day.
+# A run without end buys nothing in: buyers keep up with an ordinary day.
 LONGEST_BUY_IN_S: Final = 3600.0
 
 Progress = Callable[[object], None]
@@ -47,8 +47,8 @@ def run(  # noqa: PLR0913 -- one keyword per option of the command
 ) -> Traded:
     """Trade for `minutes` (0 = until interrupted) at `rate` sale lines a second.
 
-    Without a retailer the demo's is written first, in `size`. Simulated buyers wait `patience_s`
-    before they answer a proposal, and leave `left_permille` of them to people.
+    If no item is ranged, the demo retailer is written first, in `size`. Simulated buyers decide
+    proposals older than `patience_s`, and leave `left_permille` of them to people.
     """
     _check(rate, minutes)
     shape = scenario_named(scenario)
@@ -77,7 +77,7 @@ def _check(rate: float, minutes: float) -> None:
 
 
 def _prepare(tills: Tills, minutes: float) -> None:
-    """What the retailer does before such a day: buy in, and print leaflets."""
+    """Buy in goods for the day and write promotion prices."""
     if tills.scenario.is_limited and minutes:
         seconds = min(minutes * 60, LONGEST_BUY_IN_S)
         tills.done.bought_in = buy_in(tills, seconds)
@@ -116,7 +116,7 @@ def _trade(
             if due >= ends or (staff is not None and staff.is_broken):
                 break
             _sleep_until(due)
-            # Planned and taken from the shelf once, written as often as it takes.
+            # The tick is planned and taken from the shelf once; its write is retried.
             patiently(tills.writer(demand.tick(number)))
             now = time.monotonic()
             done.seconds, done.behind_s = now - began, max(0.0, now - due)

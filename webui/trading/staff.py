@@ -1,4 +1,4 @@
-"""Everybody who works while customers buy: a thread of its own, so that tills keep their rate."""
+"""Staff of a run: a thread of its own, so that the tills keep their rate."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ from webui.trading.goods import Goods
 from webui.trading.tally import Traded
 
 ROUND_S: Final = 1.0
-# As long as a restart of Postgres on a busy machine may take.
+# A restart of Postgres on a busy machine may take this long.
 PATIENCE_S: Final = 60.0
 
 log = structlog.get_logger()
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Staff:
-    """One round: lorries, desks, counts; `look` reads the shelf labels again now and then."""
+    """One round of goods, decisions and counts; `look` reads prices again every 15 rounds."""
 
     seed: int
     habits: Habits
@@ -36,7 +36,7 @@ class Staff:
     rounds: int = field(default=0)
 
     def work(self) -> None:
-        """One round of everybody's work."""
+        """Execute one round."""
         self.goods.work()
         buyers.buy(self.seed, self.habits, self.done)
         buyers.price(self.seed, self.habits, self.done)
@@ -47,7 +47,7 @@ class Staff:
 
 
 class StaffThread(threading.Thread):
-    """Works rounds until it is asked to stop; what ends it is raised by `finish`."""
+    """A thread that works rounds until `finish`, which raises the error that ended it."""
 
     def __init__(self, staff: Staff) -> None:
         super().__init__(name="staff", daemon=True)
@@ -57,7 +57,7 @@ class StaffThread(threading.Thread):
 
     @override
     def run(self) -> None:
-        """Work until the tills close."""
+        """Work rounds until `finish` is called."""
         try:
             while not self._stopping.wait(ROUND_S):
                 patiently(self._staff.work)
@@ -69,11 +69,11 @@ class StaffThread(threading.Thread):
 
     @property
     def is_broken(self) -> bool:
-        """Whether it has ended because of an error."""
+        """True if the thread has ended with an error."""
         return self._problem is not None
 
     def finish(self) -> None:
-        """Let the round end; raises what ended the thread, if it was an error."""
+        """Stop after the current round; raise the error that ended the thread, if any."""
         self._stopping.set()
         self.join()
         if self._problem is not None:
@@ -81,7 +81,7 @@ class StaffThread(threading.Thread):
 
 
 def patiently(work: Callable[[], None]) -> None:
-    """Do `work`; a database that restarts is waited for, and the work is done again.
+    """Execute `work`; if the database restarts, wait and execute it again, for up to 60 s.
 
     So `work` must be repeatable: its commands carry ids.
     """

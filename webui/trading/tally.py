@@ -1,4 +1,4 @@
-"""What a run has done so far; prints as one line while it runs and as a table at its end."""
+"""Counts of a run; they print as one line while it runs and as a table at its end."""
 
 from dataclasses import asdict, dataclass
 
@@ -43,16 +43,16 @@ class Traded:
 
     @property
     def errands(self) -> int:
-        """Transfers, counts and adjustments."""
+        """Number of transfers, counts and adjustments."""
         return self.transfers + self.counts + self.adjustments
 
     @property
     def lines_per_s(self) -> float:
-        """Sale lines that customers wanted each second, bought or not: the planned rate."""
+        """Sale lines that customers wanted per second, bought or not: the planned rate."""
         return self.planned_lines / self.seconds if self.seconds else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """Every count, for scripts."""
+        """Return every count, for scripts."""
         rate = {"planned_lines_per_s": round(self.lines_per_s, 1)}
         return {
             name: round(value, 3) if isinstance(value, float) else value
@@ -69,7 +69,7 @@ class Traded:
         )
 
     def summary(self) -> list[tuple[str, str]]:
-        """The end of a run, for people."""
+        """Return the final table as (label, text), for people."""
         reorders = (
             f"{self.approved} approved ({self.changed} changed, {self.split} split),"
             f" {self.rejected} rejected, {self.snoozed} snoozed"

@@ -1,7 +1,7 @@
-"""The shop floor of a run: customers at tills, and the errands of a shop.
+"""Customers and errands of a run.
 
-A tick is prepared once: goods leave the shelf. Then its lines and commands are written, again if
-the answer got lost; each carries a name made from run and tick, so nothing is written twice.
+A tick is prepared once: goods leave the shelf. Then its lines and commands are written, and written
+again if the answer got lost. Each has an id made from run and tick, so nothing is written twice.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ Command = tuple[str, Callable[[], object]]
 
 @dataclass(slots=True)
 class Tills:
-    """One run: its source, its shops and shelves, and lines that wait for a store's line."""
+    """One run: its source, its shops and shelves, and the lines of offline stores."""
 
     source: str
     scenario: Scenario
@@ -63,11 +63,11 @@ class Tills:
         self.warehouses = dict(rows(_WAREHOUSE_OF, None))
 
     def look(self) -> None:
-        """Read the shelf labels again: prices may have changed."""
+        """Read the prices again: they may have changed."""
         self.shops = shops_of_demo() or self.shops
 
     def writer(self, tick: Tick) -> Callable[[], None]:
-        """Let the customers of a tick take their goods; the call that writes it down."""
+        """Take the goods of a tick from the shelves; return the call that writes the facts."""
         now = database_now() if tick.lines or tick.errands else None
         if now is None:
             return partial(self._write, tick, [], [])
@@ -85,13 +85,13 @@ class Tills:
         return partial(self._write, tick, sold, commands)
 
     def writer_of_held(self) -> Callable[[], None]:
-        """The call that writes what tills without a line have kept."""
+        """Return the call that writes the lines of offline tills."""
         held = [row for store in sorted(self.held) for row in self.held[store]]
         self.held = {}
         return partial(self._record, held)
 
     def _sale(self, tick: Tick, place: int, line: PlannedLine, now: datetime) -> SaleRow | None:
-        """What becomes of a wish: a line, fewer units, or nothing because the shelf is empty."""
+        """Return the sale line of a wish, maybe with fewer units; None if the shelf is empty."""
         shop = self.shops[line.key % len(self.shops)]
         units = line.units
         if self.scenario.is_limited:
@@ -138,7 +138,7 @@ class Tills:
         while sold:
             chunk = sold[:BATCH]
             record_sales(rows=chunk)
-            # Counted by what was asked: a repeated statement writes nothing, but it was sold.
+            # Count the lines of the statement: a repeated one inserts nothing, but they were sold.
             self.done.lines += len(chunk)
             del sold[:BATCH]
 
@@ -150,7 +150,7 @@ class Tills:
         log.warning("simulated_command_refused", kind=kind, error=str(refusal))
 
     def _command(self, tick: Tick, place: int, errand: Errand, now: datetime) -> Command | None:
-        """What happens on the floor, and the service call that writes it down, if any does."""
+        """Apply an errand to the shelf; return the service call that records it, if any does."""
         shop = self.shops[errand.key % len(self.shops)]
         identity = f"{self.source}:{tick.number}:{place}"
         if errand.kind == "theft":
@@ -182,7 +182,7 @@ class Tills:
             sku=shop.sku,
             units=units,
             transfer_ref=f"SIM-{command_id(identity).hex[:16]}",
-            # Staff send what stands on the shelf, and the book may know of less.
+            # Staff ship the units on the shelf, and the book may have fewer.
             beyond_stock_allowed=True,
             actor=STAFF,
             command_id=command_id(identity),
@@ -205,7 +205,7 @@ class Tills:
         )
 
     def _set_price(self, shop: Shop, errand: Errand, identity: str) -> None:
-        """Answer a competitor: a step down or up, ending in 49 or 99."""
+        """Set a price as an answer to a competitor: a step down or up, ending in 49 or 99."""
         percent = PRICE_STEPS[(errand.key + errand.units) % len(PRICE_STEPS)]
         price = shop.price_minor * percent // 100 // 50 * 50 - 1
         set_price(

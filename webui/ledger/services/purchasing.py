@@ -104,7 +104,7 @@ def change_order_line(
     return apply(LineCommand(line_id, "change", actor, command_id, shown_version), change)
 
 
-def confirm_order_line(  # noqa: PLR0913 -- what a supplier says, and who saw which version of the line
+def confirm_order_line(  # noqa: PLR0913 -- one keyword per column, and the command
     *,
     line_id: int,
     confirmed_units: int,

@@ -1,4 +1,4 @@
-"""What Django knows of the read model: state only, the tables exist already."""
+"""Django's models of the read model, as state only: the tables exist already."""
 
 from django.db import migrations, models
 

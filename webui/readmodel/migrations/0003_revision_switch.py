@@ -1,6 +1,6 @@
-"""Which logic revision decides: the newest row. Rows are only ever added, so they are the history.
+"""The logic revision that decides: the newest row. Rows are only added, so they are the history.
 
-A database in which decisions stand already goes on with the revision that made them.
+A database that has decisions already continues with the revision that made them.
 """
 
 from django.db import migrations

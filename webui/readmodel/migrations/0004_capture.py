@@ -1,6 +1,7 @@
-"""What is wanted of change capture, and the publication that the present log was captured with.
+"""The wanted state of change capture, and the publication that captured the present log.
 
-One row. `publication` is null until a capture streams; a new generation of the log resets it.
+The table has one row. `publication` is null until a capture streams; a new generation of the log
+resets it.
 """
 
 from django.db import migrations

@@ -1,1 +1,1 @@
-"""Schema of the read model; every step reverses."""
+"""Schema of the read model; every step is reversible."""

@@ -1,4 +1,4 @@
-"""`seed_demo`: the demo retailer with its history, once."""
+"""`seed_demo`: write the demo retailer with its history, once."""
 
 from argparse import ArgumentParser
 from typing import Any
