@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.logs import configure_logging
+from webui.accounts.second_factor import seal_stored
 from webui.config.asgi import application
 from webui.live.feed import Feed
 from webui.live.stream import HUB
@@ -48,6 +49,21 @@ def read_model_offsets() -> dict[int, int]:
         connection.close()
 
 
+def encrypt_stored_secrets() -> None:
+    """Encrypt what an earlier release stored in clear text; later logins do what fails here."""
+    # A key that was drawn for this process alone would make the secrets unreadable for ever.
+    if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
+        log.warning("no secret key is set: sessions and second factors end with this process")
+        return
+    try:
+        if found := seal_stored():
+            log.info("secrets of authenticators encrypted", secrets=found)
+    except DatabaseError as failure:
+        log.warning("secrets of authenticators not checked", error=type(failure).__name__)
+    finally:
+        connection.close()
+
+
 class Server(uvicorn.Server):
     """A server that ends open event streams first, so that shutdown does not wait for browsers."""
 
@@ -66,6 +82,7 @@ async def serve(settings: ServerSettings) -> None:
     """
     connections = django_settings.CONNECTIONS
     feed = Feed(HUB, bootstrap=connections.kafka_bootstrap, partitions=connections.partitions)
+    await asyncio.to_thread(encrypt_stored_secrets)
     feed.begin_at(await asyncio.to_thread(read_model_offsets))
     server = Server(
         uvicorn.Config(

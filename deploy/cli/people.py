@@ -26,7 +26,10 @@ Regions = Annotated[
 Everywhere = Annotated[bool, typer.Option("--everywhere", help="Every location.")]
 Address = Annotated[str, typer.Option("--url", help="Where people reach the pages.")]
 _LOCAL: Final = "http://127.0.0.1:8080"
-_COLUMNS: Final = ("name", "state", "roles", "works in", "last login", "invited until")
+_COLUMNS: Final = (
+    *("name", "state", "roles", "works in", "second factor"),
+    *("last login", "invited until"),
+)
 
 people = typer.Typer(help="Accounts: who may do what, and where.", no_args_is_help=True)
 
@@ -56,6 +59,7 @@ def list_people(*, json: Json = False) -> None:
             "active" if person.is_active else "disabled",
             ", ".join(person.roles),
             person.places.text,
+            person.second_factor,
             person.last_login,
             person.invited_until,
         )

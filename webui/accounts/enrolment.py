@@ -12,11 +12,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from webui.accounts import attempts, audit, second_factor
+from webui.accounts.sealing import SecretUnreadable, opened, sealed
 from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
-from webui.accounts.views import WRONG, desk_of, minutes, too_many
+from webui.accounts.views import UNREADABLE, WRONG, desk_of, minutes, too_many
 
-# The secret that waits for its first code; it lives in the session, on the server.
+# The secret that waits for its first code; it is encrypted in the session, on the server.
 _OFFERED: Final = "offered_secret"
 
 
@@ -47,9 +48,9 @@ def _may_change(request: HttpRequest, user: User) -> bool:
 
 
 def _enrolled(request: HttpRequest, user: User, attempt: attempts.Attempt) -> HttpResponse:
-    secret = request.session.get(_OFFERED)
-    if secret is None or not _may_change(request, user):
+    if _OFFERED not in request.session or not _may_change(request, user):
         return redirect("second-factor")
+    secret = _offered(request, user)
     step = second_factor.step_of(secret, request.POST.get("code", "").strip().replace(" ", ""))
     if step is None:
         return _shown(request, user, status=WRONG, wrong=True)
@@ -66,7 +67,11 @@ def _removed(request: HttpRequest, user: User, attempt: attempts.Attempt) -> Htt
     if second_factor.is_required(user):
         messages.error(request, "Your role needs a second factor. It was kept.")
         return redirect("second-factor")
-    if second_factor.accept(user, request.POST.get("code", "")) is None:
+    try:
+        factor = second_factor.accept(user, request.POST.get("code", ""))
+    except SecretUnreadable:
+        return _shown(request, user, status=UNREADABLE, unreadable=True)
+    if factor is None:
         audit.note("second_factor_failed", user, source=source_of(request))
         return _shown(request, user, status=WRONG, wrong=True)
     attempts.succeeded(attempt)
@@ -77,10 +82,20 @@ def _removed(request: HttpRequest, user: User, attempt: attempts.Attempt) -> Htt
     return redirect("second-factor")
 
 
+def _offered(request: HttpRequest, user: User) -> str:
+    """Return the secret that this session offers, a new one where there is none to read."""
+    try:
+        return opened(user.pk, request.session.get(_OFFERED, ""))
+    except SecretUnreadable:
+        secret = second_factor.new_secret()
+        request.session[_OFFERED] = sealed(user.pk, secret)
+        return secret
+
+
 def _shown(
     request: HttpRequest, user: User, *, status: int = 200, **context: object
 ) -> HttpResponse:
-    secret = request.session.setdefault(_OFFERED, second_factor.new_secret())
+    secret = _offered(request, user)
     required = second_factor.is_required(user)
     found = {
         "is_enrolled": second_factor.is_enrolled(user),

@@ -67,6 +67,7 @@ class Person:
     roles: tuple[str, ...]
     places: Places
     invited_until: datetime | None
+    second_factor: str
 
     @property
     def version(self) -> str:
@@ -76,7 +77,7 @@ class Person:
 
 
 _PEOPLE: Final = """
-SELECT u.username AS name, u.is_active, u.password <> '' AND u.password NOT LIKE '!%%'
+SELECT u.id, u.username AS name, u.is_active, u.password <> '' AND u.password NOT LIKE '!%%'
            AS has_password, u.last_login,
        ARRAY(SELECT g.name::text FROM app.auth_user_groups m
              JOIN app.auth_group g ON g.id = m.group_id
@@ -117,6 +118,7 @@ def _person(row: Row) -> Person:
         tuple(row["roles"]),
         places,
         row["invited_until"],
+        second_factor.state_of(row["id"]),
     )
 
 

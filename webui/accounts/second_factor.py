@@ -1,7 +1,7 @@
 """Second factor: one-time codes of an authenticator app (RFC 6238), and recovery codes.
 
 A code is valid for its 30-second step and one step before and after, because phones' clocks drift.
-Each step is accepted once.
+Each step is accepted once. Secrets are stored encrypted (`webui.accounts.sealing`).
 """
 
 import secrets
@@ -15,12 +15,14 @@ from django.contrib.auth.models import AnonymousUser, User
 
 from webui.accounts.attempts import hashed
 from webui.accounts.roles import roles_of
-from webui.ledger.services.transactions import execute, fetch_one
+from webui.accounts.sealing import SecretUnreadable, is_sealed, opened, sealed
+from webui.ledger.services.transactions import execute, fetch_all, fetch_one
 
 ISSUER: Final = "Retail inventory"
 STEP_S: Final = 30
 _DRIFT_STEPS: Final = (0, -1, 1)
 _RECOVERY_CODES: Final = 10
+_ALL: Final = "SELECT user_id, secret FROM app.second_factor"
 
 
 def is_required(user: User | AnonymousUser) -> bool:
@@ -32,7 +34,8 @@ def is_required(user: User | AnonymousUser) -> bool:
 
 def is_enrolled(user: User) -> bool:
     """Report whether the person has confirmed an authenticator."""
-    return _row(user) is not None
+    statement = "SELECT 1 FROM app.second_factor WHERE user_id = %s"
+    return fetch_one(statement, user.pk) is not None
 
 
 def new_secret() -> str:
@@ -73,7 +76,7 @@ def enrol(user: User, secret: str, step: int) -> list[str]:
         " last_step = excluded.last_step, recovery = excluded.recovery,"
         " confirmed_at = clock_timestamp()",
         user.pk,
-        secret,
+        sealed(user.pk, secret),
         step,
         [_hash(user.pk, code) for code in codes],
     )
@@ -86,22 +89,57 @@ def reset(user_id: int) -> bool:
 
 
 def accept(user: User, text: str) -> str | None:
-    """Use up a code: return "authenticator" or "recovery code", or None for a wrong or used one."""
+    """Use up a code: return "authenticator" or "recovery code", or None for a wrong or used one.
+
+    Raises:
+        SecretUnreadable: the server's key has changed since the authenticator was set up.
+    """
     code = text.strip().replace(" ", "").lower()
-    row = _row(user)
-    if row is None or not code:
+    secret = _stored_secret(user.pk)
+    if secret is None or not code:
         return None
-    step = step_of(str(row["secret"]), code) if code.isascii() else None
-    if step is not None:
-        return "authenticator" if _used(user.pk, step) else None
-    taken = execute(
+    if _is_recovery_code(user.pk, code):
+        return "recovery code"
+    step = step_of(opened(user.pk, secret), code) if code.isascii() else None
+    return "authenticator" if step is not None and _used(user.pk, step) else None
+
+
+def state_of(user_id: int) -> str:
+    """Return "none", "set" or "unreadable": the last needs a reset."""
+    secret = _stored_secret(user_id)
+    if secret is None:
+        return "none"
+    try:
+        opened(user_id, secret)
+    except SecretUnreadable:
+        return "unreadable"
+    return "set"
+
+
+def seal_stored() -> int:
+    """Encrypt the secrets that earlier releases stored as they are; return how many there were."""
+    found = [row for row in fetch_all(_ALL) if not is_sealed(row["secret"])]
+    for row in found:
+        _seal(row["user_id"], row["secret"])
+    return len(found)
+
+
+def _seal(user_id: int, secret: str) -> str:
+    """Encrypt a stored secret, unless it was replaced meanwhile; return it encrypted."""
+    text = sealed(user_id, secret)
+    statement = "UPDATE app.second_factor SET secret = %s WHERE user_id = %s AND secret = %s"
+    execute(statement, text, user_id, secret)
+    return text
+
+
+def _is_recovery_code(user_id: int, code: str) -> bool:
+    """Use up a recovery code; False if it is none of this person."""
+    statement = (
         "UPDATE app.second_factor SET recovery = array_remove(recovery, %s)"
-        " WHERE user_id = %s AND %s = ANY(recovery)",
-        _hash(user.pk, code),
-        user.pk,
-        _hash(user.pk, code),
+        " WHERE user_id = %s AND %s = ANY(recovery)"
     )
-    return "recovery code" if taken else None
+    mark = _hash(user_id, code)
+    return execute(statement, mark, user_id, mark) == 1
 
 
 def _used(user_id: int, step: int) -> bool:
@@ -110,8 +148,13 @@ def _used(user_id: int, step: int) -> bool:
     return execute(statement, step, user_id, step) == 1
 
 
-def _row(user: User) -> dict[str, object] | None:
-    return fetch_one("SELECT secret FROM app.second_factor WHERE user_id = %s", user.pk)
+def _stored_secret(user_id: int) -> str | None:
+    """Return the person's secret as it is stored, encrypted."""
+    row = fetch_one(f"{_ALL} WHERE user_id = %s", user_id)
+    if row is None:
+        return None
+    secret = str(row["secret"])
+    return secret if is_sealed(secret) else _seal(user_id, secret)
 
 
 def _hash(user_id: int, code: str) -> str:

@@ -18,11 +18,13 @@ from typing_extensions import override
 from webui.accounts import attempts, audit, devices, second_factor
 from webui.accounts.attempts import Attempt
 from webui.accounts.roles import roles_of
+from webui.accounts.sealing import SecretUnreadable
 from webui.accounts.sessions import ACTIVE, BEGAN, SECOND_FACTOR
 from webui.accounts.sources import source_of
 
 TOO_MANY: Final = 429
 WRONG: Final = 422
+UNREADABLE: Final = 409
 DESK_OF_ROLE: Final = {"buyer": "/reorders/", "pricing": "/prices/", "operator": "/system/"}
 # What the session holds between password and code.
 _PENDING: Final = "pending_login"
@@ -102,7 +104,12 @@ def code(request: HttpRequest) -> HttpResponse:
             audit.note("login_blocked", user, source=source_of(request), limit=attempt.limit)
         page = render(request, "accounts/code.html", {"wait_minutes": minutes(attempt)})
         return too_many(page, attempt)
-    factor = second_factor.accept(user, request.POST.get("code", ""))
+    try:
+        factor = second_factor.accept(user, request.POST.get("code", ""))
+    except SecretUnreadable:
+        audit.note("second_factor_unreadable", user, source=source_of(request))
+        context = {"unreadable": user.get_username()}
+        return render(request, "accounts/code.html", context, status=UNREADABLE)
     if factor is None:
         audit.note("second_factor_failed", user, source=source_of(request))
         return render(request, "accounts/code.html", {"wrong": True}, status=WRONG)
