@@ -1,1 +1,1 @@
-"""Measurements on the running stack."""
+"""Benchmarks and simulations; some need a running stack."""

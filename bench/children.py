@@ -1,4 +1,4 @@
-"""Processes that a bench has started: how they end, and what they said last."""
+"""Child processes of a benchmark: stopping them and reading the end of their log."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ _LOG_CHARS: Final = 600
 
 
 def stop(process: Popen[bytes], *, ask: bool = True) -> None:
-    """SIGTERM unless it ends itself; SIGKILL for the group of one that does not listen."""
+    """Wait for the process, after SIGTERM if `ask`; kill its group if it doesn't end in 40 s."""
     if ask and process.poll() is None:
         process.terminate()
     try:
@@ -23,5 +23,5 @@ def stop(process: Popen[bytes], *, ask: bool = True) -> None:
 
 
 def last_words(log: Path) -> str:
-    """The end of what the process wrote."""
+    """Return the last 600 characters of the log."""
     return log.read_text("utf-8", errors="replace").strip()[-_LOG_CHARS:]

@@ -1,9 +1,9 @@
-"""`inventory bench fold`: what one core folds, and how the cost of a record splits.
+"""`inventory bench fold`: records per second of one core, and the cost of each step of a record.
 
-No service is needed. A log of change events is made in memory and handled as by a worker that has
-to catch up, in its chunks of one partition each: decoded, judged by the dedupe ring, folded, and
-turned into the records of the changelogs. Beside it a few plain dictionaries count the same
-records: that reference measures the machine, and the ratio to it can be compared between machines.
+It needs no service. A log of change events is made in memory and processed as by a worker that
+catches up, in chunks of one partition each. A record is decoded, checked by the dedupe ring,
+folded, and encoded into the records of the changelogs. A reference of plain dictionaries counts the
+same records. It measures the machine, so the ratio to it can be compared between machines.
 """
 
 import os
@@ -36,14 +36,14 @@ GENERATION: Final = 1
 KEYS: Final = (10_000, 100_000)
 ROUNDS: Final = 4
 CHUNK: Final[int] = WorkerSettings.model_fields["chunk_records"].default
-_LOOK_EVERY: Final = 20  # chunks; a worker looks for new memory once a minute
+_LOOK_EVERY: Final = 20  # chunks; a worker does this once a minute
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One log: CPU microseconds per record of each part, and the sizes that it left behind."""
+    """One log: CPU microseconds per record of each step, and the resulting sizes."""
 
     name: str
     keys: int
@@ -59,16 +59,16 @@ class Case:
 
     @property
     def apply_us(self) -> float:
-        """All rules, idempotence included: what a recomputation pays for a record."""
+        """CPU microseconds per record of all rules, idempotence included, as in a recomputation."""
         return self.dedupe_us + self.fold_us
 
     @property
     def whole_us(self) -> float:
-        """From bytes to bytes, as a worker does it; the broker is not in it."""
+        """CPU microseconds per record of a worker, from bytes to bytes, without the broker."""
         return self.decode_us + self.apply_us + self.encode_us
 
     def as_json(self) -> dict[str, Any]:
-        """The case with its rates and its ratio to the reference."""
+        """Return the case with its rates and its ratio to the reference."""
         rates = {
             "apply_us": self.apply_us,
             "records_per_s": 1e6 / self.apply_us,
@@ -80,7 +80,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class FoldReport:
-    """What the bench measured, and on what."""
+    """The measured cases, the machine and its load."""
 
     machine: str
     load: float
@@ -95,13 +95,13 @@ class FoldReport:
         return of_retailer[-1].apply_us / of_retailer[0].apply_us
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         cases = [case.as_json() for case in self.cases]
         found = {"machine": self.machine, "load": self.load, "growth": self.growth}
         return {**found, "cases": cases}
 
     def as_text(self) -> str:
-        """The report as two tables."""
+        """Return the report as two tables."""
         lines = [f"{self.machine}, load {self.load:.1f}; CPU us per record", ""]
         lines.append(
             f"{'log':<9} {'keys':>8} {'records':>8} {'decode':>7} {'dedupe':>7} {'fold':>7} "
@@ -119,18 +119,18 @@ class FoldReport:
 
 @dataclass(slots=True)
 class _Lane:
-    """One partition, and a ring that judges the same records once more, to be timed alone."""
+    """One partition, and a second ring that judges the same records, so that it is timed alone."""
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
     ring: Ring = field(default_factory=Ring)
     offset: int = 0
 
     def decoded(self, events: Iterable[Event]) -> list[Record]:
-        """The events as the worker's own decoding gives them, with rising offsets."""
+        """Return the events decoded as by a worker, with rising offsets."""
         return [decode(e.key, e.value, offset=n) for n, e in enumerate(events, self.offset)]
 
     def encoded(self, effects: Effects) -> None:
-        """Make of a chunk what a worker sends."""
+        """Encode the changelog records of a chunk, as a worker sends them."""
         ring = self.partition.ring
         progress = Progress(self.offset, ring.newest_commit_us, ring.highest_lsn, streamed=True)
         Writer(GENERATION, 0).stages(effects, self.partition.states, progress)
@@ -138,7 +138,7 @@ class _Lane:
 
 @dataclass(slots=True)
 class _Bench:
-    """All partitions under measurement; times are CPU nanoseconds of this process."""
+    """All measured partitions; times are CPU nanoseconds of this process."""
 
     pages: HugePages | None
     lanes: dict[int, _Lane] = field(default_factory=lambda: defaultdict(_Lane))
@@ -153,7 +153,7 @@ class _Bench:
     plain_ns: int = 0
 
     def prepare(self, events: Iterable[Event]) -> None:
-        """Handle events before the clock runs."""
+        """Process events without measuring them."""
         for place, chunk in _chunks(events):
             lane = self.lanes[place]
             for record in lane.decoded(chunk):
@@ -163,7 +163,7 @@ class _Bench:
             lane.offset += len(chunk)
 
     def measure(self, events: Iterable[Event]) -> None:
-        """Handle events in chunks, with a look at the clock between the parts."""
+        """Process events in chunks and add up the CPU time of each step."""
         for number, (place, chunk) in enumerate(_chunks(events)):
             lane = self.lanes[place]
             if self.pages is not None and number % _LOOK_EVERY == 0:
@@ -189,7 +189,7 @@ class _Bench:
             self.records += len(records)
 
     def case(self, name: str) -> Case:
-        """What was measured, per record."""
+        """Return the measurements per record."""
         each = 1_000 * self.records
         states = [state for lane in self.lanes.values() for state in lane.partition.states.values()]
         return Case(
@@ -223,7 +223,7 @@ class _Bench:
 
 @dataclass(frozen=True, slots=True)
 class SalesFile:
-    """A file in the UCI Online Retail layout; `limit` counts its good lines."""
+    """A file in the UCI Online Retail layout; `limit` counts its valid lines."""
 
     path: Path
     stores: Stores = "single"
@@ -232,7 +232,7 @@ class SalesFile:
 
 @dataclass(frozen=True, slots=True)
 class Retailers:
-    """Retailers of these sizes, with so many records a key after the opening."""
+    """Retailers of these numbers of keys, with `rounds` records per key after the opening."""
 
     keys: Sequence[int] = KEYS
     rounds: int = ROUNDS
@@ -273,7 +273,7 @@ def _of_retailer(keys: int, retailers: Retailers, pages: HugePages | None) -> Ca
 
 
 def _chunks(events: Iterable[Event]) -> Iterator[tuple[int, list[Event]]]:
-    """Chunks as a worker that has to catch up gets them: each full, of one partition."""
+    """Yield chunks as a worker that catches up gets them: each full, of one partition."""
     waiting: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         place = partition_of(event.key)

@@ -1,6 +1,7 @@
 """Records of `stock.events` as a connector would write them, made without Postgres or Kafka.
 
-The bytes carry the whole source block of a real change event, because decoding pays for every byte.
+The bytes contain the complete source block of a real change event, because decoding pays for every
+byte.
 """
 
 from collections.abc import Iterator
@@ -20,12 +21,12 @@ Stores = Literal["single", "country"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_COMMIT_US: Final = 1_795_000_000_000_000
-# Slow enough that a whole file in one partition stays within the dedupe ring.
+# Slow enough that a complete file in one partition stays within the dedupe ring.
 _IMPORT_GAP_US: Final = 1_000
 _LSN_STEP: Final = 200
 
 
-# Every column of `item_location` with its default: SQL fills in what an insert leaves out.
+# Every column of `item_location` with its default: SQL sets the columns that an insert omits.
 _POLICY_COLUMNS: Final[Row] = {
     column.name.removesuffix("_us"): column.default
     for column in fields(ItemLocation)
@@ -34,28 +35,28 @@ _POLICY_COLUMNS: Final[Row] = {
 
 
 class Event(NamedTuple):
-    """One record as the broker hands it over."""
+    """One record with key and value as the broker delivers it."""
 
     key: bytes
     value: bytes
 
 
 def iso(at_us: int) -> str:
-    """A time as the connector writes it: ISO text in UTC, microseconds only where there are any."""
+    """Return a time as the connector writes it: ISO text in UTC, with microseconds if any."""
     at = _EPOCH + timedelta(microseconds=at_us)
     return at.isoformat().replace("+00:00", "Z")
 
 
 @dataclass(slots=True)
 class Log:
-    """Writes change events one after the other; `now_us` is the commit time of the next one."""
+    """A writer of consecutive change events; `now_us` is the commit time of the next one."""
 
     now_us: int = _FIRST_COMMIT_US
     written: int = 0
     _rows: dict[str, int] = field(default_factory=dict)
 
     def row(self, table: str, key: str, columns: Row) -> Row:
-        """A new row of `table` with its number and the columns that every table has."""
+        """Return a new row of `table` with its id and the columns that every table has."""
         number = self._rows.get(table, 0) + 1
         self._rows[table] = number
         location, _, sku = key.partition("|")
@@ -70,11 +71,11 @@ class Log:
         }
 
     def policy(self, key: str, columns: Row) -> Row:
-        """A new row of `item_location`, whole."""
+        """Return a new row of `item_location` with all columns."""
         return self.row("item_location", key, {**_POLICY_COLUMNS, **columns})
 
     def event(self, table: str, before: Row | None, after: Row | None) -> Event:
-        """The change from `before` to `after`, committed now."""
+        """Return the change event from `before` to `after`, committed at `now_us`."""
         image = before if after is None else after
         op = "c" if before is None else "d" if after is None else "u"
         self.written += 1
@@ -115,7 +116,7 @@ def _source(table: str, lsn: int, commit_us: int) -> Row:
 
 
 def file_events(path: Path, stores: Stores, limit: int | None) -> Iterator[Event]:
-    """What an import of the file puts into the log: every key ranged, then its good lines."""
+    """Yield the events of an import of the file: every key ranged, then its valid lines."""
     file = open_retail_file(path)
     lines = [row for row in file.rows(stores) if isinstance(row, Line)][:limit]
     source = f"sha256:{file.digest}"

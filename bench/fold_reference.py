@@ -1,4 +1,4 @@
-"""The least that anybody would write: a measure of the machine that a run can be compared with."""
+"""A minimal implementation, as a measure of the machine for comparisons of runs."""
 
 from dataclasses import dataclass, field
 
@@ -10,8 +10,8 @@ from inventory.model.record import Record
 class Counters:
     """On-hand and window counters in plain dictionaries, updated in place.
 
-    No count rule, late rule, horizon, demand, decision, limit or replay: only duplicates by
-    identity, which it remembers for ever, and sums.
+    No count rule, late rule, horizon, demand, decision, limit or replay: only sums, and duplicates
+    by identity, which it remembers for ever.
     """
 
     on_hand: dict[str, int] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """A seeded retailer of any size for `inventory bench fold`: policies, prices, counts, then trading.
 
-Every key lives the same life, whatever their number: one record about every eight hours, most of
-them sales. So the work per record is the same at each size, and what differs is the memory.
+Every key has the same rate of events, whatever their number: one record about every eight hours,
+most of them sales. So the work per record is the same at each size; only the memory differs.
 """
 
 import random
@@ -24,7 +24,7 @@ Deed = Callable[["Retailer", str], Event]
 
 @dataclass(slots=True)
 class Retailer:
-    """Keys, a clock and the rows that can still change."""
+    """The keys, the log with its clock, and the rows that can still change."""
 
     keys: int
     seed: int
@@ -37,7 +37,7 @@ class Retailer:
         self._random = random.Random(self.seed)  # noqa: S311 -- a repeatable load, no secret
 
     def opening(self) -> Iterator[Event]:
-        """A policy, a price and an opening count for every key."""
+        """Yield a policy, a price and an opening count for every key."""
         for number in range(self.keys):
             key = _key(number)
             self._pass()
@@ -47,7 +47,7 @@ class Retailer:
             yield self._new("stock_count", key, {**count, "occurred_at": iso(self.log.now_us)})
 
     def trading(self, rounds: int) -> Iterator[Event]:
-        """`rounds` records a key on average, keys at random."""
+        """Yield `rounds` records per key on average, with random keys."""
         deeds, shares = zip(*_DEEDS, strict=True)
         drawn = self._random
         for deed in drawn.choices(deeds, shares, k=self.keys * rounds):
@@ -55,21 +55,21 @@ class Retailer:
             yield deed(self, _key(drawn.randrange(self.keys)))
 
     def sale(self, key: str, late_us: int = 0) -> Event:
-        """One line of a till receipt."""
+        """Return one line of a till receipt."""
         row = self._sale_row(key, self._random.choice((1, 1, 1, 2, 3)), self.log.now_us - late_us)
         self._sales.append(row)
         return self.log.event("sale_line", None, row)
 
     def late_sale(self, key: str) -> Event:
-        """A till that was offline for up to two days."""
+        """Return a sale of a till that was offline for up to two days."""
         return self.sale(key, self._random.randrange(_LATEST_MINUTES) * _MINUTE_US)
 
     def returned(self, key: str) -> Event:
-        """A unit that came back."""
+        """Return a customer's return of one unit."""
         return self.log.event("sale_line", None, self._sale_row(key, -1, self.log.now_us))
 
     def corrected(self, key: str) -> Event:
-        """The newest line of any key gets another quantity, or goes."""
+        """Return a change of the newest line of any key: another quantity, or its deletion."""
         if not self._sales:
             return self.sale(key)
         before = self._sales.pop()
@@ -79,7 +79,7 @@ class Retailer:
         return self.log.event("sale_line", before, after)
 
     def ordered(self, key: str) -> Event:
-        """An order line to the supplier."""
+        """Return an order line to the supplier."""
         columns = {
             "order_ref": "PO",
             "reorder_id": None,
@@ -96,7 +96,7 @@ class Retailer:
         return self.log.event("purchase_order_line", None, row)
 
     def received(self, key: str) -> Event:
-        """Goods of the oldest open order arrive."""
+        """Return the receipt of the oldest open order."""
         if not self._orders:
             return self.ordered(key)
         order = self._orders.popleft()
@@ -115,17 +115,17 @@ class Retailer:
         return self._new("shipment_line", order["inv_key"], columns)
 
     def counted(self, key: str) -> Event:
-        """A cycle count."""
+        """Return a cycle count."""
         columns = {"units": self._random.randrange(60), "kind": "cycle", "status": "approved"}
         return self._new("stock_count", key, {**columns, "occurred_at": iso(self.log.now_us)})
 
     def adjusted(self, key: str) -> Event:
-        """Something was found missing."""
+        """Return an adjustment for a missing unit."""
         columns = {"reason": "theft", "quantity_units": 1, "occurred_at": iso(self.log.now_us)}
         return self._new("stock_adjustment", key, columns)
 
     def reviewed(self, key: str) -> Event:
-        """The daily review of a policy row."""
+        """Return the daily review of a policy row."""
         number = _number(key)
         before = self.log.policy(key, _policy(number))
         after = {**before, "reviewed_at": iso(self.log.now_us)}
@@ -159,7 +159,7 @@ def _number(key: str) -> int:
 
 
 def _policy(number: int) -> Row:
-    """Computed levels for two of three keys, prices proposed for every other one."""
+    """Return a policy: computed levels for two of three keys, advised prices for every second."""
     return {
         "replenish_family": "sS",
         "levels": "fixed" if number % 3 == 0 else "computed",

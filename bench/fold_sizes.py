@@ -1,4 +1,4 @@
-"""How large the state of a key is, in memory and as a record."""
+"""The size of a key's state, in memory and as a record."""
 
 import sys
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ _SAMPLE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Bytes of a key: on average over a sample, and of the key with the longest state record.
+    """Bytes of a key: averages over a sample, and the key with the most windows.
 
-    A level record is counted as it is written, with one changed window row.
+    A level record is measured as it is written, with one changed window row.
     """
 
     memory: int
@@ -28,7 +28,7 @@ class Sizes:
 
 
 def sizes(states: Iterable[KeyState]) -> Sizes:
-    """The sizes of the first thousand keys, and of the largest key of all."""
+    """Return the average sizes over a sample of about 1,000 keys, and those of the largest key."""
     known = list(states)
     sample = list(islice(known, 0, None, max(1, len(known) // _SAMPLE)))
     seen: set[int] = set()
@@ -51,7 +51,7 @@ def sizes(states: Iterable[KeyState]) -> Sizes:
 
 
 def _deep(found: object, seen: set[int]) -> int:
-    """Bytes of an object and of all below it; what two of them share counts once."""
+    """Return the bytes of an object and everything below it; shared objects count once."""
     if id(found) in seen:
         return 0
     seen.add(id(found))

@@ -1,7 +1,7 @@
-"""Sale lines at a planned rate, straight into Postgres by multi-row statements.
+"""Sale lines at a planned rate, written directly into Postgres by multi-row statements.
 
-Open loop: the time of every statement is planned from the start, and a late sender never skips, so
-a pipeline that falls behind shows as delay and not as a lower offer.
+Open loop: the time of every statement is planned from the start, and a late sender never skips. So
+a pipeline that falls behind shows as delay and not as a lower rate.
 """
 
 import time
@@ -25,21 +25,24 @@ FROM unnest(%(refs)s::text[], %(skus)s::text[]) line (ref, sku)
 
 @dataclass(slots=True)
 class Load:
-    """Writes lines under a location of its own, so that a bench touches no other key."""
+    """A writer of lines under a location of its own, so that a benchmark touches no other key."""
 
     connection: psycopg.Connection
     location: str = field(default_factory=lambda: f"BENCH-{uuid.uuid4().hex[:8].upper()}")
     written: int = 0
 
     def insert(self, skus: Sequence[str]) -> None:
-        """One statement, one transaction, one line per SKU."""
+        """Write one line per SKU in one statement and transaction."""
         refs = [str(self.written + number) for number in range(len(skus))]
         asked = {"source": self.location, "location": self.location, "refs": refs, "skus": skus}
         self.connection.execute(_INSERT, asked)
         self.written += len(skus)
 
     def markers(self, partitions: int) -> dict[str, int]:
-        """A SKU per partition; a line of each, written last, proves that all before it passed."""
+        """Return one SKU per partition.
+
+        A line of each, written last, proves that all before it arrived.
+        """
         found: dict[str, int] = {}
         number = 0
         while len(found) < partitions:
@@ -63,6 +66,6 @@ def planned(rate: int, seconds: float, batch: int) -> Iterator[float]:
 
 
 def percentile(ordered: Sequence[float], per_mille: int) -> float:
-    """Nearest-rank percentile of sorted values."""
+    """Return the nearest-rank percentile of sorted values."""
     rank = -(-len(ordered) * per_mille // 1000)
     return ordered[max(0, rank - 1)]

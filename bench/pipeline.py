@@ -1,9 +1,9 @@
-"""`inventory bench pipeline`: how much a running stack takes, and how late its numbers are.
+"""`inventory bench pipeline`: throughput and latency of a running stack.
 
-Sustained: lines are offered at a rate for some seconds; the clock stops when the workers'
+Sustained: lines are offered at a rate for some seconds. The clock stops when the workers'
 acknowledged state contains the last of them on every partition. Latency: single lines at a low
 rate, each under a key of its own, from the commit until the state is acknowledged and until the
-read model shows it; then under the rows of an open page, until a browser has painted the number.
+read model shows it. Then under the rows of an open page, until a browser has painted the number.
 """
 
 import time
@@ -28,7 +28,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Sustained:
-    """One offered rate: lines, seconds until all of them were acknowledged, and the rest after."""
+    """One offered rate: lines, seconds until all of them were acknowledged, and the drain after."""
 
     offered_per_s: int
     lines: int
@@ -53,18 +53,18 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class PipelineReport:
-    """What the bench measured."""
+    """The measurements of a run."""
 
     sustained: tuple[Sustained, ...]
     latency: Latency
     pixels: Pixels | None
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         return asdict(self)
 
     def as_text(self) -> str:
-        """The report as two tables."""
+        """Return the report as two tables."""
         lines = ["offered/s     lines   acknowledged/s   drain s"]
         lines += [
             f"{one.offered_per_s:>9} {one.lines:>9} {one.lines_per_s:>16.0f} {one.drain_s:>9.2f}"
@@ -95,9 +95,9 @@ def run(
     settings: Connections | None = None,
     progress: Progress = lambda _text: None,
 ) -> PipelineReport:
-    """Measure the running stack; lines stay in it, under locations `BENCH-…`.
+    """Measure the running stack; the written lines stay in it, under locations `BENCH-…`.
 
-    Latencies come first: after an overload they would tell how long it takes to catch up.
+    Latencies come first: after an overload they would include the time of catching up.
     """
     known = settings or Connections()
     url = known.database_url.get_secret_value()
@@ -118,7 +118,7 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
     """Offer `rate` lines a second and wait until the last is in acknowledged state.
 
     Raises:
-        BenchFailed: the markers behind the lines did not arrive.
+        BenchFailed: the markers after the lines did not arrive.
     """
     url = settings.database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection, Changelog(settings) as changelog:

@@ -1,7 +1,7 @@
-"""`inventory bench policy`: is the business better off with our rules, and with which?
+"""`inventory bench policy`: the business result of each replenishment policy over a year.
 
-A year of the same demand, item by item, under each policy; no service is needed. What a rule
-decides comes out of the fold that the workers run, so a change of rules shows here by its effect.
+Every policy gets the same demand, item by item; no service is needed. Decisions come from the fold
+that the workers run, so a change of rules shows its effect here.
 """
 
 import time
@@ -28,7 +28,7 @@ _TITLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One policy and one class of items."""
+    """The result of one policy for one class of items."""
 
     policy: str
     kind: str
@@ -36,24 +36,24 @@ class Result:
 
     @property
     def fill_permille(self) -> int:
-        """Units sold of a thousand that customers wanted."""
+        """Units sold per thousand units that customers wanted."""
         return 1000 * self.year.sold_units // max(1, self.year.wanted_units)
 
     @property
     def margin_minor(self) -> int:
-        """Revenue less the cost of what was sold and of what was thrown away."""
+        """Revenue minus the cost of sold units and of written-off units."""
         year = self.year
         return year.revenue_minor - year.cost_minor - year.written_off_minor
 
     @property
     def result_minor(self) -> int:
-        """The margin less what stock on the shelf and orders cost."""
+        """The margin minus the cost of stock on the shelf and of orders."""
         year = self.year
         holding = year.stock_minor_days * HOLDING_PERMILLE // 1000 // 365
         return self.margin_minor - holding - year.orders * ORDER_COST_MINOR
 
     def as_json(self) -> dict[str, Any]:
-        """Every figure, for scripts."""
+        """Return every figure, for scripts."""
         year = self.year
         return {
             "policy": self.policy,
@@ -71,7 +71,7 @@ class Result:
         }
 
     def as_row(self) -> tuple[str, ...]:
-        """The figures of the printed table, money in whole currency units."""
+        """Return the figures of the printed table, with money in full currency units."""
         shown = self.as_json()
         return (
             self.policy,
@@ -87,7 +87,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All policies, each class and all classes together."""
+    """The results of all policies, for each class and for all classes together."""
 
     seed: int
     items: int
@@ -96,7 +96,7 @@ class Report:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts; the same options give the same results."""
+        """Return the report for scripts; equal options give equal results."""
         return {
             "seed": self.seed,
             "items": self.items,
@@ -106,7 +106,7 @@ class Report:
         }
 
     def tables(self) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-        """A table per class: title, columns, rows."""
+        """Return one table per class: title, columns, rows."""
         return [
             (
                 f"{kind} items" if kind != ALL else "all items",

@@ -1,4 +1,4 @@
-"""Items for `inventory bench policy`, and a year of what customers want of them. Pure and seeded.
+"""Items for `inventory bench policy`, and a year of their customers' demand. Pure and seeded.
 
 Four classes, because a rule that suits one fails another: fast and steady, slow, intermittent (long
 gaps, then several at once) and seasonal. The year begins on a Monday, 2026-01-05.
@@ -20,9 +20,9 @@ PERISHABLE_PERCENT: Final = 35
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item in one store: what it costs, how it is supplied, how it sells on average.
+    """An item in one store: its cost, its supply and its average demand.
 
-    `guess_micro` is what a planner believes the daily demand to be: every typed level rests on it.
+    `guess_micro` is the daily demand that a planner assumes, the basis of every typed level.
     """
 
     number: int
@@ -38,7 +38,7 @@ class Item:
 
 
 def items(seed: int, number: int) -> list[Item]:
-    """As many of each class as `number` allows, in turn."""
+    """Return `number` items, of each class in turn."""
     return [_item(seed, place) for place in range(number)]
 
 
@@ -68,7 +68,7 @@ def _item(seed: int, number: int) -> Item:
 
 
 def year_of(seed: int, item: Item, days: int) -> list[int]:
-    """Units that customers want on each day."""
+    """Return the units that customers want on each day."""
     random = Random(f"{seed}:demand:{item.number}")  # noqa: S311 -- a simulation, not a secret
     peak = random.random()
     return [_wanted(random, item, day, peak) for day in range(days)]
@@ -79,7 +79,7 @@ def _wanted(random: Random, item: Item, day: int, peak: float) -> int:
     if item.kind == SEASONAL:
         mean *= 1 + AMPLITUDE * cos(2 * pi * (day / 365 - peak))
     if item.kind == INTERMITTENT:
-        # One customer in a while, who takes two to six.
+        # Now and then a customer who takes two to six.
         return random.randint(2, 6) if random.random() < mean / 4 else 0
     return _arrivals(random, mean)
 
@@ -95,6 +95,6 @@ def _arrivals(random: Random, mean: float) -> int:
 
 
 def lead_days(seed: int, item: Item, order: int) -> int:
-    """How long the item's n-th order takes; the same under every policy."""
+    """Return the lead time in days of the item's n-th order; the same under every policy."""
     random = Random(f"{seed}:lead:{item.number}:{order}")  # noqa: S311 -- a simulation
     return max(1, round(random.gauss(item.lead_days, item.lead_sd_centidays / 100)))

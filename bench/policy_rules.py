@@ -1,7 +1,7 @@
 """The policies that `inventory bench policy` compares: columns of an `item_location` row.
 
-What a planner types rests on a guess that is up to 30 % wrong and is never looked at again. What
-the fold computes starts from the same guess and learns.
+Typed levels rest on a planner's guess that is up to 30 % wrong and is never revised. Computed
+levels start from the same guess and learn.
 """
 
 from collections.abc import Callable
@@ -19,16 +19,16 @@ CYCLE_DAYS: Final = 14
 REVIEW_DAYS: Final = 7
 SPARE_DAYS: Final = 3
 ORDER_COST_MINOR: Final = 250
-HOLDING_PERMILLE: Final = 200  # of the cost, for a year on the shelf
+HOLDING_PERMILLE: Final = 200  # share of the cost, for a year on the shelf
 
 
 def span(item: Item, days: int) -> int:
-    """Units of some days by the planner's guess."""
+    """Return the units of some days by the planner's guess."""
     return ceil_div(item.guess_micro * days, 1_000_000)
 
 
 def common(item: Item) -> Columns:
-    """Everything but the rule: what is known of item and supplier."""
+    """Return the columns that are no rule: the facts of item and supplier."""
     return {
         "status": "active",
         "clock_mode": "live",
@@ -64,7 +64,7 @@ def _par(item: Item) -> Columns:
 
 
 def _learned(item: Item, family: str, **columns: object) -> Columns:
-    """Computed levels as domain.md 5.1 advises: the normal formula where it does not mislead."""
+    """Return computed levels by the advice of domain.md 5.1 for the item's kind of demand."""
     is_rare = item.kind in (SLOW, INTERMITTENT)
     return {
         "replenish_family": family,

@@ -1,7 +1,7 @@
-"""One item's year in one store under one policy: the world is here, every decision is the fold's.
+"""One item's simulated year in one store under one policy; every decision is the fold's.
 
-What happens becomes records, as if they had come from the log; the fold keeps stock, learns demand
-and opens needs. A need is ordered the moment it opens, as it stands. So no rule is copied here.
+Events become records, as if they came from the log. The fold maintains stock, learns demand and
+opens needs. A need is ordered the moment it opens, unchanged. So no rule is copied here.
 """
 
 from collections import deque
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Year:
-    """What came of it, in units and minor units."""
+    """Sums of a year, in units and minor units."""
 
     calendar_days: int = 0
     wanted_units: int = 0
@@ -44,7 +44,7 @@ class Year:
     written_off_minor: int = 0
 
     def add(self, other: "Year") -> None:
-        """Sum up another item's year; the calendar stays one."""
+        """Add another item's year; the number of calendar days stays."""
         for name in SUMMED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -54,7 +54,7 @@ SUMMED: Final = tuple(each.name for each in fields(Year) if each.name != "calend
 
 @dataclass(slots=True)
 class World:
-    """One key: its log, its state, its shelf in lots with a last day, and orders on their way."""
+    """One key: its log, its state, its shelf as lots with a last day, and orders in transit."""
 
     seed: int
     item: Item
@@ -67,7 +67,7 @@ class World:
     year: Year = field(default_factory=Year)
 
     def live(self, demand: list[int]) -> Year:
-        """Live through the days."""
+        """Simulate the days and return their sums."""
         self._open()
         for day, wanted in enumerate(demand):
             self._review(day)
@@ -114,7 +114,7 @@ class World:
         self.year.short_days += missing > 0
 
     def _order(self, day: int, at: int) -> None:
-        """Order what has just been asked for; the line answers the need."""
+        """Order the needs that have just opened; the line answers the need."""
         while self.opened:
             need = self.opened.pop()
             units = need.quantity_units or 0
@@ -137,7 +137,7 @@ class World:
             self._order(day, at)
 
     def _throw_away(self, day: int) -> None:
-        """Goods past their last day leave the shelf and the book."""
+        """Remove goods past their last day from the shelf and the book."""
         expired = 0
         while self.lots and self.lots[0][0] <= day:
             expired += self.lots.popleft()[1]
@@ -155,7 +155,7 @@ class World:
             self.lots.append([10**6 if life is None else day + life, units])
 
     def _take(self, units: int) -> int:
-        """Take units from the oldest lots; how many there were."""
+        """Take units from the oldest lots; return the number taken."""
         missing = units
         while missing and self.lots:
             lot = self.lots[0]
@@ -167,7 +167,7 @@ class World:
         return units - missing
 
     def _write(self, table: str, before: Row | None, after: Row, at: int) -> None:
-        """Append a record and fold it; needs that it opened wait in `opened`."""
+        """Append a record and fold it; collect the needs that it opened in `opened`."""
         record = Record(
             offset=self.offset,
             key=KEY,
@@ -196,7 +196,7 @@ def _at(day: int, minute: int) -> int:
 
 
 def _parts(units: int) -> Iterator[int]:
-    """A day's demand over its three busy hours."""
+    """Yield a day's demand in three parts, one per busy hour."""
     third = units // len(SALE_MINUTES)
     yield units - 2 * third
     yield third

@@ -1,8 +1,8 @@
-"""`inventory bench restore`: how long a worker takes to have its keys back, without any service.
+"""`inventory bench restore`: the time of a worker's restore, without any service.
 
-The changelogs are made in memory, as a compacted topic would give them: one level a key, and the
-window rows of every tenth key. Cold is a restore from them alone; warm reads a snapshot file first.
-A broker's share (fetching, checking and decompressing what it sends) is not in these figures.
+The changelogs are made in memory, like a compacted topic: one level per key, and the window rows of
+every tenth key. Cold is a restore from them alone; warm reads a snapshot file first. A broker's
+share (fetching, checking and decompressing) is not in these figures.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from streams.engine.store import OwnedPartition
 
 GENERATION: Final = 1
 MEGABYTE: Final = 1 << 20
-_TEMPLATES: Final = 500  # keys with a life of their own; the others are their twins
+_TEMPLATES: Final = 500  # distinct keys; the others are copies of them
 _WITH_ROWS: Final = 10
 _BATCH: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """One way to get the keys back; `memory_mb` is what the process has more of afterwards."""
+    """One kind of restore; `memory_mb` is the growth of the process."""
 
     way: str
     seconds: float
@@ -46,7 +46,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What the bench measured."""
+    """The measurements of a run."""
 
     keys: int
     level_bytes: int
@@ -55,11 +55,11 @@ class RestoreReport:
     ways: tuple[Restored, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         return asdict(self)
 
     def as_text(self) -> str:
-        """The report as a table."""
+        """Return the report as a table."""
         lines = [
             f"{self.keys} keys in {PARTITIONS} partitions, {self.level_bytes} bytes a level",
             f"snapshots of {self.files_mb:.1f} MB, written in {self.save_s:.1f} s",
@@ -77,18 +77,18 @@ class RestoreReport:
 
 @dataclass(slots=True)
 class Twins:
-    """Changelogs of one partition: `keys` keys that live the lives of a few; implements `Log`."""
+    """Changelogs of one partition: `keys` keys copied from a few templates; implements `Log`."""
 
     keys: int
     number: int
     templates: Sequence[tuple[str, bytes, Sequence[tuple[int, bytes]]]]
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:  # noqa: ARG002 -- the protocol's
-        """Offsets as if every record were still there."""
+        """Return offsets as if no record had been compacted away."""
         return (0, self.keys) if topic != STOCK_EVENTS else (0, 1 << 40)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """The names: nobody deletes a topic here."""
+        """Return the names as ids: no topic is ever deleted here."""
         return {topic: topic for topic in topics}
 
     async def read(
@@ -98,7 +98,7 @@ class Twins:
         start: int,
         end: int,
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Records made when they are asked for; the source topic has none that the ring needs."""
+        """Yield records made on demand; the source topic has none that the ring needs."""
         if topic == STOCK_EVENTS:
             return
         make = self._levels if topic == ON_HAND_CHANGELOG else self._windows
@@ -171,7 +171,7 @@ def _timed(
 
 
 def _resident_mb() -> float:
-    """What the process holds, as Linux counts it, after what nobody needs was given back."""
+    """Return the resident memory of the process in MB, after a garbage collection."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize() / MEGABYTE
@@ -183,7 +183,7 @@ def _cpu_s() -> float:
 
 
 def _templates(seed: int) -> list[tuple[str, bytes, list[tuple[int, bytes]]]]:
-    """Levels and rows of keys that have traded for a while."""
+    """Return levels and rows of keys that have traded for a while."""
     partition, retailer = Partition(GENERATION), Retailer(_TEMPLATES, seed)
     events = [*retailer.opening(), *retailer.trading(6)]
     for offset, event in enumerate(events):

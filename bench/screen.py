@@ -1,8 +1,9 @@
-"""Commit to pixel: when does a sale that was written through SQL change the number on a page?
+"""Commit to pixel: latency from a sale committed through SQL to the changed number on a page.
 
-A real browser shows the stock list of the bench's own location; single lines are committed at a
-rate, spread over the rows. The page notes the wall clock at the frame after each change of a cell.
-Cells coalesce, so a commit counts as shown when its cell first shows it or a later one.
+A real browser shows the stock list of the benchmark's own location; single lines are committed at a
+rate, spread over the rows. The page records the wall clock at the frame after each change of a
+cell. Changes of a cell coalesce, so a commit counts as shown when its cell first shows it or a
+later one.
 """
 
 import time
@@ -20,7 +21,7 @@ from bench.watch import BenchFailed, ReadModel
 
 ROWS: Final = 50
 _DEADLINE_MS: Final = 60_000
-# After the frame that paints the change: a message posted in a frame callback runs behind it.
+# A message posted in a frame callback runs after that frame is painted.
 _WATCH: Final = """() => {
   window.shown = [];
   const units = (cell) => {
@@ -49,7 +50,7 @@ _ALL_SHOWN: Final = "lines => window.shown.filter(([, units]) => units === -line
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A page's address, a person who may see it, and the browser that shows it."""
+    """A page's address, a login that may see it, and the browser's path."""
 
     url: str
     person: str
@@ -69,7 +70,7 @@ class Pixels:
 
 
 def measure_screen(url: str, screen: Screen, *, rate: int, seconds: float) -> Pixels:
-    """Commit single lines at `rate` under the 50 rows of an open page; when each was painted.
+    """Commit single lines at `rate` under the 50 rows of an open page; return the paint latencies.
 
     Raises:
         BenchFailed: the page did not show the last lines.
@@ -95,7 +96,7 @@ def measure_screen(url: str, screen: Screen, *, rate: int, seconds: float) -> Pi
 
 
 def _first_lines(url: str, load: Load, skus: Sequence[str]) -> None:
-    """One line per row, so that the list has its rows before the clock starts."""
+    """Write one line per row, so that the list has its rows before the measurement."""
     keys = {f"{load.location}|{sku}": time.monotonic() for sku in skus}
     with ReadModel(url, keys) as read_model:
         load.insert(skus)
@@ -105,7 +106,7 @@ def _first_lines(url: str, load: Load, skus: Sequence[str]) -> None:
 def _sell(
     load: Load, skus: Sequence[str], *, rate: int, lines_per_row: int
 ) -> dict[str, list[float]]:
-    """Wall-clock milliseconds of each row's commits, in order."""
+    """Commit the lines; return the wall-clock milliseconds of each row's commits, in order."""
     committed: dict[str, list[float]] = defaultdict(list)
     lines = lines_per_row * len(skus)
     for number, _due in enumerate(planned(rate, lines / rate, 1)):
@@ -117,8 +118,8 @@ def _sell(
 
 @contextmanager
 def _open_list(screen: Screen, location: str) -> Iterator[Any]:
-    """The stock list of a location in a browser, logged in and with a running stream."""
-    # A development tool: whoever only runs the stack does not have it.
+    """Open the stock list of a location in a browser, logged in and with a running stream."""
+    # A development tool, which is not installed where the stack only runs.
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- see above
 
     with sync_playwright() as playwright:
@@ -131,7 +132,7 @@ def _open_list(screen: Screen, location: str) -> Iterator[Any]:
         page.fill("[name=password]", screen.password)
         page.click("main button")
         page.goto(f"/?location={location}")
-        # The pill leaves "checking" with the first age that the stream brings.
+        # The pill leaves "checking" with the first age event of the stream.
         page.wait_for_selector("#pill[data-state=live]", timeout=_DEADLINE_MS)
         yield page
         browser.close()
@@ -150,14 +151,14 @@ def _wait(page: Any, lines: int) -> None:  # noqa: ANN401 -- the browser's type 
 def _delays(
     committed: Mapping[str, Sequence[float]], painted: Sequence[tuple[str, int, float]]
 ) -> list[float]:
-    """Sorted milliseconds from each commit to the first paint that includes it."""
+    """Return the sorted milliseconds from each commit to the first paint that includes it."""
     shown: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for key, units, at_ms in painted:
         shown[key].append((-units, at_ms))
     delays: list[float] = []
     for key, commits in committed.items():
         for number, at_ms in enumerate(commits):
-            # The row had one line before: the first commit of the clock makes it two.
+            # The row had one line before the measurement: the first measured commit makes it two.
             first = min(paint for units, paint in shown[key] if units >= number + 2)
             insort(delays, max(0.0, first - at_ms))
     return delays

@@ -1,4 +1,4 @@
-"""`inventory bench simulate`: the stream engine against everything that can happen to it.
+"""`inventory bench simulate`: simulation of the stream engine under random faults.
 
 Each seed is a short history of trade and faults on a broker in memory, run by the engine's own code
 and compared with a single pass over the same records (docs/testing.md). Needs no stack.
@@ -22,7 +22,7 @@ from bench.simulation.disk import Disk
 from bench.simulation.plan import draw_plan
 from bench.simulation.shrink import Found, Kept, shortest, violation_of
 
-MOST_FOUND: Final = 5  # failing seeds that are shortened; the others would be the same defect
+MOST_FOUND: Final = 5  # failing seeds that are shortened; further ones are probably the same defect
 _BATCH: Final = 250
 _TOLD_SEEDS: Final = 1_000
 _TOLD_S: Final = 60.0
@@ -32,7 +32,7 @@ Tell = Callable[[str], None]
 
 @dataclass(slots=True)
 class Report:
-    """How many seeds ran, and what they found."""
+    """The number of seeds that ran, and the failures found."""
 
     start: int
     seeds: int = 0
@@ -43,11 +43,11 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing failed, 1 if something did, 130 if somebody has cut the run off."""
+        """0 if nothing failed, 1 if a seed failed, 130 if the run was interrupted."""
         return 130 if self.is_cut_off else int(self.failed > 0)
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the report for programs."""
         return {
             "start": self.start,
             "seeds": self.seeds,
@@ -59,7 +59,7 @@ class Report:
         }
 
     def as_text(self) -> str:
-        """For people."""
+        """Return the report for people."""
         rate = self.seeds / self.seconds if self.seconds else 0
         summary = (
             f"{self.seeds} seeds from {self.start} in {self.seconds:.0f} s ({rate:.0f}/s), "
@@ -71,9 +71,10 @@ class Report:
 
 
 def run(*, start: int, seeds: int, workers: int, tell: Tell) -> Report:
-    """Simulate `seeds` histories; the first failing ones are shortened.
+    """Simulate `seeds` histories; shorten the first failing ones.
 
-    SIGINT and SIGTERM cut it off: the report says how far it came, and no process is left.
+    SIGINT and SIGTERM interrupt it: the report has the number of finished seeds, and no process is
+    left.
     """
     report = Report(start)
     try:
@@ -113,19 +114,19 @@ def _interrupted_by_sigterm() -> Iterator[None]:
 
 
 def sizes(seed: int) -> tuple[int, int]:
-    """How many steps and faults the history of a seed has."""
+    """Return the numbers of steps and faults of a seed's history."""
     plan = draw_plan(seed)
     return len(plan.steps), len(plan.faults)
 
 
 def replay(seed: int, kept: Kept | None = None) -> Found | None:
-    """What fails in one seed, as short as possible, or as short as `kept` says."""
+    """Return the shortest failure of a seed, or the one reduced to `kept`; None if it passes."""
     with silent(), Disk() as disk:
         return shortest(seed, disk, kept)
 
 
 def failing_seeds(batch: tuple[int, int]) -> list[int]:
-    """Those of `size` seeds from `first` on that violate a promise."""
+    """Return those of `size` seeds from `first` on that violate a promise."""
     with silent(), Disk() as disk:
         return _failing_on(disk, batch)
 
@@ -140,7 +141,7 @@ def _failing_on(disk: Disk, batch: tuple[int, int]) -> list[int]:
 
 
 def first_found(start: int, seeds: int) -> Found | None:
-    """The first failing seed, shortened; None if none of them fails."""
+    """Return the first failing seed, shortened; None if none of them fails."""
     with silent(), Disk() as disk:
         for seed in range(start, start + seeds):
             if violation_of(draw_plan(seed), disk)[0] is not None:
@@ -154,7 +155,8 @@ def _failing(batches: list[tuple[int, int]], workers: int) -> Generator[list[int
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_child) as pool:
         try:
-            # What is blocked here is blocked there: Ctrl-C is the parent's, also while they begin.
+            # Children inherit the blocked signal: only the parent handles Ctrl-C, even during their
+            # start.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             futures = [pool.submit(_in_child, batch) for batch in batches]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -167,21 +169,21 @@ def _failing(batches: list[tuple[int, int]], workers: int) -> Generator[list[int
 
 
 def _begin_child() -> None:
-    """End with the parent, however that ends."""
+    """End this child when its parent ends, for any reason."""
     Thread(target=_follow_parent, daemon=True).start()
 
 
 def _follow_parent() -> None:
     parent = parent_process()
-    assert parent is not None  # noqa: S101 -- whoever runs this was spawned
+    assert parent is not None  # noqa: S101 -- this runs in spawned children only
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _in_child(batch: tuple[int, int]) -> list[int]:
-    """The failing seeds of a batch; a process that is ended in it leaves no files."""
+    """Return the failing seeds of a batch; a process that is terminated leaves no files."""
     with silent(), Disk() as disk:
-        # Not by an exception: one that is raised in a destructor is printed and forgotten.
+        # Not by an exception: one that is raised in a destructor is printed and swallowed.
         signal.signal(signal.SIGTERM, lambda *_: _end_child(disk))
         found = _failing_on(disk, batch)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -197,7 +199,7 @@ def _end_child(disk: Disk) -> Never:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Let nobody write logs of simulated workers."""
+    """Suppress the logs of simulated workers."""
     before = structlog.get_config()
     structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
     try:

@@ -1,4 +1,4 @@
-"""Watching for keys: when does a change become readable, and where?"""
+"""Observers that record when the change of a key becomes readable."""
 
 import threading
 import time
@@ -17,30 +17,30 @@ _SHOWN: Final = "SELECT inv_key FROM read_model.stock WHERE inv_key = ANY (%s)"
 
 
 class BenchFailed(RuntimeError):
-    """The pipeline did not show what was written in time."""
+    """The pipeline did not show the written data in time."""
 
 
 @dataclass(slots=True)
 class _Watch:
-    """A thread that notes when each key was first seen."""
+    """A thread that records when each key was first seen."""
 
     seen: dict[str, float] = field(default_factory=dict)
     ends: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def start(self, work: Callable[[], None]) -> None:
-        """Run `work` beside the caller."""
+        """Run `work` in the thread."""
         self._thread = threading.Thread(target=work, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; `work` looks at `ends`."""
+        """End the thread; `work` must check `ends`."""
         self.ends.set()
         if self._thread is not None:
             self._thread.join()
 
     def until(self, wanted: set[str], what: str, timeout_s: float) -> dict[str, float]:
-        """When each wanted key was first seen; raises BenchFailed if one was not."""
+        """Return when each wanted key was first seen; raise BenchFailed after the timeout."""
         deadline = time.monotonic() + timeout_s
         while not wanted <= self.seen.keys():
             if time.monotonic() > deadline:
@@ -52,7 +52,7 @@ class _Watch:
 
 
 class Changelog:
-    """Notes when a committed level record of a key is first readable."""
+    """An observer of the first readable level record of each key."""
 
     def __init__(self, settings: Connections) -> None:
         self._watch = _Watch()
@@ -80,7 +80,7 @@ class Changelog:
         self._client.close()
 
     def wait(self, wanted: set[str], *, timeout_s: float) -> dict[str, float]:
-        """When each wanted key was first seen."""
+        """Return the time when each wanted key was first seen."""
         return self._watch.until(wanted, ON_HAND_CHANGELOG, timeout_s)
 
     def _read(self) -> None:
@@ -93,7 +93,7 @@ class Changelog:
 
 
 class ReadModel:
-    """Notes when the read model first shows a key that was committed."""
+    """An observer of the first read-model row of each committed key."""
 
     def __init__(self, url: str, committed: dict[str, float]) -> None:
         self._watch = _Watch()
@@ -109,7 +109,7 @@ class ReadModel:
         self._connection.close()
 
     def wait(self, *, timeout_s: float) -> dict[str, float]:
-        """When each committed key was first shown."""
+        """Return the time when each committed key was first shown."""
         return self._watch.until(set(self._committed), "read_model.stock", timeout_s)
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""The peers, each with a sentence on what exactly it is."""
+"""The compared peers, each with a sentence that describes its setup."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -66,7 +66,7 @@ _WORKER_PORT: Final = "INVENTORY_WORKER_PORT"
 
 
 def fresh_worker(place: Place) -> None:
-    """Topics and group of the worker as before its first start."""
+    """Reset the worker's topics and group to the state before its first start."""
     bootstrap = place.services.bootstrap
     forget_group(bootstrap, place.name)
     delete(bootstrap, [topic.name for topic in TOPICS if topic.name != STOCK_EVENTS])
@@ -74,14 +74,17 @@ def fresh_worker(place: Place) -> None:
 
 
 def _worker_begun(place: Place) -> Callable[[], bool]:
-    """Its changelog grows: an unchanged worker says nothing to the bench."""
+    """Return a condition that is true once the changelog grows: a worker sends no signal."""
     bootstrap = place.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())
     return lambda: sum(ends(bootstrap, ON_HAND_CHANGELOG).values()) > before
 
 
 def _worker_ready(place: Place) -> Callable[[], bool]:
-    """All its partitions are restored. It tells by HTTP, because what it has done, it leaves."""
+    """Return a condition that is true once the worker restored all partitions.
+
+    It asks by HTTP, because a restored worker repeats no completed work.
+    """
     port = place.services.worker_environment[_WORKER_PORT]
 
     def ready() -> bool:
@@ -166,7 +169,7 @@ PEERS: Final = (
         command=lambda _: _module("faust_tables"),
         position=_group_position,
         outputs=lambda place: outputs.of_faust(place.services.bootstrap, place.name),
-        # Made by Faust itself they may be missing in its metadata at the first line: it stops.
+        # Topics that Faust creates may be missing in its metadata at first; Faust then stops.
         prepare=_changelogs,
         most_records=20_000,
     ),

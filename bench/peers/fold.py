@@ -1,7 +1,7 @@
-"""The job as our own programs do it: parse a line, sum it up, remember what changed.
+"""The job in this project's peer programs: parse a line, add it up, collect changed rows.
 
-Each row carries the offset of the last record that it includes, so that a record which is read
-again after a crash changes nothing and is written again.
+Each row has the offset of the last record that it includes. So a record that is read again after a
+crash changes nothing and its row is written again.
 """
 
 import struct
@@ -20,29 +20,29 @@ _NOTHING: Final[Row] = (0, -1)
 
 
 def read_line(value: bytes) -> tuple[int, int]:
-    """Units and business time in seconds of the sale line in `value`."""
+    """Return units and business time (seconds since 1970) of the sale line in `value`."""
     after = orjson.loads(value)["after"]
     return after["quantity_units"], int(datetime.fromisoformat(after["occurred_at"]).timestamp())
 
 
 def window_key(key: bytes, start_s: int) -> bytes:
-    """Changelog key of one window."""
+    """Return the changelog key of one window."""
     return b"%b@%d" % (key, start_s)
 
 
 def split_window_key(key: bytes) -> tuple[bytes, int]:
-    """Key and start of a window from its changelog key."""
+    """Return key and start (seconds) of a window from its changelog key."""
     name, _, start = key.rpartition(b"@")
     return name, int(start)
 
 
 def encode_row(row: Row) -> bytes:
-    """A row as 16 bytes."""
+    """Return a row as 16 bytes."""
     return _ROW.pack(*row)
 
 
 def decode_row(content: bytes) -> Row:
-    """The row of `encode_row`."""
+    """Return the row that `encode_row` encoded."""
     units, offset = _ROW.unpack(content)
     return units, offset
 
@@ -50,8 +50,8 @@ def decode_row(content: bytes) -> Row:
 class PartitionSums:
     """State of one partition: on-hand of its keys, and the windows that are still open.
 
-    A window closes for good when the newest business time of the partition is past its end and
-    grace; what comes later is counted in `late` and in no window.
+    A window closes when the newest business time of the partition is past its end plus grace. Later
+    lines count in `late` and in no window.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,10 @@ class PartitionSums:
             self._changed_windows.add((key, start_s))
 
     def changed(self) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
-        """Changelog records of both tables since the last call, one per key; closes old windows."""
+        """Return the changelog records of both tables since the last call; close old windows.
+
+        Each changed key has one record.
+        """
         levels = [(key, encode_row(self.on_hand[key])) for key in self._changed]
         windows = [
             (window_key(key, start_s), encode_row(self.windows[start_s][key]))
@@ -93,13 +96,13 @@ class PartitionSums:
         return levels, windows
 
     def restore_level(self, key: bytes, value: bytes) -> None:
-        """Take over a row of the on-hand changelog; rows come oldest first."""
+        """Restore a row of the on-hand changelog; rows come oldest first."""
         self.on_hand[key] = decode_row(value)
 
     def restore_window(self, name: bytes, value: bytes) -> None:
-        """Take over a row of the changelog of windows; rows come oldest first."""
+        """Restore a row of the changelog of windows; rows come oldest first."""
         key, start_s = split_window_key(name)
-        # A row was written when its business time had been seen.
+        # The row's business time was the newest one or older when the row was written.
         self.newest_s = max(self.newest_s, start_s)
         if start_s + WINDOW_S + GRACE_S > self.newest_s:
             self.windows.setdefault(start_s, {})[key] = decode_row(value)

@@ -1,7 +1,7 @@
-"""What stands before the sales in the worker's own input: policy, price and first count of a key.
+"""The records before the sales in the worker's own input: policy, price and first count of a key.
 
-All rules have something to decide only then. The other peers would skip these records, so they get
-an input without them.
+Only then do all rules have something to decide. The other peers would skip these records, so their
+input doesn't contain them.
 """
 
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from bench.fold_retailer import Retailer
 
 
 def opening(keys: int) -> Iterator[tuple[bytes, bytes]]:
-    """Key and value of three records a key."""
+    """Yield key and value of three records per key."""
     return ((event.key, event.value) for event in Retailer(keys, seed=1).opening())
 
 
 def opening_units(keys: int) -> dict[bytes, int]:
-    """Units of the first count of each key."""
+    """Return the units of the first count of each key."""
     rows = (orjson.loads(event.value) for event in Retailer(keys, seed=1).opening())
     return {
         row["after"]["inv_key"].encode(): row["after"]["units"]

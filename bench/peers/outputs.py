@@ -1,4 +1,4 @@
-"""What each peer has written, read back from where it keeps it."""
+"""Readers of each peer's output, from its own storage."""
 
 import json
 import struct
@@ -16,13 +16,13 @@ from cdc.contracts.state import decode_level, decode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
 
 _LONG: Final = struct.Struct(">q")
-_WINDOW_TAIL: Final = 12  # Kafka Streams: 8 bytes of start and 4 of sequence behind the key
+_WINDOW_TAIL: Final = 12  # Kafka Streams: 8 bytes of start and 4 of sequence after the key
 _QUIX_LEVEL: Final = b'|"on_hand"'
 _QUIX_TAIL: Final = struct.Struct(">xQxQ")
 
 
 def of_rows(bootstrap: str, name: str) -> Sums:
-    """Of our own programs: rows of 16 bytes."""
+    """Return the outputs of this project's programs: rows of 16 bytes."""
     levels = latest(bootstrap, f"{name}-on_hand-changelog")
     windows = latest(bootstrap, f"{name}-windows-changelog")
     return Sums(
@@ -32,7 +32,7 @@ def of_rows(bootstrap: str, name: str) -> Sums:
 
 
 def of_worker(bootstrap: str, opening: dict[bytes, int]) -> Sums:
-    """Of the worker: on-hand less the units of the opening count, net units of each window."""
+    """Return the worker's outputs: on-hand minus the opening count, net units of each window."""
     levels = (decode_level(v)[0] for v in latest(bootstrap, ON_HAND_CHANGELOG).values())
     rows = (decode_window(v) for v in latest(bootstrap, SALES_WINDOWS_CHANGELOG).values())
     on_hand = {state.inv_key.encode(): state.stock.on_hand_units for state in levels}
@@ -40,7 +40,7 @@ def of_worker(bootstrap: str, opening: dict[bytes, int]) -> Sums:
         {
             key: units - opening[key]
             for key, units in on_hand.items()
-            if units != opening[key]  # a key that nobody bought
+            if units != opening[key]  # skip keys without a sale
         },
         {
             (key.encode(), row.start_us // 1_000_000): row.sold_units - row.returned_units
@@ -50,7 +50,7 @@ def of_worker(bootstrap: str, opening: dict[bytes, int]) -> Sums:
 
 
 def of_faust(bootstrap: str, name: str) -> Sums:
-    """Of Faust's tables: JSON keys, windows as [key, [start, end]]."""
+    """Return the outputs of Faust's tables: JSON keys, windows as [key, [start, end]]."""
     levels = latest(bootstrap, f"{name}-on_hand-changelog")
     windows = latest(bootstrap, f"{name}-windows-changelog")
     named = ((orjson.loads(key), orjson.loads(value)) for key, value in windows.items())
@@ -61,7 +61,7 @@ def of_faust(bootstrap: str, name: str) -> Sums:
 
 
 def of_streams(bootstrap: str, name: str) -> Sums:
-    """Of Kafka Streams' stores: eight bytes a value, the window's start behind the key."""
+    """Return the outputs of Kafka Streams: 8-byte values, window keys with the start appended."""
     levels = latest(bootstrap, f"{name}-on_hand-changelog")
     windows = latest(bootstrap, f"{name}-windows-changelog")
     return Sums(
@@ -78,7 +78,7 @@ def _last_long(content: bytes) -> int:
 
 
 def of_bytewax(file: Path) -> Sums:
-    """Of Bytewax: the file that its program writes at its end."""
+    """Return the outputs of Bytewax: the file that its program writes at its end."""
     found = json.loads(file.read_text(encoding="utf-8"))
     return Sums(
         {key.encode(): units for key, units in found["on_hand"].items()},
@@ -87,7 +87,7 @@ def of_bytewax(file: Path) -> Sums:
 
 
 def of_tables(url: str) -> Sums:
-    """Of the SQL consumer: its two tables."""
+    """Return the outputs of the SQL consumer: its two tables."""
     with psycopg.connect(url) as connection:
         levels: Iterable[tuple[str, int]] = connection.execute("SELECT key, units FROM on_hand")
         windows = connection.execute("SELECT key, start_s, units FROM windows")
@@ -98,9 +98,10 @@ def of_tables(url: str) -> Sums:
 
 
 def of_quix(bootstrap: str, name: str, topic: str) -> Sums:
-    """Of Quix's stores: JSON key, bar, then the state's name or eight bytes each of start and end.
+    """Return the outputs of Quix's stores.
 
-    Its own notes, whose names begin with two underscores, are left out.
+    A key is JSON, a bar, then the state's name, or eight bytes each of start and end. Internal
+    entries, whose names begin with two underscores, are left out.
     """
     prefix = f"changelog__{name}--{topic}--"
     levels = latest(bootstrap, f"{prefix}default")

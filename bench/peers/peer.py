@@ -1,4 +1,4 @@
-"""What a peer is to the bench: a command, a position that moves, outputs that can be read."""
+"""The interface of a peer: a command, a committed position, and readable outputs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ SALES: Final = "peers.sales"
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What runs for the bench: a broker, a Postgres if a peer needs one, and how to start a child.
+    """The services of a benchmark: a broker, Postgres if needed, and a function to start a child.
 
-    `launchers` names the start of a command per environment ("ours", "quix", …); an environment
-    that could not be made stands in `missing` with the reason instead.
+    `launchers` has the start of a command per environment ("ours", "quix", …). An environment that
+    could not be created is in `missing` instead, with the reason.
     """
 
     bootstrap: str
@@ -31,9 +31,9 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one run of a peer reads and writes.
+    """The input, group and directory of one run of a peer.
 
-    `name` is its consumer group and the prefix of its topics; `keys` were drawn from.
+    `name` is its consumer group and the prefix of its topics; `keys` is the number of drawn keys.
     """
 
     services: Services
@@ -44,11 +44,11 @@ class Place:
 
 
 def nothing(_place: Place) -> None:
-    """A peer that makes its own topics."""
+    """Prepare nothing, for a peer that creates its own topics."""
 
 
 def marked_first(place: Place) -> Callable[[], bool]:
-    """The peer says itself that its first record has arrived."""
+    """Return a condition that is true once the peer has created the file `first`."""
     return (place.directory / "first").exists
 
 
@@ -56,11 +56,10 @@ def marked_first(place: Place) -> Callable[[], bool]:
 class Peer:
     """One engine.
 
-    `position` is the number of records whose effect is committed. `begun`, asked before the start,
-    gives what tells that the first record has arrived; `restored`, that a restarted peer has its
-    state again. `most_records` is how much of the input the peer gets, if not all. `beside` is the
-    pid of a server that works for the peer, or 0. `fixed_name` is the group of a peer that cannot
-    have another one.
+    `position` returns the number of records whose effect is committed. `begun`, called before the
+    start, returns a condition for the arrival of the first record. `restored` returns one for the
+    end of a restore. `most_records` limits the input. `beside` returns the pid of a server that
+    works for the peer, or 0. `fixed_name` is the group of a peer that cannot have another one.
     """
 
     name: str

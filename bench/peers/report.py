@@ -1,4 +1,4 @@
-"""Figures of all runs as rows, for people and programs."""
+"""The report of all runs, as a table and as JSON."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -44,11 +44,11 @@ class Report:
     windows: int
 
     def rows(self) -> list[list[str]]:
-        """One row a peer: medians of its right runs."""
+        """Return one row per peer: medians of its correct runs."""
         return [self._row(peer) for peer in self.peers]
 
     def as_text(self) -> str:
-        """The table, and below it what each peer is and what went wrong."""
+        """Return the table, then a description of each peer, then the problems."""
         rows = [list(COLUMNS), *self.rows()]
         widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
         lines = [
@@ -60,7 +60,7 @@ class Report:
         return "\n".join([*lines, "", *notes, *problems])
 
     def as_json(self) -> dict[str, Any]:
-        """Every trial as it is."""
+        """Return every trial unchanged."""
         return {
             "keys": self.keys,
             "windows": self.windows,

@@ -1,4 +1,4 @@
-"""The peers one at a time, in blocks forward and back, and the table of what came of it."""
+"""Runs of the peers, one at a time, in blocks forward and back, and their report."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run: how many records of how many keys, which peers, how many blocks."""
+    """The numbers of records, keys and blocks of a benchmark, and its peers."""
 
     records: int
     keys: int
@@ -27,23 +27,23 @@ class Plan:
     timeout_s: float
 
     def order(self) -> Iterator[Peer]:
-        """Every peer once a block, every other block backwards: A B B A."""
+        """Yield every peer once per block, every other block backwards: A B B A."""
         for block in range(self.rounds):
             yield from self.peers if block % 2 == 0 else reversed(self.peers)
 
     def size(self, peer: Peer) -> int:
-        """How many sale lines the peer gets."""
+        """Return the number of sale lines for the peer."""
         return self.records if peer.most_records is None else min(self.records, peer.most_records)
 
     def topic(self, peer: Peer) -> str:
-        """Where they are."""
+        """Return the topic of the peer's input."""
         size = self.size(peer)
         return peer.input if size == self.records else f"{peer.input}.{size}"
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A topic, how many records are in it, and what its sale lines add up to."""
+    """A topic, its number of records, and the sums of its sale lines."""
 
     topic: str
     length: int
@@ -51,7 +51,7 @@ class Input:
 
 
 def run(plan: Plan, services: Services, scratch: Path, tell: Tell) -> Report:
-    """Produce the input once, then measure; no figure is told before its outputs were compared."""
+    """Produce the input once, then measure; report no figure before its outputs were compared."""
     sales = draw(plan.records, plan.keys)
     whole = sales.sums()
     size = f"{len(whole.on_hand):,} keys, {len(whole.windows):,} windows"

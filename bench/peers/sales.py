@@ -1,6 +1,6 @@
-"""The input: sale lines drawn from a seed, and what they add up to, computed without any JSON.
+"""The input: sale lines drawn from a seed, and their sums, computed without any JSON.
 
-Times are business seconds of one day; two in a hundred lines reach the log one to nine minutes
+Times are business seconds of one day. Two in a hundred lines reach the log one to nine minutes
 late, which is within the grace of ten minutes, so that every peer has to count every line.
 """
 
@@ -27,13 +27,13 @@ _SEED: Final = 7
 
 @dataclass(slots=True)
 class Sums:
-    """What a peer must have written: on-hand by key, units by key and window start in seconds."""
+    """The expected outputs: on-hand by key, units by key and window start in seconds."""
 
     on_hand: dict[bytes, int] = field(default_factory=dict)
     windows: dict[tuple[bytes, int], int] = field(default_factory=dict)
 
     def differing(self, other: "Sums") -> int:
-        """Number of keys and windows that are missing, too many or different."""
+        """Return the number of keys and windows that are missing, extra or different."""
         return _differing(self.on_hand, other.on_hand) + _differing(self.windows, other.windows)
 
 
@@ -43,7 +43,7 @@ def _differing(ours: Mapping[K, int], theirs: Mapping[K, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sales:
-    """`len(units)` lines: which key, how many units, when sold and when committed."""
+    """`len(units)` lines: key index, units, business time and commit time of each."""
 
     names: tuple[str, ...]
     key: Integers
@@ -52,7 +52,7 @@ class Sales:
     committed_us: Integers
 
     def records(self) -> Iterator[tuple[bytes, bytes]]:
-        """Key and value of every line, about 540 bytes each, in commit order."""
+        """Yield key and value of every line, about 540 bytes each, in commit order."""
         occurred = np.datetime_as_string(self.occurred_us.astype("datetime64[us]"), unit="us")
         committed = np.datetime_as_string(self.committed_us.astype("datetime64[us]"), unit="us")
         for index, number in enumerate(self.key.tolist()):
@@ -65,7 +65,7 @@ class Sales:
             )
 
     def first(self, records: int) -> "Sales":
-        """The earliest lines only."""
+        """Return only the earliest lines."""
         return Sales(
             self.names,
             self.key[:records],
@@ -75,7 +75,7 @@ class Sales:
         )
 
     def sums(self) -> Sums:
-        """On-hand and windows of all lines."""
+        """Return on-hand and windows of all lines."""
         on_hand = np.zeros(len(self.names), np.int64)
         np.subtract.at(on_hand, self.key, self.units)
         starts = self.occurred_us // (WINDOW_S * 1_000_000)
@@ -92,7 +92,7 @@ class Sales:
 
 
 def draw(records: int, keys: int) -> Sales:
-    """Lines whose keys follow Zipf's law with exponent 1.05; the same for the same numbers."""
+    """Return lines with keys drawn by Zipf's law, exponent 1.05; equal arguments, equal lines."""
     drawn = np.random.default_rng(_SEED)
     share = 1.0 / np.arange(1, keys + 1) ** ZIPF
     below = np.cumsum(share / share.sum())
@@ -119,7 +119,7 @@ def _envelope(
     index: int, name: str, units: int, occurred: str, committed: str, at_us: int
 ) -> bytes:
     location, _, sku = name.partition("|")
-    # Written by hand: a million lines through an encoder would take longer than the fastest peers.
+    # Formatted directly: encoding a million lines as JSON would take longer than the fastest peers.
     return (
         f'{{"before":null,"after":{{"id":{index + 1},"inv_key":"{name}","location":"{location}",'
         f'"sku":"{sku}","recorded_at":"{committed}Z","recorded_by":null,"source":"till-1",'

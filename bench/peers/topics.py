@@ -1,4 +1,4 @@
-"""Topics of the bench: the input, produced once, and what the peers have written."""
+"""Topics of the benchmark: the input, produced once, and the outputs of the peers."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ CHANGELOG: Final = {"cleanup.policy": "compact", "max.message.bytes": "8388608"}
 
 
 def clients_consumer(bootstrap: str, group: str, **settings: object) -> Consumer:
-    """A consumer that commits only when it is told and reads committed records only."""
+    """Return a consumer without automatic commits that reads only committed records."""
     return Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -44,15 +44,15 @@ def clients_consumer(bootstrap: str, group: str, **settings: object) -> Consumer
 
 
 def create(bootstrap: str, names: Iterable[str], config: dict[str, str]) -> None:
-    """Create topics of 12 partitions."""
+    """Create topics with 12 partitions."""
     create_topics(bootstrap, [Topic(name, config=config) for name in names])
 
 
 def produce(bootstrap: str, topic: str, records: Iterable[tuple[bytes, bytes]]) -> None:
-    """Create `topic` and write `records` into it, keys placed as the connector places them.
+    """Create `topic` and write `records` into it, partitioned as the connector does it.
 
     Raises:
-        BenchFailed: the broker has not taken all of them.
+        BenchFailed: the broker has not acknowledged all of them.
     """
     create(bootstrap, [topic], _KEPT)
     producer = Producer(
@@ -81,13 +81,13 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[bytes, bytes]]) 
 
 
 def ends(bootstrap: str, topic: str) -> dict[int, int]:
-    """End offset of each partition of `topic`."""
+    """Return the end offset of each partition of `topic`."""
     consumer = clients_consumer(bootstrap, "bench-peers")
     found: dict[int, int] = {}
     try:
         for number in range(PARTITIONS):
             ask = partial(_end, consumer, TopicPartition(topic, number), found)
-            # A topic that was made just now may have no leader yet.
+            # A topic that was just created may have no leader yet.
             _until(ask, f"{topic}[{number}] has no leader")
     finally:
         consumer.close()
@@ -103,7 +103,7 @@ def _end(consumer: Consumer, place: TopicPartition, found: dict[int, int]) -> bo
 
 
 def delete(bootstrap: str, names: Iterable[str]) -> None:
-    """Delete topics; returns when the broker has forgotten them."""
+    """Delete topics; return when the broker no longer lists them."""
     client = _admin(bootstrap)
     gone = set(names) & client.list_topics(timeout=30).topics.keys()
     if gone:
@@ -115,7 +115,7 @@ def delete(bootstrap: str, names: Iterable[str]) -> None:
 
 
 def forget_group(bootstrap: str, group: str) -> None:
-    """Delete a consumer group once its members are gone; a group that is not there is fine."""
+    """Delete a consumer group once its members have left; a missing group is no error."""
     _until(lambda: _forgotten(bootstrap, group), f"group {group} still has members")
 
 
@@ -137,9 +137,9 @@ def _until(condition: Callable[[], bool], problem: str, timeout_s: float = 90.0)
 
 
 def wake_groups(bootstrap: str) -> None:
-    """Have the broker make its topic of offsets.
+    """Make the broker create its topic of committed offsets.
 
-    Asked for a group's offsets before that topic is there, librdkafka 2.16 crashes the process.
+    Asked for a group's offsets before that topic exists, librdkafka 2.16 crashes the process.
     """
     consumer = clients_consumer(bootstrap, "bench-peers")
     _until(lambda: _coordinated(consumer), "there is no coordinator of groups")
@@ -156,12 +156,12 @@ def _coordinated(consumer: Consumer) -> bool:
 
 @cache
 def _admin(bootstrap: str) -> AdminClient:
-    """One client for all questions: they are asked ten times a second."""
+    """Return one shared client, because queries run ten times a second."""
     return admin_client(bootstrap)
 
 
 def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
-    """Committed offset of each partition that has one; none while the group is not there yet."""
+    """Return the committed offset of each partition that has one; {} without the group."""
     client = _admin(bootstrap)
     try:
         answer = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
@@ -172,7 +172,7 @@ def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
 
 
 def step_back(bootstrap: str, group: str, topic: str) -> None:
-    """Commit one record less in each partition, so that a restarted peer has something to do.
+    """Commit one record less in each partition, so that a restarted peer has a record to process.
 
     Raises:
         BenchFailed: the group kept its members.
@@ -192,10 +192,10 @@ def _altered(client: AdminClient, request: ConsumerGroupTopicPartitions) -> bool
 
 
 def records(bootstrap: str, topic: str) -> Iterator[tuple[int, bytes, bytes | None]]:
-    """Partition, key and value of all committed records, in order within a partition.
+    """Yield partition, key and value of all committed records, in order within a partition.
 
     Raises:
-        BenchFailed: nothing came for a minute.
+        BenchFailed: no record arrived for a minute.
     """
     consumer = clients_consumer(bootstrap, "bench-peers", **{"enable.partition.eof": True})
     consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
@@ -215,7 +215,7 @@ def _to_the_end(
             error = message.error()
             if error is None:
                 yield message.partition(), message.key(), message.value()
-            # The only sign of the end that also comes behind the marker of a transaction.
+            # The only sign of the end that also appears after the marker of a transaction.
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 -- its public name
                 unfinished.discard(message.partition())
             else:
@@ -228,5 +228,8 @@ def _to_the_end(
 
 
 def latest(bootstrap: str, topic: str) -> dict[bytes, bytes]:
-    """The last value of every key; a tombstone is an engine's way to forget a closed window."""
+    """Return the last value of every key.
+
+    Tombstones are left out: engines write them for old windows.
+    """
     return {key: value for _, key, value in records(bootstrap, topic) if value is not None}

@@ -19,14 +19,14 @@ MEGABYTE: Final = 1_000_000
 
 
 class PeerFailed(RuntimeError):
-    """A peer ended or did not get there in time."""
+    """A peer ended early or timed out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of the time between the first record's arrival and the commit of the last one.
+    """Measurements between the first record's arrival and the commit of the last one.
 
-    `beside_cpu_s` is that of a server which works for the peer alone (Postgres).
+    `beside_cpu_s` is the CPU time of a server that works only for the peer (Postgres).
     """
 
     records: int
@@ -41,9 +41,9 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of one run; `figures` is None unless the outputs were right.
+    """The result of one run; `figures` is None unless the outputs were correct.
 
-    `problem` is empty or says why there are no figures.
+    `problem` is empty, or the reason for missing figures.
     """
 
     peer: str
@@ -54,7 +54,7 @@ class Trial:
 
 
 class Run:
-    """A started peer that is watched until a condition holds."""
+    """A started peer that is observed until a condition holds."""
 
     def __init__(self, peer: Peer, place: Place, deadline: float) -> None:
         self._peer = peer
@@ -73,7 +73,7 @@ class Run:
         )
 
     def cpu(self) -> tuple[float, float, float]:
-        """CPU seconds of peer, of its server and of the broker."""
+        """Return the CPU seconds of the peer, of its server and of the broker."""
         services = self._place.services
         beside = self._peer.beside(services)
         return (
@@ -86,10 +86,10 @@ class Run:
         """Wait for `condition`.
 
         Raises:
-            PeerFailed: the process has ended or the time is over.
+            PeerFailed: the process has ended or the deadline has passed.
         """
         while True:
-            # Asked before the condition, because a peer may do its work and end.
+            # Read before the condition, because a peer may finish its work and end in between.
             ended = self._has_ended()
             self.peak_bytes = max(self.peak_bytes, usage(self._process.pid).resident_bytes)
             if condition():
@@ -104,17 +104,17 @@ class Run:
             time.sleep(_POLL_S)
 
     def _has_ended(self) -> bool:
-        """Whether it is over; the kernel keeps what it has used until `stop` waits for it."""
+        """Return True if the process has ended; its usage stays readable until `stop`."""
         pid = self._process.pid
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def stop(self, *, ask: bool = True) -> None:
-        """End it, or with `ask` False wait until it ends itself."""
+        """Stop the process, or with `ask` False wait until it ends."""
         stop(self._process, ask=ask)
 
 
 def run(peer: Peer, place: Place, records: int, expected: Sums, timeout_s: float) -> Trial:
-    """Have `peer` do the job once and judge it."""
+    """Run the job on `peer` once and compare its outputs."""
     try:
         peer.prepare(place)
         figures = _measured(peer, place, records, timeout_s)
@@ -159,9 +159,9 @@ def _measured(peer: Peer, place: Place, records: int, timeout_s: float) -> Figur
 
 
 def _restored(peer: Peer, place: Place, timeout_s: float) -> float:
-    """Seconds from start with an empty directory to the first record folded on restored state.
+    """Return the seconds from a start with an empty directory to the first record after it.
 
-    A peer that says itself when it is restored is believed.
+    A peer that reports the end of its restore is timed by that report.
     """
     step_back(place.services.bootstrap, place.name, place.topic)
     again = place.directory.with_name(f"{place.directory.name}-restore")
@@ -177,5 +177,5 @@ def _restored(peer: Peer, place: Place, timeout_s: float) -> float:
 
 
 def environment_problem(peer: Peer, services: Services) -> str:
-    """Why the peer cannot run here; empty if it can."""
+    """Return the reason why the peer cannot run here, or ""."""
     return services.missing.get(peer.environment, "")

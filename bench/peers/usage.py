@@ -1,4 +1,4 @@
-"""CPU time and memory of a process and everything that it has started, from the kernel's files."""
+"""CPU time and memory of a process tree, from /proc."""
 
 import os
 from collections.abc import Iterator
@@ -8,20 +8,20 @@ from typing import Final
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
-# Places in /proc/PID/stat, counted behind the command in parentheses.
+# Field indexes in /proc/PID/stat, counted after the command in parentheses.
 _USER, _SYSTEM, _CHILDREN_USER, _CHILDREN_SYSTEM, _RESIDENT = 11, 12, 13, 14, 21
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds since its start, ended children included, and resident bytes now."""
+    """CPU seconds since the start, ended children included, and resident bytes now."""
 
     cpu_s: float
     resident_bytes: int
 
 
 def usage(pid: int) -> Usage:
-    """Usage of the tree below `pid`; of a process that is gone, nothing."""
+    """Return the usage of the process tree of `pid`; zero if the process has ended."""
     ticks = resident = 0
     for each in _tree(pid):
         fields = _stat(each)

@@ -1,1 +1,1 @@
-"""What a second worker brings, and how long a question waits while workers catch up."""
+"""Throughput of two workers against one, and latency of queries while workers catch up."""

@@ -1,4 +1,4 @@
-"""Some workers as processes of the bench, each with a port and a directory of its own."""
+"""Workers as child processes of the benchmark, each with its own port and directory."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ _POLL_S: Final = 0.1
 
 
 class Fleet:
-    """Started workers: where they answer, what they have used, and whether they still run."""
+    """The started workers: their addresses, CPU time and state."""
 
     def __init__(self, urls: Sequence[str], token: str, logs: Sequence[Path]) -> None:
         self.urls = urls
@@ -28,15 +28,15 @@ class Fleet:
         self._processes: list[Popen[bytes]] = []
 
     def add(self, process: Popen[bytes]) -> None:
-        """One more of them runs."""
+        """Add a running worker."""
         self._processes.append(process)
 
     def cpu_s(self) -> float:
-        """CPU seconds of all of them so far."""
+        """Return the CPU seconds of all workers so far."""
         return sum(usage(process.pid).cpu_s for process in self._processes)
 
     def owners(self) -> set[str]:
-        """Names of the workers that hold partitions and have their state."""
+        """Return the names of the owners if every partition is RUNNING, else an empty set."""
         headers = {"Authorization": f"Bearer {self.token}"}
         try:
             answer = httpx.get(f"{self.urls[0]}/iq/v1/partitions", headers=headers, timeout=5)
@@ -53,7 +53,7 @@ class Fleet:
         """Wait for `condition`.
 
         Raises:
-            BenchFailed: a worker has ended, or the time is over.
+            BenchFailed: a worker has ended, or the deadline has passed.
         """
         deadline = time.monotonic() + timeout_s
         while not condition():
@@ -68,7 +68,7 @@ class Fleet:
             time.sleep(_POLL_S)
 
     def stop(self) -> None:
-        """SIGTERM for all at once, then wait for each."""
+        """Send SIGTERM to all at once, then wait for each."""
         for process in self._processes:
             process.terminate()
         for process in self._processes:
@@ -77,7 +77,7 @@ class Fleet:
 
 @contextmanager
 def started(services: Services, ports: Sequence[int], directory: Path) -> Iterator[Fleet]:
-    """A worker on each port; they end with the block."""
+    """Start a worker on each port; stop them at the end of the block."""
     urls = [f"http://127.0.0.1:{port}" for port in ports]
     homes = [directory / f"worker-{number}" for number, _ in enumerate(ports, 1)]
     token = services.worker_environment["INVENTORY_QUERY_TOKEN"]

@@ -1,4 +1,4 @@
-"""Somebody who asks a worker for one key again and again, and notes how long each answer took."""
+"""A client that queries a worker repeatedly and measures the latency of each answer."""
 
 import threading
 import time
@@ -15,9 +15,9 @@ _TIMEOUT_S: Final = 30.0
 
 
 class Questions:
-    """Asks for `keys` in turn, in a thread beside the caller, until the end of the block.
+    """Queries for `keys` in turn, in a thread, until the end of the block.
 
-    Only answers count: a worker that restores says so at once, and nobody waits for it.
+    Only successful answers are timed: a restoring worker refuses at once.
     """
 
     def __init__(self, url: str, token: str, keys: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
 """One worker and two, in turn, on the same log: A B B A.
 
-The log stands before the workers start, but for a few lines that follow when each worker holds its
-partitions and answers: a run has something to time however late one of them began. It is timed from
-then to the commit of the last record, and gets figures only if every key and window is right.
+Most of the log exists before the workers start. A few lines follow when each worker owns its
+partitions and answers, so that a run has something to time however late a worker started. The time
+runs from then to the commit of the last record. A run with a wrong key or window is an error.
 """
 
 import os
@@ -26,7 +26,7 @@ from bench.watch import BenchFailed
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 
 COUNTS: Final = (1, 2)
-_ASKED: Final = 50  # keys that somebody looks at meanwhile
+_ASKED: Final = 50  # keys that are queried meanwhile
 _FOLLOW: Final = 5_000  # lines that each run adds to the log
 
 Tell = Callable[[str], None]
@@ -35,7 +35,7 @@ Ports = Callable[[int], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many sale lines of how many keys, and how many blocks of one worker and two."""
+    """The numbers of sale lines, keys and blocks; each block runs with one worker and with two."""
 
     records: int
     keys: int
@@ -43,14 +43,14 @@ class Plan:
     timeout_s: float
 
     def order(self) -> Iterator[int]:
-        """Numbers of workers, every other block backwards."""
+        """Yield numbers of workers, every other block backwards."""
         for block in range(self.rounds):
             yield from COUNTS if block % 2 == 0 else reversed(COUNTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One run: records of the timed part, its seconds and CPU, and how long questions waited."""
+    """One run: records of the timed part, its seconds and CPU, and the latency of queries."""
 
     workers: int
     records: int
@@ -64,7 +64,7 @@ class Figures:
 
     @property
     def rate(self) -> float:
-        """Records a second."""
+        """Records per second."""
         return self.records / self.wall_s
 
 
@@ -83,16 +83,16 @@ class Report:
         return two / one
 
     def of(self, workers: int) -> list[Figures]:
-        """The runs with so many workers."""
+        """Return the runs with this number of workers."""
         return [run for run in self.runs if run.workers == workers]
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         runs = [{**asdict(run), "records_per_s": run.rate} for run in self.runs]
         return {"keys": self.keys, "windows": self.windows, "gain": self.gain, "runs": runs}
 
     def as_text(self) -> str:
-        """A row for each run, every one compared and right."""
+        """Return a table with a row for each run, all of them compared and correct."""
         lines = ["workers   records records/s  CPU-s/M  answers  p99 ms longest ms  load"]
         lines += [
             f"{run.workers:>7} {run.records:>9,} {run.rate:>9,.0f} "
@@ -108,7 +108,7 @@ def run(plan: Plan, services: Services, ports: Ports, scratch: Path, tell: Tell)
     """Write the log once, then have one worker and two fold it in turn.
 
     Raises:
-        BenchFailed: a worker ended, the time was over, or a key or window was wrong.
+        BenchFailed: a worker ended, a deadline passed, or a key or window was wrong.
     """
     order = list(plan.order())
     follow = min(_FOLLOW, plan.records)

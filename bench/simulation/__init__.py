@@ -1,1 +1,1 @@
-"""Worker processes on an in-memory broker, interleaved and disturbed as a seed says."""
+"""Simulated worker processes on an in-memory broker; a seed decides interleaving and faults."""

@@ -1,4 +1,4 @@
-"""What is left when everything is over: whoever starts then knows all, and does what is due."""
+"""Checks at the end of a history: a restarted worker restores everything and sends its dues."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,10 +29,12 @@ class Aftermath:
         self._loop = loop
 
     def check_use(self, partition: int) -> None:
-        """A snapshot is used, so that only what stands behind it is read; before any compaction.
+        """Check that a restore reads only the records after the snapshot.
+
+        Call this before any compaction.
 
         Raises:
-            Violation: more or less than that was read.
+            Violation: more or fewer records were read.
         """
         for snapshot in self._snapshots(partition):
             behind = sum(
@@ -45,10 +47,10 @@ class Aftermath:
                 broken(f"{behind} records behind a snapshot of {partition} are read", read)
 
     def check_restore(self, partition: int, truth: Truth) -> None:
-        """The single pass is what a start gives, from the topics alone or with any snapshot.
+        """Check that a restore gives the state of the single pass, with and without a snapshot.
 
         Raises:
-            Violation: a state, the ring or an open decision is missing or another one.
+            Violation: a state, the ring or an open decision is missing or different.
         """
         for topic in CHANGELOGS:
             self._broker.compact(topic, partition)
@@ -62,7 +64,7 @@ class Aftermath:
             self._check_timer(restored)
 
     def _check_place(self, restored: OwnedPartition, truth: Truth, base: Snapshot | None) -> None:
-        """Where it goes on, what it would show, and which rows it would have to send again."""
+        """Check the restored offsets, the as-of time, and the rows to send again."""
         end = len(truth.verdicts)
         offsets = (
             restored.next_offset,
@@ -74,7 +76,7 @@ class Aftermath:
             broken(f"partition {restored.number} goes on at {end}", offsets)
         if restored.as_of_us != truth.marks[end][0]:
             broken(f"partition {restored.number} is as of {truth.marks[end][0]}", restored.as_of_us)
-        starts = [0] if base is None else [base.positions[ON_HAND_CHANGELOG], 0]  # or left aside
+        starts = [0] if base is None else [base.positions[ON_HAND_CHANGELOG], 0]  # or unused
         carried = [self._carried(restored.number, start) for start in starts]
         if restored.unsent_rows not in carried:
             broken(
@@ -82,7 +84,7 @@ class Aftermath:
             )
 
     def _carried(self, partition: int, start: int) -> dict[InvKey, tuple[int, ...]]:
-        """Starts of the rows in the last level of each key, as far as it stands behind `start`."""
+        """Return the starts of the rows in the last level of each key, from offset `start` on."""
         carried: dict[InvKey, tuple[int, ...]] = {}
         for record in self._broker.topics[ON_HAND_CHANGELOG, partition]:
             level = orjson.loads(record.value or b"")
@@ -97,7 +99,7 @@ class Aftermath:
         owed.check(heard.sends)
 
     def _snapshots(self, partition: int) -> Iterator[Snapshot]:
-        """Each is read anew for each restore, which changes what it was given."""
+        """Yield the worker's snapshots, each loaded for one restore: a restore modifies it."""
         for slot in range(SLOTS):
             snapshot = self._disk.load(slot, partition)
             if snapshot is not None:
@@ -110,12 +112,12 @@ class Aftermath:
 
 
 class _Heard:
-    """A broker that only listens."""
+    """A broker that only records sends."""
 
     def __init__(self) -> None:
         self.sends: list[Send] = []
 
     async def acknowledged(self, _partition: int, stages: Sequence[Stage]) -> Positions:
-        """Keep what was sent."""
+        """Record the sends of a transaction."""
         self.sends += [send for stage in stages for send in stage]
         return {}

@@ -1,7 +1,7 @@
-"""The promises of docs/delivery.md and docs/domain.md 4, checked whenever something can be seen.
+"""The promises of docs/delivery.md and docs/domain.md 4, checked whenever state becomes visible.
 
-What becomes visible is a committed transaction, or a state that a worker shows to queries. Both are
-compared with the truth at the very position that they claim, so a defect shows where it happens.
+Visible are committed transactions and states that a worker shows to queries. Both are compared with
+the truth at the position that they claim, so a defect is reported where it happens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,26 +40,26 @@ _STAGES: Final = {
     PRICE_EVENTS: 2,
 }
 
-_PARTITION: Final = InvKey("")  # among the keys that are shown: how much is
+_PARTITION: Final = InvKey("")  # pseudo key of the published offset among the keys
 
 Sends = Sequence[tuple[str, LogRecord]]
 
 
 class Violation(Exception):
-    """A promise is broken; the message says which, where and by what."""
+    """A broken promise; the message has the promise and the observed value."""
 
 
 def broken(promise: str, seen: object) -> NoReturn:
-    """Raise `Violation`."""
+    """Raise `Violation` with the promise and the observed value."""
     problem = f"{promise}: {seen}"
     raise Violation(problem)
 
 
 def check_rules(sent: Sequence[Sent], truth: Truth) -> None:
-    """The single pass itself follows the definition of idempotence and of a key's clock.
+    """Check the single pass against the definition of idempotence and of a key's clock.
 
     Raises:
-        Violation: a record has another verdict, or moves a clock that it must leave alone.
+        Violation: a record has another verdict, or moves a clock that it must not move.
     """
     clocks: dict[InvKey, int | None] = {}
     for offset, record in enumerate(sent):
@@ -83,7 +83,7 @@ def check_rules(sent: Sequence[Sent], truth: Truth) -> None:
 
 @dataclass(slots=True)
 class Visible:
-    """What a reader of committed records knows of one partition, held to the truth."""
+    """The state of one partition for a reader of committed records, compared with the truth."""
 
     number: int
     truth: Truth
@@ -95,16 +95,16 @@ class Visible:
     progress: int = 0
 
     def forget_changelogs(self) -> None:
-        """Both changelogs were deleted; refusals and decisions are still there."""
+        """Forget both changelogs after their deletion; refusals and decisions remain."""
         self.positions.clear()
         self.rows.clear()
         self.progress = 0
 
     def committed(self, sends: Sends) -> None:
-        """Take the records of one transaction, in the order in which they were sent.
+        """Apply the records of one transaction, in the order in which they were sent.
 
         Raises:
-            Violation: one of them, or all of them together, are not the truth.
+            Violation: one of them, or all of them together, differ from the truth.
         """
         stages = [_STAGES[topic] for topic, _ in sends]
         if stages != sorted(stages):
@@ -143,7 +143,7 @@ class Visible:
         at, before = state.position.offset, self.positions.get(key, -1)
         if at < before:
             broken(f"positions of {key} never go back", at)
-        beat = self.truth.beats.get(at) if at > before else None  # old news are none
+        beat = self.truth.beats.get(at) if at > before else None  # none for a re-send
         if beat_in(record.headers) != beat:
             broken(f"level of {key}@{at} tells the heartbeat {beat}", beat_in(record.headers))
         self.positions[key] = at
@@ -207,7 +207,7 @@ class Visible:
             broken(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
 
     def _check_progress(self, progress: Progress) -> None:
-        """Everything before it is visible, nothing behind it is, and the ring's marks fit."""
+        """Check that exactly the records before the progress are visible, and the ring's marks."""
         at = progress.next_offset
         if at < self.progress:
             broken("progress never goes back", at)
@@ -219,7 +219,7 @@ class Visible:
         self.check_complete(at)
 
     def check_complete(self, before: int) -> None:
-        """What one pass over the records before that offset gives is visible, and no more."""
+        """Check that exactly the results of one pass over the records before it are visible."""
         truth = self.truth
         for key, states in truth.states.items():
             if self.positions.get(key, -1) != newest(states, before):
@@ -242,11 +242,12 @@ class Visible:
 
 
 def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey, int]) -> None:
-    """A worker shows what is committed, and no query sees a key go back; `shown` remembers.
+    """Check that a worker publishes only committed state and that no key goes back.
+
+    `shown` maps each key to its last published offset.
 
     Raises:
-        Violation: a state that nobody committed, that is not the truth, or that went back; or there
-            is more or less of them than queries are told.
+        Violation: a state is uncommitted, differs from the truth or went back, or a key is missing.
     """
     for key, state in owned.published.items():
         at = state.position.offset

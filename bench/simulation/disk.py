@@ -1,7 +1,7 @@
-"""The directories in which simulated workers keep their snapshots, and what becomes of the files.
+"""The snapshot directories of simulated workers, and faults of their files.
 
-Real files, written and read by the engine's own code. They lie in memory where the machine has a
-place for that, because the engine waits for the disk.
+The files are real, written and read by the engine's own code. They are in memory if the machine has
+a memory file system, because the engine waits for the disk.
 """
 
 import shutil
@@ -65,30 +65,30 @@ class Disk:
             path.unlink()
 
     def directory(self, slot: int) -> Path:
-        """Where the worker in that slot keeps its snapshots."""
+        """Return the snapshot directory of the worker in that slot."""
         return self._root / f"worker-{slot}"
 
     def remember(self, slot: int) -> None:
-        """Keep the first files of the worker; call it before it writes."""
+        """Save the first files of the worker for later faults; call it before it writes."""
         for path in self.directory(slot).glob("*.snapshot"):
             if path not in self._first:
                 self._first[path] = path.read_bytes()
 
     def load(self, slot: int, partition: int) -> Snapshot | None:
-        """What the worker in that slot finds; None if it refuses the file."""
+        """Return the snapshot that the worker in that slot finds; None if it refuses the file."""
         try:
             return load(self.directory(slot), partition, GENERATION)
         except SnapshotRefused:
             return None
 
     def damage(self, slot: int, kind: str) -> None:
-        """Do to every file of the worker what the fault says."""
+        """Apply the fault to every file of the worker."""
         paths = sorted(self.directory(slot).glob("*.snapshot"))
         contents = [path.read_bytes() for path in paths]
         for path, content, other in zip(paths, contents, reversed(contents), strict=True):
             match kind:
                 case faults.TEAR:
-                    # In the middle of a frame, or at the end of one, where no checksum can tell.
+                    # In the middle of a frame, or at the end of one, where no checksum detects it.
                     ends = _frame_ends(content)
                     path.write_bytes(content[: ends[-3:][0] - len(content) % 2])
                 case faults.FLIP:
@@ -102,7 +102,7 @@ class Disk:
     def spoof(
         self, slot: int, partition: int, sent: list[Sent], positions: Positions, topic_ids: TopicIds
     ) -> None:
-        """Leave a file of another generation, whose positions look as if they were of this one."""
+        """Write a file of another generation with positions that look like this generation's."""
         other = _of_another_log(partition, sent, positions, topic_ids)
         self.remember(slot)
         path = write(other, self.directory(slot))
@@ -110,7 +110,7 @@ class Disk:
 
 
 def _frame_ends(content: bytes) -> list[int]:
-    """Where the file's frames end, as far as it has been torn already."""
+    """Return the end offsets of the file's frames, as far as it is complete."""
     ends = [len(_MAGIC)]
     while ends[-1] + _FRAME.size <= len(content):
         length, _ = _FRAME.unpack_from(content, ends[-1])
@@ -121,7 +121,7 @@ def _frame_ends(content: bytes) -> list[int]:
 def _of_another_log(
     partition: int, sent: list[Sent], positions: Positions, topic_ids: TopicIds
 ) -> Snapshot:
-    """A snapshot of the same records in another order, as a topic before this one had them."""
+    """Return a snapshot of the same records in another order, as of an earlier topic."""
     folded = Partition(_OTHER_GENERATION)
     for offset, record in enumerate(reversed(sent)):
         try:

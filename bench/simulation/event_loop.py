@@ -1,7 +1,7 @@
-"""An event loop that only moves when it is told to, so that a seed decides every interleaving.
+"""An event loop driven step by step, so that a seed decides every interleaving.
 
-The engine's tasks, locks and conditions run on it unchanged. There is no clock, no thread and no
-input: what waits, waits for the scheduler.
+The engine's tasks, locks and conditions run on it unchanged. It has no clock, no thread and no I/O:
+everything that waits, waits for the scheduler.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar, cast
 T = TypeVar("T")
 
 SLEEP: Final = "sleep"
-# How whatever runs waits for the scheduler: for the end of a sleep, or to do in a thread what has
-# that name. Each process sets it for its tasks and all that they start.
+# The function with which tasks wait for the scheduler: for the end of a sleep, or for work of a
+# thread with that name. Each process sets it for its tasks and all that they start.
 WAIT: Final[ContextVar[Callable[[str], Awaitable[None]]]] = ContextVar("wait")
 
 
@@ -28,17 +28,17 @@ class StepLoop:
 
     @property
     def as_loop(self) -> asyncio.AbstractEventLoop:
-        """This loop for asyncio's constructors, which ask for less than the type says."""
+        """This loop for asyncio's constructors, which need less than the type requires."""
         return cast(asyncio.AbstractEventLoop, self)
 
     def start(
         self, coroutine: Coroutine[Any, Any, T], context: Context | None = None
     ) -> asyncio.Task[T]:
-        """A task that takes its first step with the next `run`."""
+        """Return a task that takes its first step with the next `run`."""
         return asyncio.Task(coroutine, loop=self.as_loop, context=context)
 
     def run(self) -> None:
-        """Take every step that can be taken, until all tasks wait for the scheduler."""
+        """Execute every ready step, until all tasks wait for the scheduler."""
         set_running = asyncio._set_running_loop  # noqa: SLF001 -- asyncio exports it for loops
         set_running(self.as_loop)
         try:
@@ -61,7 +61,7 @@ class StepLoop:
     def call_later(
         self, _delay: float, callback: Callable[..., object], *args: object
     ) -> asyncio.Handle:
-        """Queue a step for when the scheduler lets the sleeper go on, however long that is."""
+        """Queue a step for when the scheduler ends the sleep; the delay is ignored."""
         handle = asyncio.Handle(callback, args, self.as_loop)
 
         def wake(_slept: object) -> None:
@@ -72,23 +72,23 @@ class StepLoop:
         return handle
 
     def run_in_executor(self, _executor: None, work: partial[T]) -> asyncio.Task[T]:
-        """Do the work of a thread, as `asyncio.to_thread` asks for it, when it may happen."""
+        """Execute work as `asyncio.to_thread` requests it, when the scheduler allows it."""
         return self.start(_done_in_thread(work))
 
     def create_future(self) -> asyncio.Future[Any]:
-        """A future of this loop."""
+        """Return a future of this loop."""
         return asyncio.Future(loop=self.as_loop)
 
     def create_task(self, coroutine: Coroutine[Any, Any, T], **_: object) -> asyncio.Task[T]:
-        """A task of this loop."""
+        """Return a task of this loop."""
         return self.start(coroutine)
 
     def get_debug(self) -> bool:
-        """Never in debug mode."""
+        """Return False: there is no debug mode."""
         return False
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Keep what no task has caught; a task that a kill leaves pending is no failure."""
+        """Record exceptions that no task has caught; tasks left pending by a kill don't count."""
         if "exception" in context:
             self.failures.append(context["exception"])
 

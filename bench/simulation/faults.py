@@ -1,4 +1,4 @@
-"""What goes wrong in one simulated history, drawn from a seed."""
+"""The faults of one simulated history, drawn from a seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from bench.simulation.history import PARTITIONS
 
-SLOTS: Final = 2  # places for worker processes; a dead one is started again in its place
+SLOTS: Final = 2  # worker processes; a dead one is restarted in its slot
 
 KILL: Final = "kill"
 SLEEP: Final = "sleep"
@@ -42,8 +42,8 @@ LOSSES: Final = (
     REMAKE,
     CUT_ROWS,
     CUT_LEVELS,
-)  # nothing brings it back: halting is right, going on is not
-DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the worker is killed too, and finds them
+)  # permanent: halting is correct, continuing is not
+DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the worker is killed too, and restarts with them
 _KINDS: Final = {
     KILL: 6,
     SLEEP: 4,
@@ -61,13 +61,14 @@ _KINDS: Final = {
     SPOOF: 1,
     WIPE: 1,
 }
-# Snapshots of changelogs that are no longer those from which they were taken.
+# Snapshots of changelogs that have been replaced since.
 _REBUILDING: Final = {WIPE: 2, KILL: 1, MOVE: 1, AGE: 1, COMPACT: 1, SLEEP: 1}
-# Faults that are dangerous one after the other. Drawn one by one, two workers that sleep in a row
-# came in one history of 20,000 at a moment that matters. The letter says whom the fault meets (the
-# worker that has most at first, or the other one), the second one who has everything afterwards.
+# Faults that are dangerous in sequence. With independent faults, two workers that sleep in a row
+# occurred at a critical moment in one of 20,000 histories. The first letter is the target of the
+# fault (a: the worker with most partitions at first, b: the other one), the second letter is the
+# worker that has everything afterwards.
 _CHAINS: Final = (
-    ((SLEEP, "ab"), (MOVE, "aa")),  # wakes up in a later rebalance than that which it slept through
+    ((SLEEP, "ab"), (MOVE, "aa")),  # wakes up in a rebalance after the missed one
     ((SLEEP, "ab"), (SLEEP, "ba")),
     ((SLEEP, "ab"), (SLEEP, "ba"), (MOVE, "ab")),
     ((SLEEP, "ab"), (KILL, "ba")),
@@ -78,13 +79,13 @@ _CHAINS: Final = (
     ((STOP, "ab"), (STOP, "ba")),
 )
 _CHAINED: Final = 1 / 3  # of all histories
-# Around the writing of a snapshot, of which little is seen in histories so short: what changes, is
-# stopped or is never committed while keys are laid to rest, and who starts from that file.
+# Faults during the writing of a snapshot, which short histories rarely hit: state that changes,
+# stops or is never committed while keys are encoded, and a restart from that file.
 _KEEPING: Final = (
     ((KEEP, "a"), (KEEP, "a"), (KEEP, "a")),
     ((KEEP, "a"), (STOP, "aa")),
     ((KEEP, "a"), (SLOW, "a"), (KILL, "aa")),
-    ((KEEP, "a"), (SLOW, "a"), (KILL, "aa"), (KILL, "aa")),  # often: rarest of all to matter
+    ((KEEP, "a"), (SLOW, "a"), (KILL, "aa"), (KILL, "aa")),  # again: its case is the rarest
     ((KEEP, "a"), (KILL, "aa"), (KEEP, "a")),
 )
 _HELD: Final = {KEEP: (5, 10, 20, 40, 80), SLOW: (80,)}
@@ -99,11 +100,11 @@ HALVES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that happens before the scheduler's step `at`, to the worker in a slot.
+    """An event before the scheduler's step `at`, which affects the worker in a slot.
 
-    `to` is who has each partition afterwards, for a rebalance. `quarter` is where the group goes
-    on afterwards, as a share of the log: offsets that lie behind the changelog or ahead of it.
-    `part` is how many quarters of a topic are cut off, or how many halves of it are made anew.
+    `to` is the owner of each partition after a rebalance. `quarter` is where the group continues,
+    as a share of the log: offsets that are before the changelog or beyond it. `part` is how many
+    quarters of a topic are cut off, or how many halves of it are made again.
     """
 
     at: int
@@ -116,7 +117,7 @@ class Fault:
 
     @override
     def __str__(self) -> str:
-        """A few words for the list that a failing seed prints."""
+        """Return a description for the list that a failing seed prints."""
         words = [f"at step {self.at}: {self.kind}"]
         if self.kind not in (MOVE, COMPACT, EXPIRE, WIPE, *LOSSES):
             words.append(f"worker {self.slot}")
@@ -132,9 +133,9 @@ class Fault:
 
 
 def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...]:
-    """None to a few faults, in the order in which they happen.
+    """Return none to a few faults, in the order in which they happen.
 
-    With `rebuilding`, changelogs are deleted more often than anything else goes wrong.
+    With `rebuilding`, deleted changelogs are the most frequent fault.
     """
     kinds = _REBUILDING if rebuilding else _KINDS
     chain: list[Fault] = []
@@ -146,7 +147,7 @@ def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...
 
 
 def draw_keeping(random: Random, *, first: int) -> tuple[Fault, ...]:
-    """A chain around the writing of snapshots by the worker in the slot `first`, and no more."""
+    """Return a chain of faults around snapshot writes of the worker in the slot `first`."""
     at = random.randrange(15, _LATEST)
     chosen: list[Fault] = []
     for kind, whom in random.choice(_KEEPING):
@@ -158,18 +159,18 @@ def draw_keeping(random: Random, *, first: int) -> tuple[Fault, ...]:
 
 
 def draw_loss(random: Random) -> Fault:
-    """Something that a worker can only halt at, or has no need of any more."""
+    """Return a permanent loss: a worker halts at it, unless it no longer needs the records."""
     kind = random.choice(LOSSES)
     return Fault(random.randrange(10, _LATEST), kind, part=random.randint(1, QUARTERS))
 
 
 def draw_fetch(random: Random, *, slot: int) -> Fault:
-    """A fetch of the worker in that slot whose records don't follow one another."""
+    """Return a fetch of the worker in that slot whose records are not consecutive."""
     return Fault(_early(random), random.choice(FETCHES), slot)
 
 
 def _chain(random: Random, *, first: int) -> list[Fault]:
-    """One chain; `first` is the slot of its first worker."""
+    """Return one chain; `first` is the slot of its first worker."""
     at = _early(random)
     faults: list[Fault] = []
     for kind, (whom, whose) in random.choice(_CHAINS):
@@ -202,7 +203,7 @@ def _drawn(random: Random, kinds: Mapping[str, int]) -> Fault:
 
 
 def _early(random: Random) -> int:
-    """Early steps are more frequent, because short histories end early."""
+    """Return a random step; early steps are more frequent, because short histories end early."""
     return min(random.randrange(1, _LATEST), random.randrange(1, _LATEST))
 
 

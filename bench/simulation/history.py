@@ -1,7 +1,7 @@
-"""What the retailer does in one simulated history, drawn from a seed.
+"""The retailer's actions in one simulated history, drawn from a seed.
 
-A step is a plain value, so that a shorter history is a list with steps left out. Steps that speak
-of an earlier one (a deletion, a record sent again) name it, and are void without it.
+A step is a plain value, so that a shorter history is a list with steps left out. Steps that refer
+to an earlier one (a deletion, a record sent again) name it, and are void without it.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ HOUR_US: Final = 3_600 * SECOND_US
 KEYS: Final = ("S1|A", "S1|B")
 PARTITIONS: Final = 2
 
-# Trade with everything that can be wrong about a record; the weight stands behind the name.
+# Trade with every defect that a record can have; the value is the weight.
 _KINDS: Final = {
     "sale": 7,
     "return": 1,
@@ -34,7 +34,7 @@ _KINDS: Final = {
     "zero": 1,
 }
 # Within the ring, beyond it, over the end of a window, over the end of all retained days, and the
-# clock of Postgres set back or forward.
+# clock of Postgres set back.
 _GAPS_US: Final = {
     0: 6,
     SECOND_US: 8,
@@ -55,11 +55,11 @@ _OF_A_SNAPSHOT: Final = ("snapshot", "snapshot_range", "snapshot_count")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happens in the shop, or on the way from there to the log.
+    """One event in the shop, or on the way from there to the log.
 
-    `gap_us` passes before it by the clock of Postgres; `skew_ms` is how far the clock of Connect,
-    which nothing may depend on, is away from that one. `refers` is the number of the step that is
-    deleted or sent again.
+    `gap_us` passes before it by the clock of Postgres. `skew_ms` is the difference of the clock of
+    Connect, which must not influence anything. `refers` is the number of the step that is deleted
+    or sent again.
     """
 
     number: int
@@ -73,7 +73,7 @@ class Step:
 
     @override
     def __str__(self) -> str:
-        """One word or two for the list that a failing seed prints."""
+        """Return a description for the list that a failing seed prints."""
         words = [f"{self.kind} [{self.partition}]"]
         if self.refers is not None:
             words.append(f"of {self.refers}")
@@ -87,7 +87,7 @@ class Step:
 
 
 def draw_steps(random: Random) -> tuple[Step, ...]:
-    """A short history; some begin with a snapshot, others with an item that is soon needed."""
+    """Return a short history, which may begin with a snapshot or an item that is soon needed."""
     partitions = PARTITIONS if random.random() < 1 / 3 else 1
     kinds: list[str] = []
     opening = random.randrange(4)
@@ -121,7 +121,10 @@ def _drawn(random: Random, number: int, kind: str, partitions: int, before: list
 
 
 def _another(random: Random, kind: str, partition: int, before: list[Step]) -> int | None:
-    """A connector sends again what is newest; a cashier takes back any sale once."""
+    """Return the step that a resend or a deletion refers to, or None.
+
+    A connector sends one of the newest records again; a cashier deletes any sale once.
+    """
     here = [step for step in before if step.partition == partition]
     if kind == "resend":
         here = [step for step in here[-4:] if step.kind not in ("garbage", "tombstone")]

@@ -1,7 +1,7 @@
-"""The broker of a world: it shows what is committed, and what it loses for good halts workers.
+"""The broker of a simulation: it shows committed records, and can lose topics permanently.
 
-Nobody can bring back what was cut off or made anew. So whoever needs it halts, for ever; whoever
-does not goes on, and everything that it writes is the truth as before.
+Records that were cut off or made again can't be restored. So a worker that needs them halts for
+ever. A worker that doesn't need them continues, and everything that it writes is still correct.
 """
 
 from typing import Final
@@ -13,14 +13,14 @@ from bench.simulation.faults import HALVES, QUARTERS
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.memory import MemoryBroker, Transaction
 
-_TWICE: Final = 2  # as many records as a topic made anew may have, in those of the one before
+_TWICE: Final = 2  # a topic made again may have up to twice as many records as the one before
 
 
 class WatchedBroker(MemoryBroker):
-    """Shows each committed transaction to a reader who compares it with the truth.
+    """A broker that passes each committed transaction to a checker.
 
-    `has_lost` says whether anything is gone for good. Into partitions whose source was made anew
-    behind what was folded of it nobody may write any more.
+    `has_lost` is True once records are permanently lost. No worker may write into partitions whose
+    source was made again after records of it were folded.
     """
 
     def __init__(self, visible: list[Visible]) -> None:
@@ -37,7 +37,7 @@ class WatchedBroker(MemoryBroker):
         self._visible[transaction.partition].committed(transaction.sent)
 
     def lose(self, topic: str, quarters: int) -> None:
-        """Cut so many quarters off the beginning of a topic's partitions."""
+        """Cut this many quarters off the beginning of a topic's partitions."""
         for partition in range(len(self._visible)):
             first = self.next_offset((topic, partition)) * quarters // QUARTERS
             if first > 0:
@@ -45,10 +45,10 @@ class WatchedBroker(MemoryBroker):
                 self.has_lost = True
 
     def remake_source(self, halves: int) -> bool:
-        """Make the source anew, with so many halves of its records in another order.
+        """Make the source again, with this many halves of its records in another order.
 
-        A partition of which nothing was folded gets the same ones. Without any other nothing is
-        done, and the answer is False.
+        A partition without folded records gets the same ones. If no partition has any, nothing
+        happens and the result is False.
         """
         folded = {visible.number for visible in self._visible if visible.progress}
         for partition in range(len(self._visible) if folded else 0):

@@ -1,6 +1,6 @@
-"""What one uninterrupted pass over the log gives: no broker, no engine, no crash.
+"""The results of one uninterrupted pass over the log: no broker, no engine, no crash.
 
-Kept for every position, so that each record a worker writes can be compared at the moment it
+They are stored for every position, so that each record of a worker is compared at the moment it
 becomes visible, and not only at the end.
 """
 
@@ -25,9 +25,9 @@ Mark = tuple[int | None, int | None, bool, int]
 class Truth:
     """One partition of the log, folded once.
 
-    `states` has each state by key and offset, `marks[n]` what the ring knows beside its members
-    after n records, and where those begin. `rows` has the contents of every window that ever
-    changed, by offset, `beats` what heartbeats say.
+    `states` has each state by key and offset. `marks[n]` has the ring's values beside its members
+    after n records, and the offset where the members begin. `rows` has the contents of every
+    changed window by offset, `beats` the contents of heartbeats.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
@@ -75,7 +75,7 @@ class Truth:
 
 
 def newest(history: Mapping[int, object], before: int) -> int:
-    """The last offset in `history` that is less than `before`; -1 if there is none."""
+    """Return the last offset in `history` that is less than `before`; -1 if there is none."""
     return max((at for at in history if at < before), default=-1)
 
 

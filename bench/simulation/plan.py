@@ -1,4 +1,4 @@
-"""One simulated history: what the retailer does, what goes wrong, and how the scheduler draws."""
+"""One simulated history: the retailer's steps, the faults, and the scheduler's random draws."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from bench.simulation.faults import (
 )
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
-_REBUILDING: Final = 1 / 5  # of all histories: too rare a chain of events for the others
-_KEEPING: Final = 1 / 8  # of the others: about the writing of snapshots
-_LOSING: Final = 1 / 12  # of all histories, which end sooner then
+_REBUILDING: Final = 1 / 5  # of all histories: their chains of events are too rare in the others
+_KEEPING: Final = 1 / 8  # of the others: snapshot writing
+_LOSING: Final = 1 / 12  # of all histories, which then end sooner
 _MISFETCHING: Final = 1 / 10  # of all histories
 _RESTING_TOGETHER: Final = 1 / 5  # of all histories
 _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
@@ -26,13 +26,15 @@ _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that decides a run; equal plans run equally.
+    """All inputs of a run; equal plans run equally.
 
-    `to` is who has each partition at first, `sizes` the numbers of records that fetches bring.
-    `keeps` is after how large a share of the fetches workers write snapshots.
-    `large_sizes`: keys rest together, so that blocks hold what is superseded, and a restore reads
+    `to` is the first owner of each partition, `sizes` are the numbers of records of a fetch.
+    `keeps` is the share of fetches after which workers write snapshots.
+
+    `large_sizes`: keys share blocks, so that blocks contain superseded keys, and a restore reads
     more than the ring.
-    `in_order`: all records are there before anything happens, and nothing is left to chance.
+
+    `in_order`: all records arrive before anything else happens, and the scheduler draws nothing.
     """
 
     seed: int
@@ -46,11 +48,11 @@ class Plan:
 
     @property
     def partitions(self) -> int:
-        """How many partitions have records."""
+        """Number of partitions that have records."""
         return 1 + max((step.partition for step in self.steps), default=0)
 
     def kept(self, steps: Collection[int], faults: Collection[int]) -> "Plan":
-        """The same history with only these steps and faults, by their place in the plan."""
+        """Return the same history with only these steps and faults, by their index in the plan."""
         return replace(
             self,
             steps=tuple(step for at, step in enumerate(self.steps) if at in steps),
@@ -59,8 +61,8 @@ class Plan:
 
 
 def draw_plan(seed: int) -> Plan:
-    """The history of a seed."""
-    # Drawn apart, so that the other histories are what they were without them.
+    """Return the history of a seed."""
+    # Drawn separately, so that the other histories stay the same as without them.
     losing = Random(f"{seed}:loss")  # noqa: S311 -- a simulation, not a secret
     beside = Random(f"{seed}:else")  # noqa: S311 -- a simulation, not a secret
     plan = _draw_plan(seed)
@@ -72,7 +74,7 @@ def draw_plan(seed: int) -> Plan:
 
 
 def with_loss(plan: Plan, loss: Fault) -> Plan:
-    """The same history with a loss in it, behind which nobody rebuilds changelogs."""
+    """Return the same history with a loss in it, after which changelogs are not rebuilt."""
     kept = [fault for fault in plan.faults if fault.kind != WIPE or fault.at < loss.at]
     return _with_fault(replace(plan, faults=tuple(kept)), loss)
 
@@ -90,7 +92,7 @@ def _draw_plan(seed: int) -> Plan:
         return Plan(seed, steps, draw_faults(random, rebuilding=True), to, sizes, keeps=1 / 4)
     plan = Plan(seed, steps, draw_faults(random), to, sizes, keeps=random.choice(_KEEPS))
     if random.random() < _KEEPING:
-        # In one partition, because keys are laid to rest one by one, and two are to change.
+        # One partition, because keys are encoded one by one, and two of them must change.
         together = tuple(replace(step, partition=0) for step in steps)
         return replace(plan, steps=together, faults=draw_keeping(random, first=to[0]), keeps=0.0)
     return plan

@@ -1,7 +1,7 @@
-"""One life of a worker process: its runtime as it is, in the hands of a simulated Faust.
+"""One life of a worker process: its real runtime, driven by a simulated Faust.
 
-What `streams.worker` has Faust do is done here in the same order: join, fetch, hand over, commit
-the group's offset, leave. Whatever fails ends the life.
+The simulation makes the calls that `streams.worker` registers with Faust, in the same order: join,
+fetch, hand over, commit the group's offset, leave. Any failure ends the life.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
 REST: Final = "lay to rest"
-# What the keeper waits for, and what it does in a thread; the rest of that happens at once.
+# Waits of the snapshot keeper, and its work in threads; the rest of its work takes no step.
 _OF_THE_KEEPER: Final = {SLEEP: REST, "load": "load snapshot", "write": "write snapshot"}
 
 
 class BrokerFailed(Exception):
-    """The broker did not answer, or said no; whether it committed, nobody here knows."""
+    """The broker did not answer or refused; whether it committed is unknown here."""
 
 
 class Stopped(Exception):
-    """The process was asked to stop, and has."""
+    """The process was asked to stop, and has stopped."""
 
 
 class Surroundings(Protocol):
-    """What a process sees of the world around it."""
+    """The interface of a process to the world around it."""
 
     broker: MemoryBroker
     visible: list[Visible]
@@ -56,24 +56,24 @@ class Surroundings(Protocol):
         ...
 
     def partitions_of(self, slot: int) -> list[int]:
-        """What the group gives to the worker in that slot."""
+        """Return the partitions that the group assigns to the worker in that slot."""
         ...
 
     def chunk_size(self) -> int:
-        """How many records the next fetch brings."""
+        """Return the number of records of the next fetch."""
         ...
 
     def is_time_to_keep(self) -> bool:
-        """Whether the timer of snapshots is due."""
+        """Return True if the timer of snapshots is due."""
         ...
 
     def died(self, process: "Process", error: BaseException) -> None:
-        """The process has ended itself."""
+        """Report that the process has ended itself."""
         ...
 
 
 class Process:
-    """A member of the group, from its start to its death."""
+    """A member of the group, from its start to its end."""
 
     def __init__(self, world: Surroundings, slot: int) -> None:
         self.slot = slot
@@ -92,11 +92,11 @@ class Process:
 
     @property
     def ownership(self) -> Ownership:
-        """What the worker owns."""
+        """The partitions that the worker owns."""
         return self._worker.ownership
 
     def start(self) -> None:
-        """Begin to follow the group and to consume."""
+        """Start following the group and consuming."""
         self.run(self._follow())
         self.run(self._consume())
 
@@ -105,30 +105,30 @@ class Process:
         self.asleep_until = until
 
     def hold(self, effect: str, until: int) -> None:
-        """Let such an effect not happen before that step of the scheduler."""
+        """Delay such an effect until that step of the scheduler."""
         self.held_until[effect] = until
 
     def is_held(self, step: int) -> bool:
-        """Whether it would do more if it were awake, or the broker and its disk faster."""
+        """Return True if the process sleeps or one of its effects is delayed at this step."""
         return max(self.asleep_until, *self.held_until.values(), 0) > step
 
     def fail_at(self, effect: str) -> None:
-        """Let the broker fail it at the next such effect."""
+        """Make the broker fail at the next such effect."""
         self._fails_at = effect
 
     def misfetch(self, how: str) -> None:
-        """Let the next fetch bring records that don't follow one another."""
+        """Make the next fetch return records that are not consecutive."""
         self._misfetches = how
 
     def run(self, work: Coroutine[None, None, None]) -> None:
-        """Do `work` beside everything else; if it fails, the process ends."""
+        """Run `work` beside everything else; if it fails, the process ends."""
         context = copy_context()
         context.run(WAIT.set, self._wait)
         self._world.loop.start(self._guarded(work), context)
 
     @property
     def has_work(self) -> bool:
-        """Whether a fetch would bring anything."""
+        """True if a fetch would return records."""
         if self._stopping:
             return False
         log = self._world.broker.topics
@@ -137,24 +137,24 @@ class Process:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the group has moved on without this member."""
+        """True if the group has rebalanced without this member."""
         return self._round != self._world.group_round
 
     @property
     def is_fenced(self) -> bool:
-        """Whether another process has become the owner of a partition that it believes to own."""
+        """True if another process has become the owner of a partition that this one still uses."""
         return any(writer.is_fenced(p) for p, writer in self._writers.items())
 
     async def republish(self) -> None:
-        """What one timer of a worker does."""
+        """Execute the timer that sends open decisions again."""
         await self._worker.send_open_decisions()
 
     async def keep(self) -> None:
-        """What another one does, beside the chunks."""
+        """Execute the timer that writes snapshots, beside the chunks."""
         await self._worker.keeper.round()
 
     async def stop(self) -> None:
-        """What a worker does on SIGTERM: finish the chunk in work, save, give everything back.
+        """Stop as a worker does on SIGTERM: finish the current chunk, save, release all partitions.
 
         Raises:
             Stopped: it is done.
@@ -182,7 +182,7 @@ class Process:
         self._writers.clear()
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit in one transaction, and remember what it held."""
+        """Commit in one transaction, and record its sends."""
         self.sent[partition] = [send for stage in stages for send in stage]
         return await self._writers[partition].acknowledged(partition, stages)
 
@@ -203,7 +203,7 @@ class Process:
             raise BrokerFailed(effect)
 
     def _look_at_all(self) -> None:
-        """Query everything that is shown."""
+        """Check everything that is published."""
         for partition, owned in self.ownership.ready.items():
             if partition not in self.ownership.assigned:
                 broken("nothing is shown of a partition that is not assigned", partition)
@@ -224,7 +224,7 @@ class Process:
             await self.ownership.assign(mine)
 
     async def _wait_for_chunks(self, until: AsyncExitStack) -> None:
-        """Let chunks in work end, those of a partition too that gets ready meanwhile.
+        """Wait for running chunks, including those of a partition that becomes ready meanwhile.
 
         No other chunk begins before `until` is over.
         """
@@ -250,7 +250,7 @@ class Process:
                 self.run(self.keep())
 
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
-        """What is there; behind a part that was cut off, if the place to begin at lies in it."""
+        """Return the next records; if the start was cut off, those after the cut."""
         records = self._world.broker.topics[STOCK_EVENTS, partition]
         found = [SourceRecord(r.offset, r.key, r.value) for r in records if r.offset >= start]
         chunk = found[: self._world.chunk_size()]
@@ -267,11 +267,11 @@ class Process:
         try:
             await self._worker.handle_chunk(partition, chunk)
         except Exception as error:
-            self._fail(error)  # before anybody else gets a turn, as a lane does
+            self._fail(error)  # before any other task runs, as a lane does
             raise
 
     async def _wait(self, what: str) -> None:
-        """Wait for what the keeper sleeps for, or does in a thread."""
+        """Wait as the keeper does for a sleep or the work of a thread."""
         if what in _OF_THE_KEEPER:
             await self._reach(_OF_THE_KEEPER[what])
         if what == "write":

@@ -1,4 +1,4 @@
-"""How a simulated worker reads topics: any effect of its own may be the last."""
+"""Topic reader of a simulated worker: each read is an effect at which the process may end."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Self
@@ -8,7 +8,7 @@ from streams.engine.records import LogRecord, TopicIds
 
 
 class Reader:
-    """Committed records, each look at the broker being an effect of its own."""
+    """A reader of committed records; each access to the broker is an effect of its own."""
 
     def __init__(self, broker: MemoryBroker, reach: Reach) -> None:
         self._broker = broker
@@ -21,19 +21,19 @@ class Reader:
         pass
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """First offset, and the offset after the last record."""
+        """Return the first offset, and the offset after the last record."""
         await self._reach(f"bounds {topic}")
         return await self._broker.bounds(topic, partition)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:
-        """Others after each deletion."""
+        """Return the ids of topics; each deletion changes them."""
         await self._reach("topic ids")
         return await self._broker.topic_ids(topics)
 
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """The records of [start, end) in batches."""
+        """Yield the records of [start, end) in batches."""
         await self._reach(f"read {topic}")
         async for batch in self._broker.read(topic, partition, start, end):
             yield batch

@@ -1,4 +1,4 @@
-"""What a worker owes to those who lost a record: the same one again (docs/domain.md 4)."""
+"""The sends that a worker owes after a replay: the same records again (docs/domain.md 4)."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -19,14 +19,14 @@ from streams.engine.store import OwnedPartition
 
 
 class Owed(NamedTuple):
-    """Keys of levels and rows, and ids of decisions, that one transaction has to hold."""
+    """Keys of levels and rows, and ids of decisions, that one transaction must contain."""
 
     levels: set[bytes]
     rows: set[bytes]
     decisions: set[str]
 
     def check(self, sends: Sequence[Send]) -> None:
-        """Compare with what was sent.
+        """Compare with the sends of a transaction.
 
         Raises:
             Violation: a level, a row or a decision was not sent again.
@@ -46,7 +46,10 @@ def _decision_id(send: Send) -> str:
 
 
 def owed_for_replay(chunk: Iterable[SourceRecord], owned: OwnedPartition) -> Owed:
-    """What the chunk's records below the restored offset oblige to; ask before it is handled."""
+    """Return the outputs to send again for the chunk's records below the restored offset.
+
+    Call this before the chunk is folded.
+    """
     again = min(owned.restored_offset, owned.next_offset)
     keys = {InvKey((s.key or b"").decode(errors="replace")) for s in chunk if s.offset < again}
     states = [state for key in keys if (state := owned.partition.states.get(key)) is not None]
@@ -59,7 +62,7 @@ def owed_for_replay(chunk: Iterable[SourceRecord], owned: OwnedPartition) -> Owe
 
 
 def owed_by_timer(owned: OwnedPartition) -> Owed:
-    """Every open decision of the partition."""
+    """Return every open decision of the partition."""
     return Owed(set(), set(), set(_decided(list(owned.published.values()), "open")))
 
 

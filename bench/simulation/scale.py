@@ -1,8 +1,8 @@
-"""The sizes and clocks of the engine, as small as the histories are.
+"""Engine sizes and clocks, reduced to the scale of the histories.
 
 A history has a dozen records and no time. With the engine's own sizes a restore would read all of
-the source, whatever the ring needs, and never give way within a chunk; with its own clocks a seed
-would run one way on a busy machine and another way on a quiet one.
+the source, whatever the ring needs, and never yield within a chunk. With its own clocks a seed
+would run differently on a busy and on a quiet machine.
 """
 
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from typing import Final
 from streams.engine import assembly, cold, heard, loop, rings
 from streams.worker import keeper
 
-BLOCK_BYTES: Final = 256 << 10  # all keys of a history in one block, as far as these go
+BLOCK_BYTES: Final = 256 << 10  # all keys of a history fit into one block
 _LOOK_BACK: Final = rings.LOOK_BACK
 _FOR_EVER: Final = 1e9  # seconds
 _SCALED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
-    # A key in a block of its own, or nothing could happen while some are laid to rest.
+    # One key per block, or nothing could happen while keys are encoded.
     (cold, "BLOCK_BYTES", 1),
     (assembly, "BLOCKS_AT_ONCE", 1),
     (heard, "SLICE", 1),
     (rings, "LOOK_BACK", 1),
-    # Others get a turn behind each record, and sleep behind each block.
+    # Yield after each record, and sleep after each block.
     (loop, "LOOK_EVERY", 1),
     (loop, "SLICE_S", -_FOR_EVER),
     (keeper, "SLICE_S", -_FOR_EVER),
@@ -33,7 +33,7 @@ _SCALED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
 
 @contextmanager
 def scaled() -> Iterator[None]:
-    """Let the engine have these sizes meanwhile."""
+    """Apply these sizes to the engine until the `with` block ends."""
     former = [getattr(module, name) for module, name, _ in _SCALED]
     for module, name, size in _SCALED:
         setattr(module, name, size)

@@ -1,4 +1,4 @@
-"""Running a plan, and making a failing one as short as possible by leaving things out."""
+"""Execution of a plan, and reduction of a failing one to the shortest failing history."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Kept = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A failing seed, and the shortest history of it that fails: places in its plan."""
+    """A failing seed and its shortest failing history, as indexes in its plan."""
 
     seed: int
     promise: str
@@ -29,12 +29,12 @@ class Found:
 
     @property
     def command(self) -> str:
-        """Replays the shortest history, and nothing else."""
+        """The command that replays the shortest history."""
         steps, faults = (",".join(map(str, places)) or "-" for places in self.kept)
         return f"inventory bench simulate --seed {self.seed} --keep {steps}/{faults}"
 
     def as_text(self) -> str:
-        """What a person reads who has to mend it."""
+        """Return the failure for the engineer who repairs it."""
         lines = [f"seed {self.seed}: {self.promise}", "shortest history:"]
         lines += [f"  {line}" for line in (*self.steps, *self.faults)]
         lines += ["how it ended:", *(f"  {line}" for line in self.trace[-_LAST_LINES:])]
@@ -42,7 +42,7 @@ class Found:
 
 
 def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
-    """What the run of a plan violates, and everything that happened in it."""
+    """Return the violation of a plan's run, if any, and the trace of the run."""
     trace: list[str] = []
     try:
         world = World(plan, disk)
@@ -54,7 +54,7 @@ def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
 
 
 def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
-    """The seed's failure with as little as possible around it; None if it does not fail.
+    """Return the seed's failure in a history as short as possible; None if it does not fail.
 
     Greedy: a fault, a step, or two of them are left out if the rest still fails, for any reason.
     """
@@ -79,9 +79,9 @@ def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
 
 
 def _shorter(steps: tuple[int, ...], faults: tuple[int, ...]) -> Iterator[Kept]:
-    """Everything that has one thing less, then two things less, faults before steps.
+    """Yield every history with one thing less, then with two things less, faults before steps.
 
-    Pairs, because whatever is left out changes every interleaving behind it.
+    Pairs, because leaving one out changes every later interleaving.
     """
     things = [(True, fault) for fault in faults] + [(False, step) for step in reversed(steps)]
     for gone in (*combinations(things, 1), *combinations(things, 2)):

@@ -1,7 +1,7 @@
-"""The steps of a history as records of `stock.events`, each with the verdict that it must get.
+"""The steps of a history as records of `stock.events`, each with its expected verdict.
 
-The verdicts come from the definition in docs/domain.md 4, by looking at everything that was sent
-before. That is slow and knows nothing of the ring, so it judges the ring.
+The verdicts come from the definition in docs/domain.md 4, applied to all records sent before. That
+is slow and independent of the ring, so it is a test of the ring.
 """
 
 import itertools
@@ -26,7 +26,7 @@ _HORIZON_US: Final = 120 * SECOND_US
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_US: Final = 1_780_000_000 * SECOND_US
 _ON_ARRIVAL: Final = {"wrong_key": "rejected:key_mismatch", "zero": "rejected:limit"}
-# Of garbage, by its units, which say nothing else.
+# Keys of garbage records, by their units, which have no other meaning.
 _STRANGE_KEYS: Final[dict[int, bytes | None]] = {7: None, 8: b"\xff\xfe", 9: b""}
 _POLICY: Final[Row] = {
     "status": "active",
@@ -52,7 +52,7 @@ _PRICED: Final[Row] = {
 class Sent(NamedTuple):
     """One record as the broker has it.
 
-    `verdict` is None where the rules of the key decide, `clock_us` the time to which the record
+    `verdict` is None if the rules of the key decide. `clock_us` is the time to which the record
     moves the clock of its key if it is applied: None for heartbeats and snapshot rows.
     """
 
@@ -67,7 +67,7 @@ class Sent(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    """What the definition of idempotence needs of the records of one partition."""
+    """The values of one partition's records that the definition of idempotence uses."""
 
     commits: dict[Identity, int] = field(default_factory=dict)
     newest_us: int | None = None
@@ -105,7 +105,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Change:
-    """A change as it was sent, to be sent again."""
+    """A change as it was sent, for sending it again."""
 
     key: str
     table: str
@@ -129,7 +129,7 @@ class _Change:
 
 
 class Till:
-    """Writes steps down in the words of the connector."""
+    """A writer of steps in the connector's format."""
 
     def __init__(self) -> None:
         self._now_us = _FIRST_US
@@ -139,7 +139,7 @@ class Till:
         self._changes: dict[int, _Change] = {}
 
     def write(self, step: Step) -> Sent | None:
-        """The record of the step; None if what it speaks of was left out."""
+        """Return the record of the step; None if the step that it refers to was left out."""
         self._now_us += step.gap_us
         at_ms = self._now_us // 1000 + 5 + step.skew_ms
         if step.kind in ("garbage", "tombstone"):
@@ -171,7 +171,7 @@ class Till:
             sent = self._changes.get(step.refers or 0)
             if sent is None or sent.op != "r":
                 return sent
-            # A capture that was broken off and begun again reads the row at another time.
+            # A capture that was interrupted and restarted reads the row at another time.
             return replace(sent, lsn=next(self._lsns), commit_us=self._now_us)
         if step.kind == "delete":
             gone = self._changes.get(step.refers or 0)
@@ -185,12 +185,12 @@ class Till:
         return _Change(key, table, op, image, next(self._lsns), self._now_us, fate)
 
     def _row(self, step: Step) -> tuple[str, str, Row, str | None]:
-        """Table, topic key, image, and what the fold says to it if the ring lets it pass."""
+        """Return table, topic key, image, and the fold's verdict if the ring admits the record."""
         key = KEYS[step.key]
         match step.kind:
             case "count" | "snapshot_count":
                 image = self._image(key, units=step.units * 2, kind="cycle", status="approved")
-                return "stock_count", key, image, None  # its horizon is the key's affair
+                return "stock_count", key, image, None  # the key's horizon decides
             case "range" | "snapshot_range":
                 return "item_location", key, self._image(key, **_POLICY), APPLIED
             case "price_rule":
@@ -236,13 +236,13 @@ class Till:
 
 
 def written(steps: Iterable[Step]) -> tuple[Sent, ...]:
-    """The records of all steps that have one, in the order in which they are sent."""
+    """Return the records of all steps that have one, in the order in which they are sent."""
     till = Till()
     sent = (till.write(step) for step in steps)
     return tuple(record for record in sent if record is not None)
 
 
 def _iso(at_us: int) -> str:
-    """A time as the connector writes it."""
+    """Return a time as the connector writes it."""
     moment = _EPOCH + timedelta(microseconds=at_us)
     return moment.replace(tzinfo=None).isoformat() + "Z"

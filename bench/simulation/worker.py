@@ -1,4 +1,4 @@
-"""The runtime and the keeper of a worker as they are, with the broker and the disk of a world."""
+"""The real runtime and keeper of a worker, with the broker and disk of a simulation."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,23 +20,23 @@ from streams.worker.gaps import Gaps
 from streams.worker.keeper import Keeper
 from streams.worker.runtime import Runtime
 
-# A gap is read in parts that are no divisors of those in which the log gives it.
+# Gaps are read in parts whose size is no divisor of the log's batch size.
 _SETTINGS: Final = WorkerSettings.model_construct(chunk_records=2)
-_METRICS: Final = Metrics()  # of all workers; nobody looks
+_METRICS: Final = Metrics()  # shared by all workers and never read
 
 
 class Client(Fencing, Protocol):
-    """The broker as a simulated process reaches it; `sent` has each partition's last sends."""
+    """The broker interface of a simulated process; `sent` has each partition's last sends."""
 
     sent: dict[int, list[Send]]
 
     async def close(self) -> None:
-        """Give every partition back."""
+        """Release every partition."""
         ...
 
 
 class Worker(Runtime):
-    """A runtime of which is checked that it sends again what it owes."""
+    """A runtime with a check that it sends again what it owes."""
 
     def __init__(
         self,

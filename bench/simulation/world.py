@@ -1,8 +1,8 @@
-"""Runs one plan: a broker, a group, worker processes, and a scheduler that lets one thing happen.
+"""The run of one plan: a broker, a group, worker processes, and a scheduler of single effects.
 
-Every process stands still before each of its effects. The scheduler picks whose effect comes next,
-lets records arrive, and lets things go wrong in between. When nothing is left to do, the last
-records arrive and everything that anybody can still see is compared with the single pass.
+Every process waits before each of its effects. The scheduler picks the next effect, lets records
+arrive, and injects faults in between. When nothing is left to do, the last records arrive and all
+visible state is compared with the single pass.
 """
 
 import asyncio
@@ -46,14 +46,14 @@ _BEATS_FROM: Final = 1_000  # numbers of the steps that close a history
 
 @dataclass(slots=True)
 class Waiting:
-    """A process that stands before an effect."""
+    """A process that waits before an effect."""
 
     process: Process
     effect: str
     turn: asyncio.Future[None]
 
     def is_due(self, step: int) -> bool:
-        """Whether it may go on now."""
+        """Return True if the effect may happen now."""
         if max(self.process.asleep_until, self.process.held_until.get(self.effect, 0)) > step:
             return False
         if self.effect == FETCH:
@@ -62,9 +62,9 @@ class Waiting:
 
 
 class World:
-    """One run of a plan; `trace` keeps what happened, for whoever has to understand a failure.
+    """One run of a plan; `trace` records the events for the analysis of a failure.
 
-    `step` counts what has happened: effects and arrivals of records.
+    `step` counts the events so far: effects and arrivals of records.
     """
 
     def __init__(self, plan: Plan, disk: Disk) -> None:
@@ -101,7 +101,7 @@ class World:
             check_rules([s for s in sent if s.partition == partition], truth)
 
     def run(self) -> None:
-        """Let everything happen, then look.
+        """Run the history, then check the end state.
 
         Raises:
             Violation: a promise is broken.
@@ -119,7 +119,7 @@ class World:
         for process in self.processes:
             process.start()
 
-    # What processes see.
+    # The interface to processes.
 
     async def reach(self, process: Process, effect: str) -> None:
         """Wait for the turn, which never comes for a process that has ended."""
@@ -129,19 +129,19 @@ class World:
         await turn
 
     def partitions_of(self, slot: int) -> list[int]:
-        """What the group gives to the worker in that slot."""
+        """Return the partitions that the group assigns to the worker in that slot."""
         return [p for p in range(len(self.truths)) if self._assigned_to[p] == slot]
 
     def chunk_size(self) -> int:
-        """How many records the next fetch brings."""
+        """Return the number of records of the next fetch."""
         return self._random.choice(self._sizes)
 
     def is_time_to_keep(self) -> bool:
-        """Whether the timer of snapshots is due."""
+        """Return True if the timer of snapshots is due."""
         return self._random.random() < self._keeps
 
     def died(self, process: Process, error: BaseException) -> None:
-        """Start the process again if it had a reason to die."""
+        """Restart the process if its end is expected; record a violation otherwise."""
         if isinstance(error, Violation):
             self._violation = self._violation or error
         elif self._lives(process) and isinstance(error, LogMismatch) and self._watched.has_lost:
@@ -156,10 +156,10 @@ class World:
             self._violation = self._violation or violation
         self._end(process, f"died of {error!r}")
 
-    # What happens.
+    # Events.
 
     def _next(self) -> bool:
-        """Let one thing happen; False if nothing is left."""
+        """Execute one event; return False if nothing is left."""
         self._settle()
         while self._faults and self._faults[-1].at <= self.step:
             self._disturb(self._faults.pop())
@@ -172,7 +172,7 @@ class World:
         if due:
             self._let(due[0 if self._in_order else int(self._random.random() * len(due))])
             return True
-        # Whoever sleeps on through the next fault as well wakes up in another world.
+        # A process that also sleeps through the next fault wakes up in a different state.
         if self._faults and not self._in_order and self._random.random() < 1 / 2:
             return self._bring_on()
         return self._wake() or self._bring_on()
@@ -195,7 +195,7 @@ class World:
         self.trace.append(f"{self.step}: step {record.number} arrives in [{record.partition}]")
 
     def _wake(self) -> bool:
-        """Nobody else has anything to do: let the sleepers wake up, and what takes long happen."""
+        """Wake sleeping processes and end delays, because nothing else can happen."""
         idle = [p for p in self.processes if p.is_held(self.step)]
         for process in idle:
             process.asleep_until = self.step
@@ -203,7 +203,7 @@ class World:
         return bool(idle)
 
     def _bring_on(self) -> bool:
-        """Everything is done: let the next thing go wrong now, then send the last records."""
+        """Trigger the next fault now; after the last one send the last records."""
         if self._faults:
             self._disturb(self._faults.pop())
             return True
@@ -260,7 +260,7 @@ class World:
                 self.broker.compact(topic, partition)
 
     def _wipe(self) -> None:
-        """Nobody lives while topics are deleted; a running worker would not write all again."""
+        """Delete changelogs and kill all processes; a running one would not rewrite everything."""
         self._changelogs_are_whole = False
         for topic in CHANGELOGS:
             for partition in range(len(self.truths)):
@@ -271,7 +271,7 @@ class World:
             self._end(process, "killed")
 
     def _remake(self, halves: int) -> None:
-        """Nobody lives meanwhile: who lives on compares ids every few seconds, by a clock."""
+        """Make the source again and kill all processes: a running one checks ids by a clock."""
         if self._watched.remake_source(halves):
             for process in self.processes:
                 self._end(process, "killed")
@@ -295,7 +295,7 @@ class World:
         return self.processes[process.slot] is process
 
     def _end(self, process: Process, reason: str) -> None:
-        """Nothing of the process ever happens again; another one starts in its place."""
+        """End the process for ever; restart the worker in its slot."""
         if not self._lives(process):
             return
         self._remove(process, reason)
@@ -303,7 +303,7 @@ class World:
         self.processes[process.slot].start()
 
     def _halt(self, process: Process, error: LogMismatch) -> None:
-        """The process ends for a reason that stays: nobody starts another one."""
+        """End the process without a restart, because its error is permanent."""
         self._remove(process, f"halts: {error}")
         self.halted[process.slot] = error
 
@@ -312,7 +312,7 @@ class World:
         self._waiting = [w for w in self._waiting if w.process is not process]
         self.processes[process.slot] = Process(self, process.slot)
 
-    # What is left.
+    # The end.
 
     def _check_end(self) -> None:
         left = Aftermath(self.broker, self.disk, self.loop)

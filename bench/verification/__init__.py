@@ -1,1 +1,1 @@
-"""`inventory verify` under load: sound data, and one wrong row at a time."""
+"""`inventory verify` under load: on correct data, and with one wrong row at a time."""

@@ -1,7 +1,7 @@
-"""One wrong row at a time: in the read model, in a worker's state, among the proposals.
+"""One planted wrong row at a time: in the read model, in a worker's state, among the proposals.
 
-Each kind is planted, left while `verify` runs, and put back. `is_there` says afterwards whether the
-row was still wrong: trade repairs a wrong level of a key that is being sold.
+Each kind is planted, left while `verify` runs, and restored. `is_there` checks afterwards whether
+the row was still wrong: trade repairs a wrong level of a key with sales.
 """
 
 import json
@@ -30,7 +30,7 @@ _FLUSH_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A wrong row that is there now; `is_there` looks again."""
+    """A planted wrong row; `is_there` returns True while it is still wrong."""
 
     what: str
     is_there: Callable[[], bool]
@@ -38,7 +38,7 @@ class Planted:
 
 @contextmanager
 def planted(kind: str, number: int, shop: Shop, settings: Connections) -> Iterator[Planted]:
-    """Plant a wrong row of this kind and put it back afterwards; `number` chooses the key."""
+    """Plant a wrong row of this kind and restore it afterwards; `number` selects the key."""
     url = settings.sink_database_url.get_secret_value()
     resting = shop.key(AT_REST[number % len(AT_REST)])
     with psycopg.connect(url, autocommit=True) as connection:
@@ -56,7 +56,7 @@ def planted(kind: str, number: int, shop: Shop, settings: Connections) -> Iterat
 def _counter(
     connection: psycopg.Connection, table: str, column: str, key: str
 ) -> Iterator[Planted]:
-    """A number of the read model that is one too large.
+    """Make a number of the read model one too large.
 
     The row's offset doesn't change, so the next row of the key replaces it.
     """
@@ -76,7 +76,7 @@ def _counter(
 
 
 def _state(connection: psycopg.Connection, settings: Connections, key: str) -> Iterator[Planted]:
-    """A level of a key at rest with one unit more, as the next owner would restore it."""
+    """Write a level of an idle key with one unit more, as the next owner would restore it."""
     row = connection.execute("SELECT state FROM read_model.stock WHERE inv_key = %s", (key,))
     found = row.fetchone()
     if found is None:
@@ -102,7 +102,7 @@ def _write(settings: Connections, key: str, content: bytes) -> None:
 
 
 def _proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
-    """An open need whose proposal has another id, so that it has none."""
+    """Rename the proposal of an open need, so that the need has none."""
     rename = "UPDATE app.reorder_proposal SET reorder_id = %s WHERE reorder_id = %s"
     select = "SELECT reorder_id FROM app.reorder_proposal WHERE inv_key = %s"
     found = connection.execute(select, (key,)).fetchone()

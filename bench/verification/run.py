@@ -1,7 +1,7 @@
-"""`inventory bench verify`: many comparisons of a stack that trades, some with a wrong row.
+"""`inventory bench verify`: repeated comparisons of a trading stack, some with a planted wrong row.
 
-On sound data `verify` must never end with 1, with a wrong row always. Code 2 says that the pipeline
-did not catch up in time: nothing was compared, so the round proves nothing.
+On correct data `verify` must never end with 1; with a wrong row it always must. Code 2 means that
+the pipeline did not catch up in time: nothing was compared, so the round proves nothing.
 """
 
 import statistics
@@ -27,7 +27,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Every `plant_every`th round has a wrong row, of one kind after the other."""
+    """The rounds of a run; every `plant_every`th round has a wrong row, the kinds in turn."""
 
     rounds: int
     load: int
@@ -37,14 +37,14 @@ class Plan:
     kinds: Sequence[str] = KINDS
 
     def kind_of(self, number: int) -> str:
-        """Return what is planted in this round, counted from 0."""
+        """Return the kind of row that is planted in this round, counted from 0."""
         turn, rest = divmod(number + 1, self.plant_every)
         return SOUND if rest else self.kinds[(turn - 1) % len(self.kinds)]
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One comparison: what was planted, how it ended, and whether the row was still wrong then."""
+    """One comparison: the planted kind, the exit code, and whether the row was still wrong then."""
 
     kind: str
     exit_code: int
@@ -55,7 +55,7 @@ class Round:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the answer was a false alarm or missed a wrong row."""
+        """True for a false alarm or a missed wrong row."""
         if self.kind == SOUND:
             return self.exit_code == 1
         missed = self.exit_code == 0 and self.is_there
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether no answer was wrong, and nothing differs when the trade is over."""
+        """True if no answer was wrong, and nothing differs after the trade."""
         return self.at_rest == 0 and not any(one.is_wrong for one in self.rounds)
 
     def as_json(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ COLUMNS: Final = (
 
 
 def run(settings: Connections, plan: Plan, tell: Say) -> Report:
-    """Trade, compare again and again, and compare once more at rest."""
+    """Trade, compare repeatedly, and compare once more at rest."""
     shop = Shop(settings.database_url.get_secret_value(), plan.load, plan.seed)
     shop.open()
     _wait_proposed(settings, shop, plan.timeout_s)
@@ -155,7 +155,7 @@ def _round(settings: Connections, plan: Plan, number: int, shop: Shop) -> Round:
 
 
 def _wait_proposed(settings: Connections, shop: Shop, timeout_s: float) -> None:
-    """Return once the need of the shop has reached a desk: the pipeline knows the shop then."""
+    """Wait until the need of the shop has a proposal: the pipeline has processed the shop then."""
     deadline = time.monotonic() + timeout_s
     url = settings.database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:

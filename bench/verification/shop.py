@@ -1,4 +1,4 @@
-"""A location of its own that trades at a planned rate: hot items, others, and some at rest."""
+"""A location of its own that trades at a planned rate: hot items, others, and idle ones."""
 
 import random
 import threading
@@ -36,7 +36,7 @@ SELECT %(location)s, %(run)s || '-' || n, %(location)s || '|' || sku, %(location
     clock_timestamp()
 FROM unnest(%(skus)s::text[]) WITH ORDINALITY line (sku, n)
 """
-# Rows that change while they are on their way must count as they were, too.
+# Rows that change while they are in flight must count with their old values, too.
 _ORDER: Final = """
 INSERT INTO retail.purchase_order_line (inv_key, location, sku, order_ref, supplier, status,
     ordered_units, ordered_at)
@@ -52,7 +52,7 @@ WHERE order_ref = %(location)s || '-' || %(run)s AND status = 'sent'
 
 @dataclass(slots=True)
 class Shop:
-    """The location and what was written; `trading` sells in a thread of its own."""
+    """The location and its written lines; `trading` sells in a thread of its own."""
 
     url: str
     rate: int
@@ -61,7 +61,7 @@ class Shop:
     lines: int = 0
 
     def key(self, sku: str) -> str:
-        """Return the item-location of an item."""
+        """Return the `inv_key` of an item."""
         return f"{self.location}|{sku}"
 
     def open(self) -> None:
@@ -74,7 +74,7 @@ class Shop:
 
     @contextmanager
     def trading(self) -> Iterator[None]:
-        """Sell at the planned rate, with an order each second, while the caller works."""
+        """Sell at the planned rate, with an order each second, within the block."""
         stopped = threading.Event()
         thread = threading.Thread(target=self._trade, args=(stopped,), daemon=True)
         thread.start()

@@ -1,8 +1,9 @@
 """The job on Bytewax: parse, one stateful step per key, recovery store on; runs in its environment.
 
-Windows are kept by hand in the step, because Bytewax's own `fold_window` did not finish a third of
-this input in three minutes. It has no changelog: the recovery store (SQLite) is what lasts, so its
-last outputs are written to a file for the comparison, after `done` has ended the measurement.
+Windows are implemented in the step, because Bytewax's own `fold_window` did not finish a third of
+this input in three minutes. It has no changelog: the recovery store (SQLite) is the durable part.
+So its last outputs are written to a file for the comparison, after `done` has ended the
+measurement.
 """
 
 import argparse
@@ -35,7 +36,7 @@ class Collected(StatelessSinkPartition[Output]):
         self.windows: dict[tuple[str, int], int] = {}
 
     def write_batch(self, items: list[Output]) -> None:
-        """Keep the newest values."""
+        """Store the newest values."""
         for key, (on_hand, start_s, units) in items:
             self.on_hand[key] = on_hand
             self.windows[key, start_s] = units
@@ -48,12 +49,12 @@ class Collector(DynamicSink[Output]):
         self._collected = collected
 
     def build(self, *_: object) -> Collected:
-        """The sink."""
+        """Return the sink partition."""
         return self._collected
 
 
 def count(state: State | None, line: Line) -> tuple[State, tuple[int, int, int]]:
-    """One sale line of a key."""
+    """Add one sale line of a key to its state."""
     on_hand, newest_s, windows = state or (0, 0, {})
     units, at_s = line
     start_s = at_s - at_s % WINDOW_S
@@ -66,7 +67,7 @@ def count(state: State | None, line: Line) -> tuple[State, tuple[int, int, int]]
 
 
 def build(bootstrap: str, topic: str, first: Path, collected: Collected) -> Dataflow:
-    """The dataflow; `first` is touched with the first line."""
+    """Return the dataflow; `first` is created with the first line."""
     started: list[bool] = []
 
     def parse(message: Any) -> tuple[str, Line]:  # noqa: ANN401 -- its message has no public type

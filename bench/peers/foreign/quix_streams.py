@@ -1,8 +1,8 @@
 """The job on Quix Streams: a stateful on-hand and its own tumbling windows; in its environment.
 
-State is in RocksDB with changelog topics, as it comes. A window that closes is deleted from the
-changelog in the same commit that may have filled it, so the grace is longer than the input: what is
-compared is then everything. Its cost per line hardly depends on that.
+State is in RocksDB with changelog topics, as by default. A window that closes is deleted from the
+changelog, perhaps in the same commit that filled it. The grace is therefore longer than the input,
+so that every window can be compared. The cost per line hardly depends on it.
 """
 
 import argparse
@@ -18,7 +18,7 @@ GRACE_MS = 2 * 86_400_000
 
 
 def business_time_ms(value: dict[str, Any], *_: object) -> int:
-    """When the line was sold."""
+    """Return the business time of the line in milliseconds since 1970."""
     return int(datetime.fromisoformat(value["after"]["occurred_at"]).timestamp() * 1000)
 
 

@@ -1,5 +1,5 @@
-"""The peers that run in our own environment, one program each.
+"""The peers that run in this project's environment, one program each.
 
-Every peer, also those in other environments and languages, takes the same four options and says
-with an empty file `first` in its directory that its first record has arrived: its start-up ends.
+Every peer, in any environment and language, takes the same four options. It creates an empty file
+`first` in its directory when its first record has arrived, which ends its start-up.
 """

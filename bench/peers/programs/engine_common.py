@@ -1,6 +1,6 @@
-"""The common job on this project's engine: a worker's shell around the small fold of the bench.
+"""The common job on this project's engine: a worker's shell around the small fold of the benchmark.
 
-As in a worker, Faust holds the membership, its consumer hands whole chunks over, a transactional
+As in a worker, Faust manages the membership and its consumer passes chunks on. A transactional
 producer for each partition fences former owners before the restore, and a chunk is one transaction.
 Left out: the rules, the dedupe ring, snapshots, queries and the watchdog.
 """
@@ -23,7 +23,7 @@ from streams.engine.records import Send, SourceRecord
 from streams.engine.transactions import PartitionProducers
 from streams.worker.chunks import consume_chunks
 
-# Ten times a worker's: with so small a fold a chunk takes as long as a worker's takes.
+# Ten times a worker's: with so small a fold a chunk then takes about as long as a worker's.
 CHUNK_RECORDS: Final = 10_000
 
 log = structlog.get_logger(__name__)
@@ -36,7 +36,7 @@ def die(error: BaseException) -> Never:
 
 
 class Partitions:
-    """Implements the lanes' `Handler` for the partitions of this process."""
+    """An implementation of the lanes' `Handler` for the partitions of this process."""
 
     def __init__(self, options: Options) -> None:
         self.producers = PartitionProducers(options.bootstrap, options.name)
@@ -46,12 +46,12 @@ class Partitions:
         self._begun = False
 
     async def revoke(self) -> None:
-        """Give all partitions up."""
+        """Drop all partitions."""
         self._restored.clear()
         self._sums = {}
 
     async def assign(self, numbers: Iterable[int]) -> None:
-        """Fence former owners out and read the state of `numbers`."""
+        """Fence former owners and restore the state of `numbers`."""
         owned = sorted(numbers)
         await self.producers.own(owned)
         async with KafkaLog(self._options.bootstrap) as reader:
@@ -73,7 +73,7 @@ class Partitions:
         return sums
 
     async def ready(self, partition: int) -> bool:
-        """Wait until the state is here; False if the partition is not ours any more."""
+        """Wait for the restore; return False if the partition is no longer assigned."""
         await self._restored.wait()
         return partition in self._sums
 
@@ -98,7 +98,7 @@ class Partitions:
 
 
 def build(options: Options) -> faust.App:
-    """The app, set as `streams.app` sets a worker's."""
+    """Return the app, configured like a worker's in `streams.app`."""
     app = faust.App(
         options.name,
         broker=f"kafka://{options.bootstrap}",
@@ -132,7 +132,7 @@ def build(options: Options) -> faust.App:
 
 
 def _attach(app: faust.App, partitions: Partitions, topic: str) -> None:
-    # Without a table only an agent makes Faust subscribe.
+    # Without a table, Faust subscribes only if there is an agent.
     @app.agent(app.topic(topic, key_serializer="raw", value_serializer="raw"))
     async def subscribed(stream: faust.StreamT) -> None:
         async for _ in stream.noack().events():

@@ -1,7 +1,8 @@
-"""Stock Faust as its documentation shows it: one agent, one table, one windowed table.
+"""Stock Faust as in its documentation: one agent, one table, one windowed table.
 
-Only what the job needs is set: no standby, a commit every second as the other peers have, and no
-expiry, because Faust expires windows by the wall clock and would forget those of another day.
+Only settings that the job needs differ from the defaults: no standby, a commit every second as for
+the other peers, and no expiry, because Faust expires windows by the wall clock and would drop those
+of another day.
 """
 
 from datetime import datetime
@@ -14,12 +15,12 @@ from cdc.contracts.topics import PARTITIONS
 
 
 def business_time(event: faust.EventT) -> float:
-    """When the line was sold, for the windows."""
+    """Return the business time of a line in seconds, for the windows."""
     return datetime.fromisoformat(event.value["after"]["occurred_at"]).timestamp()
 
 
 def build(options: Options) -> faust.App:
-    """The app with its agent and tables."""
+    """Return the app with its agent and tables."""
     app = faust.App(
         options.name,
         broker=f"kafka://{options.bootstrap}",

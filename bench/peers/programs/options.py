@@ -1,4 +1,4 @@
-"""What every peer is told."""
+"""Command-line options of every peer."""
 
 import argparse
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ class Options:
 
     @property
     def level_topic(self) -> str:
-        """Changelog of on-hand."""
+        """Name of the on-hand changelog."""
         return f"{self.name}-on_hand-changelog"
 
     @property
     def window_topic(self) -> str:
-        """Changelog of windows."""
+        """Name of the changelog of windows."""
         return f"{self.name}-windows-changelog"
 
     def mark_first(self) -> None:
-        """Say that the first record has arrived."""
+        """Create the file that signals the arrival of the first record."""
         (self.directory / "first").touch()
 
 
 def read_options() -> Options:
-    """The options of this process."""
+    """Return the options of this process."""
     parser = argparse.ArgumentParser()
     for name in ("bootstrap", "topic", "name"):
         parser.add_argument(f"--{name}", required=True)

@@ -1,7 +1,7 @@
-"""A confluent-kafka loop of somebody who wants no framework: consume, fold, produce, commit.
+"""A confluent-kafka loop without any framework: consume, fold, produce, commit.
 
-One process takes all partitions. The changelog is acknowledged before the offsets are committed;
-nothing fences a second process, nothing rebalances, nothing serves queries.
+One process reads all partitions. The changelog is acknowledged before the offsets are committed.
+There is no fencing of a second process, no rebalance, and there are no queries.
 """
 
 import signal
@@ -43,12 +43,12 @@ def main() -> None:
 
 
 def end(*_: object) -> NoReturn:
-    """Leave at once: what was not committed is done again."""
+    """Exit at once; uncommitted work is done again."""
     raise SystemExit(0)
 
 
 def restore(options: Options) -> list[PartitionSums]:
-    """The state of every partition from the changelogs."""
+    """Return the state of every partition, restored from the changelogs."""
     sums = [PartitionSums() for _ in range(PARTITIONS)]
     for number, key, value in records(options.bootstrap, options.level_topic):
         if value is not None:
@@ -62,7 +62,7 @@ def restore(options: Options) -> list[PartitionSums]:
 def handle(
     messages: list[Message], sums: list[PartitionSums], producer: Producer, options: Options
 ) -> None:
-    """Fold a batch and return once the broker has its changelog."""
+    """Fold a batch and return once the broker has acknowledged its changelog."""
     batches: dict[int, list[tuple[int, bytes, bytes]]] = {}
     for message in messages:
         if message.error():
@@ -81,7 +81,7 @@ def handle(
 
 
 def produce(producer: Producer, topic: str, number: int, key: bytes, value: bytes) -> None:
-    """Hand one row over; a refused row ends the process before anything is committed."""
+    """Produce one row; a refused row ends the process before anything is committed."""
     try:
         producer.produce(topic, value, key, number, on_delivery=refuse_failure)
     except BufferError:
@@ -90,13 +90,13 @@ def produce(producer: Producer, topic: str, number: int, key: bytes, value: byte
 
 
 def refuse_failure(error: KafkaError | None, _message: object) -> None:
-    """Raise if the broker has refused a row."""
+    """Raise `KafkaException` if the broker has refused a row."""
     if error is not None:
         raise KafkaException(error)
 
 
 def commit(consumer: Consumer, messages: list[Message]) -> None:
-    """Commit the offsets behind a batch."""
+    """Commit the offsets after a batch."""
     ends = {(m.topic(), m.partition()): m.offset() + 1 for m in messages}
     places = [TopicPartition(topic, number, end) for (topic, number), end in ends.items()]
     consumer.commit(offsets=places, asynchronous=False)

@@ -1,7 +1,8 @@
-"""What a team without a stream engine writes: consume, sum up in Python, COPY, upsert.
+"""A consumer without a stream engine: consume, add up in Python, COPY, upsert.
 
 Sums and offsets are in one transaction of Postgres, so every line counts exactly once, and there is
-nothing to restore. Closed windows are refused by the newest business time of their partition.
+nothing to restore. Lines of closed windows are dropped by the newest business time of their
+partition.
 """
 
 import os
@@ -46,7 +47,7 @@ DO UPDATE SET next_offset = excluded.next_offset, newest_s = excluded.newest_s
 
 
 class SqlSums:
-    """Sums up batches and writes each with its offsets in one transaction."""
+    """Sums of batches, each written with its offsets in one transaction."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
@@ -56,7 +57,7 @@ class SqlSums:
         self.places = {number: (next_offset, newest) for number, next_offset, newest in found}
 
     def add(self, messages: list[Message]) -> None:
-        """Count a batch; returns once it is committed."""
+        """Count a batch; return once it is committed."""
         units: Counter[str] = Counter()
         windows: Counter[tuple[str, int]] = Counter()
         for message in messages:
