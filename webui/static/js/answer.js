@@ -1,7 +1,7 @@
-// A refused form is answered by its page under the command's address, which no reload, poll or
-// bookmark may ask for again: the page takes back the address it was sent from, and shows why.
+// Pages that answer a refused form. They arrive under the command's address, which no reload, poll
+// or bookmark may request. So restore the address of the form's page, and show the reason.
 
-/** Run last: what takes the focus when a page opens, a scan field, keeps it. */
+/** Scroll to the reason and focus it. Run this last, so that a scan field keeps its focus. */
 export function startAnswer() {
   if (!("answer" in document.body.dataset)) return;
   const from = document.referrer;

@@ -1,4 +1,4 @@
-// Entry of every page. Each module finds its own elements and does nothing without them.
+// Entry point of every page. Each module finds its own elements and does nothing without them.
 import { startAnswer } from "./answer.js";
 import { startDelivery } from "./delivery.js";
 import { startDesk } from "./desk.js";

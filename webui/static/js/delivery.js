@@ -1,5 +1,5 @@
-// The dock with a scanner: each scan of an item adds one to its line. Without this script people
-// type the same numbers into the same fields.
+// Receiving with a scanner: each scan of an item adds one unit to its line. Without this script
+// people type the same numbers into the same fields.
 
 export function startDelivery() {
   const form = document.querySelector("form[data-delivery]");
@@ -11,7 +11,7 @@ export function startDelivery() {
   field.focus();
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
-    // A scanner ends with Enter: that must never send the delivery.
+    // A scanner ends its input with Enter, which must never submit the delivery.
     event.preventDefault();
     const sku = field.value.trim();
     if (sku) said.textContent = add(form, sku);
@@ -19,7 +19,7 @@ export function startDelivery() {
   });
 }
 
-/** One more of `sku` in its first line that still misses units; the sentence that says so. */
+/** Add one unit to the first incomplete line of `sku`; return a message with the new count. */
 function add(form, sku) {
   const rows = [...form.querySelectorAll("[data-sku]")].filter((row) => row.dataset.sku === sku);
   if (!rows.length) return `${sku} is not on this order: put it aside and ask the buyer.`;

@@ -1,5 +1,5 @@
-// Desks and the system page look for news. Nothing moves under a person's hands: while somebody
-// works in the list, news waits behind a button.
+// Desks and the system page poll for changes. The list doesn't move under a person's hands: while
+// they work in it, changes wait behind a button.
 import { CARD, keepPlace } from "./place.js";
 import { say, swap } from "./swap.js";
 
@@ -44,10 +44,10 @@ function startVersion() {
   });
 }
 
-/** Whether somebody has opened, focused or changed anything in the list, or has paused the page. */
+/** Return true if the person works in the list (opened, focused or changed a part) or paused it. */
 function isBusy(desk) {
   const at = document.activeElement;
-  // A decision leads to the next card: who has only arrived there has not begun with it.
+  // A decision moves the focus to the next card; that alone is no work in the list.
   if (isPaused() || (desk.contains(at) && !at.matches(CARD))) return true;
   if (desk.querySelector("details[open], [role=alert], [aria-busy=true]")) return true;
   return [...desk.querySelectorAll("input")].some(
@@ -60,7 +60,7 @@ function startPoll() {
   if (!part) return;
   every(Number(part.dataset.poll), async () => {
     const here = document.getElementById(part.id);
-    // What came last may have nothing more to wait for.
+    // The newest version of the part may need no further polling.
     if (!("poll" in here.dataset)) return;
     const isFree = () => !isPaused() && !here.contains(document.activeElement);
     if (isFree()) await swap(location.href, `#${part.id}`, isFree);
@@ -77,7 +77,7 @@ function every(pauseMs, work) {
       try {
         await work();
       } catch {
-        // Offline: the pill says so, and the next turn tries again.
+        // Offline: the pill shows it, and the next poll retries.
       }
     }
     setTimeout(turn, pauseMs);

@@ -1,4 +1,4 @@
-// The printable order: a button that prints, where there is a browser to do it.
+// The printable order: a print button, shown only if this script runs.
 const button = document.querySelector("[data-print]");
 if (button) {
   button.hidden = false;

@@ -1,5 +1,5 @@
-// A second click on a command goes nowhere. The ledger knows the command's id as well, so this is
-// politeness; correctness does not depend on it.
+// Suppress a second click on a command. Correctness does not depend on it, because the ledger
+// recognises the command's id.
 
 export function startForms() {
   document.addEventListener("submit", (event) => {

@@ -1,4 +1,5 @@
-// Single keys: / search, g then s r p y go, j k rows. Off inside fields, and one switch turns them off.
+// Keyboard shortcuts: / search; g, then a key of the navigation; j k rows. Off inside fields; a
+// switch disables them.
 
 const SWITCH = "inventory-single-keys";
 

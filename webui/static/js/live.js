@@ -1,6 +1,6 @@
 // Live cells and the freshness pill.
-// Age is the server's: it sends how old its newest heartbeat is, and this page only adds monotonic
-// time. The phone's clock is never asked.
+// The server sends the age of its newest heartbeat, and this page only adds monotonic time. The
+// clock of the phone is never used.
 
 const LIVE_MS = 3_000;
 const OFFLINE_MS = 60_000;
@@ -27,7 +27,7 @@ export function startLive() {
   connect();
   setInterval(showAge, 250);
   document.addEventListener("visibilitychange", () => {
-    // Time asleep is not on the monotonic clock of every browser: ask before claiming an age.
+    // Some monotonic clocks stop while the device sleeps: show an age only after a new event.
     state.checking = true;
     if (document.hidden) disconnect();
     else connect();
@@ -60,7 +60,7 @@ function connect() {
   source.addEventListener("patch", (event) => take(JSON.parse(event.data)));
   source.addEventListener("bye", () => location.reload());
   source.addEventListener("error", () => {
-    // The browser itself retries a broken stream; one that was refused it gives up on.
+    // The browser retries a broken stream, but not a refused one.
     if (source.readyState !== EventSource.CLOSED || source !== state.source) return;
     state.retryMs = Math.min(RETRY_MOST_MS, state.retryMs * 2);
     state.retry = setTimeout(connect, state.retryMs * (0.5 + Math.random() / 2));
@@ -76,7 +76,7 @@ function heard({ age_ms: ageMs, as_of: asOf, partitions }) {
   state.retryMs = 500;
 }
 
-/** Heartbeats move the as-of of every row, sold or not. */
+/** Update the as-of time of every row; heartbeats advance it without sales, too. */
 function showAsOf(partitions) {
   for (const [number, text] of Object.entries(partitions)) {
     for (const cell of document.querySelectorAll(`[data-partition="${number}"] [data-f="as_of"]`)) {
@@ -129,7 +129,7 @@ function apply(key, patch) {
   const [generation, offset] = patch.position;
   for (const row of document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)) {
     const seen = [Number(row.dataset.generation), Number(row.dataset.offset)];
-    // An older position than the one on screen would be a step back in time.
+    // Skip positions that are older than the one on screen.
     if (generation < seen[0] || (generation === seen[0] && offset <= seen[1])) continue;
     row.dataset.generation = generation;
     row.dataset.offset = offset;
@@ -138,7 +138,7 @@ function apply(key, patch) {
   }
 }
 
-/** The page asks the ledger for the price of its moment: a record from before it has an older one. */
+/** Drop the price of a record that is older than the page, which has the ledger's price. */
 function withoutOlderPrice(row, patch) {
   if (patch.priced_at_us >= Number(row.dataset.pricedAt)) {
     row.dataset.pricedAt = patch.priced_at_us;

@@ -1,4 +1,4 @@
-// Picking many needs at once: one button ticks every box, and the number is said as it changes.
+// Picking many needs at once: one button ticks every box, and the number of ticked ones is shown.
 
 export function startPick() {
   document.addEventListener("change", (event) => {
@@ -12,7 +12,7 @@ export function startPick() {
     tell();
   });
   show();
-  // The desk replaces its list when needs change; the button of the new list must show as well.
+  // The desk replaces its list when needs change; show the button of the new list, too.
   const around = document.getElementById("desk")?.parentElement;
   if (around) new MutationObserver(show).observe(around, { childList: true });
 }

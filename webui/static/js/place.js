@@ -1,11 +1,11 @@
-// A list that is replaced under a person: what he looks at stays where it is on the screen.
+// Scroll position and focus of a list that is replaced while a person looks at it.
 
-/** A card that a fragment can lead to and that takes the focus then. */
+/** Selector of cards that a URL fragment can address and that can take the focus. */
 export const CARD = '[id][tabindex="-1"]';
 
 /**
- * Remember which cards are in view and which one has the focus; the answer goes back there. A card
- * that is gone by then is answered for by the next one that is left.
+ * Record the cards in view and the focused one; return a function that restores both. If a card has
+ * gone by then, the next remaining one takes its role.
  */
 export function keepPlace(list) {
   const cards = [...list.querySelectorAll(CARD)];

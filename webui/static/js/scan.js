@@ -1,6 +1,6 @@
-// Scanning loses nothing. What was scanned goes into a queue in this browser, with an id drawn here;
-// the queue is sent in its order and an entry leaves it when the server has answered for it. A reload,
-// a slow server and a lost network delay entries, and the server keeps each id once.
+// Scanning without loss. Each scan enters a queue in this browser with an id generated here. The
+// queue is sent in its order, and an entry leaves it when the server has acknowledged it. A reload,
+// a slow server and a lost network only delay entries, and the server stores each id once.
 import { swap } from "./swap.js";
 
 const BATCH = 50;
@@ -39,7 +39,7 @@ function startForm(form, queue) {
     units.value = empty();
     sku.focus();
   });
-  // The browser would stop an empty quantity before the rule above can ask for it.
+  // The browser's validation would block an empty quantity before the rule above handles it.
   form.noValidate = true;
   document.addEventListener("keydown", (event) => {
     if (event.key !== "F2") return;
@@ -48,11 +48,11 @@ function startForm(form, queue) {
   });
 }
 
-/** Handing in waits until everything that was scanned has arrived. */
+/** Delay the submission of the sheet until every scan has been sent. */
 function startEnd(queue) {
   const end = document.querySelector("form[data-scan-end]");
   if (!end) return;
-  // In the capture phase, before the guard against double clicks counts this one.
+  // In the capture phase, before the double-click guard of forms.js sees this click.
   document.addEventListener(
     "submit",
     (event) => {
@@ -89,7 +89,7 @@ class Queue {
   add(sku, units) {
     const entry = { id: newId(), sku, units, at: Date.now() };
     this.waiting.push(entry);
-    // An item of the store for each entry, so that two windows never write over each other's.
+    // One storage item per entry, so that two windows never overwrite each other's entries.
     localStorage.setItem(this.prefix + entry.id, JSON.stringify(entry));
     this.show(entry, "waiting");
     this.send();
@@ -115,14 +115,14 @@ class Queue {
 
   async settle() {
     if (this.kept) await swap(location.href, "#tallies");
-    // What was scanned while the tallies came is on its way, and settles when it has arrived.
+    // Entries scanned while the tallies loaded are being sent, and settle afterwards.
     if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
     this.whenEmpty = null;
     then();
   }
 
-  /** Send one batch: "kept", "again" for a failure that may pass, "stop" for one that won't. */
+  /** Send one batch: return "kept", "again" for a transient failure, "stop" for a permanent one. */
   async post(batch) {
     const entries = batch.map(({ id, sku, units, at }) => ({ id, sku, units, age_ms: Math.max(0, Date.now() - at) }));
     let answer;
@@ -194,7 +194,7 @@ class Queue {
   }
 }
 
-/** Entries that an earlier page could not send, in the order they were scanned. */
+/** Return the entries that an earlier page could not send, in the order of their scans. */
 function stored(prefix) {
   return Object.keys(localStorage)
     .filter((name) => name.startsWith(prefix))
@@ -204,7 +204,7 @@ function stored(prefix) {
 
 function newId() {
   if (crypto.randomUUID) return crypto.randomUUID();
-  // Without HTTPS only this is there.
+  // Without HTTPS, browsers have no randomUUID.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;

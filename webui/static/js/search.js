@@ -1,4 +1,4 @@
-// The stock list answers while one types; the address always says what is shown.
+// The stock list updates while a person types; the address always matches the shown list.
 import { say, swap } from "./swap.js";
 
 const PAUSE_MS = 200;
@@ -14,7 +14,7 @@ export function startSearch(live) {
     const filled = [...new FormData(form)].filter(([, text]) => text !== "");
     const query = new URLSearchParams(filled).toString();
     const url = query ? `${form.action}?${query}` : form.action;
-    // Answers overtake each other: only the newest question's may be shown.
+    // Responses can overtake each other: show only that of the newest request.
     if (!(await swap(url, form.dataset.search, () => mine === newest))) return;
     history.replaceState(null, "", url);
     live.reconnect();

@@ -1,15 +1,15 @@
-// Fetch a page of our own and put one part of it in place of ours.
+// Replace a part of this page by the same part of a freshly fetched one.
 
 /**
- * Replace `selector` by the same element of `url`; false when that could not be had, or was not
- * `wanted` any more when it came: a person may have begun to work in it meanwhile.
+ * Replace `selector` by the same element of `url`. Return false if the fetch failed, or if `wanted`
+ * returns false afterwards, because a person has begun to work in the element meanwhile.
  */
 export async function swap(url, selector, wanted = () => true) {
   const here = document.querySelector(selector);
   if (!here) return false;
   try {
     const answer = await fetch(url, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-    // A login page instead of ours means that the session has ended.
+    // A redirect to the login page means that the session has ended.
     if (answer.redirected && new URL(answer.url).pathname.startsWith("/login")) {
       location.assign(answer.url);
       return false;
@@ -21,13 +21,13 @@ export async function swap(url, selector, wanted = () => true) {
     here.replaceWith(document.adoptNode(there));
     return true;
   } catch {
-    return false; // offline: the pill says so, and the next change tries again
+    return false; // offline: the pill shows it, and the next change retries
   }
 }
 
 let spokenAt = -Infinity;
 
-/** One polite sentence for screen readers, at most one in ten seconds. */
+/** Announce a sentence to screen readers, at most one in ten seconds. */
 export function say(sentence) {
   const line = document.getElementById("polite");
   const now = performance.now();

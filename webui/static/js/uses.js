@@ -1,11 +1,12 @@
-// A form asks only for what the rules read with what is chosen in it. What is put away is not sent, so
-// its column keeps the default. Without this script every field is there, and unused ones are harmless.
+// Hide the fields that the rules don't read with the current choices of a form. Hidden fields are
+// not sent, so their columns keep the default. Without this script every field is shown, which is
+// harmless.
 
 export function startUses() {
   const form = document.querySelector("form[data-uses]");
   if (!form) return;
   form.addEventListener("change", () => show(form));
-  // A page from the browser's memory has its choices back, and not what they put away.
+  // A page restored from the back/forward cache has its choices, but shows every field.
   addEventListener("pageshow", () => show(form));
   show(form);
 }
@@ -23,7 +24,7 @@ function show(form) {
   }
 }
 
-/** Whether a field has one of the values of `name=one,other`. */
+/** Return true if a field has one of the values of `name=one,other`. */
 function holds(form, pair) {
   const [name, values] = pair.split("=");
   return values.split(",").includes(form.elements[name].value);
