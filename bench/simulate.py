@@ -1,7 +1,8 @@
 """`inventory bench simulate`: simulation of the stream engine under random faults.
 
-Each seed is a short history of trade and faults on a broker in memory, run by the engine's own code
-and compared with a single pass over the same records (docs/testing.md). Needs no stack.
+Each seed is a short history of trade and faults on a broker in memory, run by the engine's own
+code. The results are compared with a single pass over the same records (docs/testing.md). Needs no
+stack.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The same job in other engines, one at a time on one broker: `inventory bench peers`.
 
-The job: read sale lines as a connector writes them, maintain on-hand per key and units per key and
-ten-minute window of business time (grace ten minutes), store both in a changelog or something as
+The job: read sale lines as a connector writes them. Maintain on-hand per key, and units per key and
+ten-minute window of business time (grace ten minutes). Store both in a changelog or something as
 durable, at least once. The outputs of each peer are compared with an independent computation before
 any of its figures is shown.
 

@@ -1,7 +1,7 @@
 """The input: sale lines drawn from a seed, and their sums, computed without any JSON.
 
 Times are business seconds of one day. Two in a hundred lines reach the log one to nine minutes
-late, which is within the grace of ten minutes, so that every peer has to count every line.
+late. That is within the grace of ten minutes, so every peer has to count every line.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """The results of one uninterrupted pass over the log: no broker, no engine, no crash.
 
-They are stored for every position, so that each record of a worker is compared at the moment it
-becomes visible, and not only at the end.
+They are stored for every position. So each record of a worker is compared when it becomes visible,
+and not only at the end.
 """
 
 from collections.abc import Iterable, Mapping

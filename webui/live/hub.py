@@ -1,6 +1,6 @@
 """The latest value per key, and the open streams that subscribe to it.
 
-A subscriber holds at most one pending patch per key of its page, so a slow client costs a bounded
+A subscriber holds at most one pending patch per key of its page. So a slow client costs a bounded
 amount of memory and delays no other one. Everything here runs on the server's event loop.
 """
 

@@ -1,7 +1,7 @@
 """Prices: an append-only timeline, and a floor that no row is ever below.
 
-The floor is computed again under a lock on the item at every write, because cost or tax may have
-risen since a person saw it (docs/domain.md 6.4).
+The floor is computed again at every write, under a lock on the item: cost or tax may have risen
+since a person saw it (docs/domain.md 6.4).
 """
 
 from collections import Counter
