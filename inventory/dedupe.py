@@ -90,9 +90,9 @@ class Ring:
         """Return the offset from which a replay rebuilds this ring: its first member's offset.
 
         An empty ring returns `next_offset`, the offset that is read next. A snapshot row may be
-        sent again with a later commit time, which the ring ignores. If that time is within the
-        horizon but the first one is not, a partial replay would take the row for new. The replay
-        then starts at offset 0.
+        sent again with a later commit time, which the ring ignores. Once its first commit time has
+        left the horizon, a replay from the first member would take that row for new. The result is
+        therefore 0 while the later time is within the horizon.
         """
         if self.again_us is not None and self._remembers(self.again_us):
             return 0
@@ -123,8 +123,8 @@ class Ring:
     def take_again(self, record: Record, known_us: int | None = None) -> None:
         """Move on after a member that is sent again, and note its commit time if that is later.
 
-        If `known_us` is None, a later commit time is possible for snapshot rows only: their
-        identity has no lsn.
+        If `known_us` is None, only a snapshot row's commit time may be later: its identity has no
+        lsn.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us

@@ -1,8 +1,8 @@
-"""Exit codes of a worker. A restart cures some of these failures; others need an operator.
+"""Exit codes of workers and sinks. A restart cures some failures; others need an operator.
 
 The numbers follow sysexits.h where it has a suitable one. The supervisor restarts the process after
 any of them, with a growing delay, and stores the last code. `inventory doctor` explains it and
-shows the repair command that the worker logged.
+shows the repair command that the process logged.
 """
 
 from enum import IntEnum
@@ -63,10 +63,10 @@ def way_out_of(code: int) -> str:
 
 
 def way_out_at(topic: str, code: Ending) -> str:
-    """Return the command for a sink that can't read on in `topic`.
+    """Return the repair command for a sink that can't continue in `topic`.
 
-    A rebuild makes the changelogs again. Topics of decisions, late sales and rejected records are
-    made again only with the whole log.
+    A rebuild writes the changelogs again. Topics of decisions, late sales and rejected records are
+    written again only with the complete log.
     """
     is_changelog = topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
     comment = _OR_NEWER if code is Ending.UNREADABLE else ""

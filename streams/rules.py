@@ -1,11 +1,11 @@
-"""In which form this process runs the rules: as they are written, or as machine code of the same.
+"""The form of the rules in this process: Python source, or machine code compiled from it.
 
-Which of them a process takes is decided by whoever starts it (`inventory workers compile`).
+The environment that starts the process chooses the form (`inventory workers compile`).
 """
 
 from inventory import fold
 
 
 def are_compiled() -> bool:
-    """Whether the rules are machine code here."""
+    """Return True if the rules run as machine code."""
     return not str(fold.__file__).endswith(".py")

@@ -11,7 +11,7 @@ from streams.engine.undecodable import PERMILLE
 
 
 class StreamSettings(Connections):
-    """Addresses, and the few knobs that change cost or latency but never a result."""
+    """Addresses, and the few options that change cost or latency but never a result."""
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
@@ -21,16 +21,18 @@ class StreamSettings(Connections):
 class WorkerSettings(StreamSettings):
     """Settings of one worker.
 
-    `worker_id` is its static membership: a worker that restarts under its name within the session
-    gets its partitions back without moving anybody else's.
-    `consumer` chooses how records come in: whole fetched chunks from a subclass of Faust's
-    consumer, or Faust's public stream, which is slower and touches no private name.
-    `undecodable_permille` of the last 1,000 records may be refused before a worker stops; a person
-    who knows that they are no facts raises it to get past them.
+    `worker_id` is its static group membership. A worker that restarts under its id within the
+    session gets its partitions back, and no other worker's partitions move.
+
+    `consumer` chooses the record source: fetched chunks from a subclass of Faust's consumer, or
+    Faust's public stream, which is slower and uses no private name.
+
+    `undecodable_permille` of the last 1,000 records may be undecodable before a worker stops. An
+    operator who knows that they are no facts raises it to get past them.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
-    worker_host: str = "127.0.0.1"  # state is readable here: loopback unless a container says else
+    worker_host: str = "127.0.0.1"  # state is readable here: loopback by default
     worker_port: int = Field(default=6066, ge=1, le=65_535)
     consumer: Literal["chunks", "stream"] = "chunks"
     chunk_records: int = Field(default=1_000, ge=1, le=100_000)
@@ -45,19 +47,19 @@ class WorkerSettings(StreamSettings):
 
     @property
     def heartbeat_s(self) -> float:
-        """How often the group hears of this worker: two of three signs of life may be lost."""
+        """Return the group heartbeat interval (s): two of three may be lost within a session."""
         return self.session_timeout_s / 3
 
     @property
     def snapshot_dir(self) -> Path:
-        """Where this worker keeps its snapshots; deleting it costs time only."""
+        """Return the directory of this worker's snapshots. Deleting it costs time only."""
         return self.worker_dir / self.worker_id / "snapshots"
 
     @property
     def topics_file(self) -> Path:
-        """The ids of the topics that all state of this revision came from.
+        """Return the path of the file with the ids of the topics behind this revision's state.
 
-        Shared, so that a worker that never ran here before knows them too.
+        All workers share it, so that a worker that never ran here before knows them too.
         """
         return self.worker_dir / "topics.json"
 

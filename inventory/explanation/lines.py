@@ -23,8 +23,8 @@ class Source:
 class Line:
     """One named value. The name ends with its unit.
 
-    `part` says how lines add up: `add` is a signed step, `sum` equals all steps of its section so
-    far, `note` takes no part. `detail` adds what a number alone cannot show.
+    `part` is the line's role in sums: `add` is a signed step, `sum` equals all steps of its section
+    so far, `note` takes no part. `detail` adds what a number alone cannot show.
     """
 
     name: str

@@ -115,9 +115,11 @@ class KeyState:
 
     `stock`, `windows` and `final_demand` go together: rows and counts before the horizon of
     `stream_time_us` are folded into `stock.opening_units` and into `final_demand`. `demand` is
-    `final_demand` and the retained complete days after it. `days` are the ends of these days,
-    cached so that no day is walked twice. They follow from the rest: no record carries them and
-    comparisons ignore them. A state that was just restored has None.
+    `final_demand` and the retained complete days after it.
+
+    `days` are the ends of these days, cached so that no day is walked twice. They follow from the
+    rest: no record carries them and comparisons ignore them. `days` is None in a state that was
+    just restored.
     """
 
     inv_key: InvKey

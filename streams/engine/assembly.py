@@ -28,7 +28,7 @@ BLOCKS_AT_ONCE: Final = 4  # a few milliseconds of work
 
 
 class Assembly:
-    """Joins levels and window rows of one partition, in changelog order.
+    """A builder of states from levels and window rows of one partition, in changelog order.
 
     Both changelogs are compacted: each key and each window occurs at least once, last with its
     newest content. A level overwrites the rows that it carries. With a snapshot as `base`, only
@@ -98,8 +98,8 @@ class Assembly:
     async def states(self, next_offset: int) -> ColdStates:
         """Return all states; those of the base are updated in place.
 
-        Yield to the event loop between. `next_offset` is the first offset without effect. Rows of a
-        key without a level are accepted only from there on.
+        It yields to the event loop between blocks. `next_offset` is the first offset without
+        effect: rows of a key without a level are accepted only from there on.
 
         Raises:
             TornChangelogs: a window row is newer than its level. They are written in one

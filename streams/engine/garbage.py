@@ -25,7 +25,7 @@ def collect_rarely() -> None:
 
 
 class Flood:
-    """Detects that many keys were decoded, and hides them from the collector.
+    """Hides the objects of many newly decoded keys from the collector.
 
     Hidden objects are still freed when their last reference goes, but hidden cycles are not. It
     therefore happens only after a flood.

@@ -1,12 +1,13 @@
 """One chunk of one partition: decode, fold, acknowledge, publish.
 
-The hot path of a worker, without Faust and without Kafka. Its rules:
+This is the hot path of a worker, without Faust and without Kafka. Its rules:
 
-* Between the first and the last change of state, only `sleep(0)` between complete records is
-awaited. It lets queries run; they read published state only. * The state changes before the
-acknowledgement. The caller therefore ends the process if this raises: only a restore leads back to
-the former state. * Undecodable bytes cost one record. Undecodable bytes by the hundred mean a
-broken schema and stop the worker.
+- Between the first and the last change of state, only `sleep(0)` between complete records is
+  awaited. It lets queries run; they read published state only.
+- The state changes before the acknowledgement. The caller therefore ends the process if this
+  raises: only a restore leads back to the former state.
+- Undecodable bytes cost one record. Undecodable bytes by the hundred mean a broken schema and stop
+  the worker.
 """
 
 import asyncio

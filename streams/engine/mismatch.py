@@ -25,7 +25,7 @@ _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 class LogMismatch(Exception):
     """Topic and changelog don't belong together: deleted, recreated or truncated (fault F16).
 
-    `repair` is the command that repairs it.
+    `repair` is the command that an operator should run.
     """
 
     def __init__(self, problem: str, repair: str = REBUILD) -> None:

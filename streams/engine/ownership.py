@@ -152,8 +152,8 @@ class Ownership:
             await self._broker.own(wanted)
             self._fenced = wanted
         places = asyncio.Semaphore(RESTORES_AT_ONCE)
-        # Former states come first. Checking one takes milliseconds, and nobody serves it until
-        # then.
+        # Former states come first: a check takes milliseconds, and until then no worker serves
+        # them.
         in_turn = sorted(wanted, key=lambda partition: (partition not in former, partition))
         await asyncio.gather(*(self._obtain_one(number, p, former.get(p), places) for p in in_turn))
 

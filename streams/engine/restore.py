@@ -1,10 +1,10 @@
-"""State of a partition from its two changelogs and the recent past of its source topic.
+"""Restore of a partition's state from its two changelogs and the recent part of its source topic.
 
-Faust's own recovery is not used: it completes by event offsets and hangs where a transaction marker
-or a compacted record stands last. Here a reader goes to the end by position.
+Faust's own recovery is not used. It completes by event offsets and hangs if a transaction marker or
+a compacted record is last. Here a reader ends by position.
 
-A snapshot shortens the way and decides nothing: whatever in it the log contradicts, the whole
-changelogs are read instead.
+A snapshot only shortens the restore. If the log contradicts it, the complete changelogs are read
+instead.
 """
 
 import structlog
@@ -39,15 +39,15 @@ logger = structlog.get_logger(__name__)
 async def restore(
     number: int, generation: int, log: Log, snapshot: Snapshot | None = None
 ) -> OwnedPartition:
-    """The partition as its last acknowledged chunk left it.
+    """Return the partition as its last acknowledged chunk left it.
 
-    Call it only after the partition's producer was initialised: from then on the former owner can
-    add nothing to what is read here. A snapshot that the log contradicts is left aside.
+    Call this only after the partition's producer was initialised: from then on the former owner
+    can't add to the changelogs. A snapshot that the log contradicts is discarded.
 
     Raises:
-        LogMismatch: the source topic is not the one of the restored offset or doesn't reach from
-            before to after it, or a changelog is cut off or of another generation.
-        UnreadableRecord: a changelog holds a record of an unknown version; nothing is guessed.
+        LogMismatch: the source topic is not the one of the restored offset or does not contain
+            it, or a changelog is truncated or of another generation.
+        UnreadableRecord: a changelog holds a record of an unknown version.
         BrokenInvariant: the changelogs contradict each other.
         Fenced: another worker has written to them since.
     """
@@ -80,9 +80,9 @@ async def _restored_whole(number: int, generation: int, log: Log, topics: Topics
 
 
 async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Exception) -> None:
-    """Tell changelogs that moved between two looks at them from those that contradict each other.
+    """Raise `Fenced` if the changelogs grew during the restore, instead of a contradiction.
 
-    Our own producer has written nothing yet, so whoever did has initialised another one since.
+    Our own producer has written nothing yet, so another worker has initialised a newer one.
 
     Raises:
         Fenced: a changelog has become longer.
@@ -98,10 +98,10 @@ async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Excepti
 
 
 async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | None:
-    """Why the snapshot can't be a moment in the life of these changelogs, or None."""
+    """Return the reason why the snapshot can't be an earlier state of these changelogs, or None."""
     for topic in CHANGELOGS:
-        # Positions alone would not do: rebuilt in chunks of other sizes, the levels may reach the
-        # same progress at the same place, and the window rows another one.
+        # Positions alone are not enough. In changelogs rebuilt with other chunk sizes, the levels
+        # may reach the same progress at the same offset while the window rows do not.
         if snapshot.topic_ids.get(topic) != topics.ids[topic]:
             return f"{topic} was deleted and made anew since the snapshot was taken"
         first, end = topics.bounds[topic]
@@ -123,7 +123,7 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
 
 
 async def newest_progress(number: int, start: int, end: int, log: Log) -> Progress | None:
-    """The last progress that the level changelog tells in [start, end)."""
+    """Return the last progress in [start, end) of the level changelog, or None."""
     newest = None
     async for batch in log.read(ON_HAND_CHANGELOG, number, start, end):
         for record in batch:
@@ -160,11 +160,11 @@ async def _restored(
 async def _read(
     topic: str, number: int, offsets: tuple[int, int], log: Log, assembly: Assembly
 ) -> None:
-    """Hand every record of the changelog's partition to `assembly`.
+    """Add every record of the changelog's partition to `assembly`.
 
     Raises:
-        UnreadableRecord: names the place of a record that this code can't read.
-        LogMismatch: a tombstone, which no worker writes; compaction takes what it stands for.
+        UnreadableRecord: names the position of a record that this code can't read.
+        LogMismatch: a tombstone, which no worker writes; compaction removes the key's records.
     """
     async for batch in log.read(topic, number, *offsets):
         for record in batch:

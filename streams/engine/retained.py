@@ -1,8 +1,8 @@
-"""Whether all window rows of a key were found that its level tells of.
+"""A check that a restore found all window rows that a key's level counts.
 
-Rows can't be missed by themselves: a key without its last hours looks like one that sold nothing
-then. Nobody takes single rows out of a changelog, but a person may cut it off, and a broker may
-lose its beginning.
+Missing rows leave no trace by themselves: a key without its last hours looks like one that sold
+nothing then. No worker deletes single rows from a changelog, but an operator may truncate it, and a
+broker may lose its beginning.
 """
 
 from collections.abc import Container
@@ -16,13 +16,13 @@ from inventory.model.ids import InvKey
 from streams.engine.mismatch import REPAIR, LogMismatch
 
 _DAY_MS: Final = DAY_US // 1000
-# The topic may drop rows that nobody has written for so long. A key that stood still for that time
-# had them still; the days of margin are those between its rows and its last level.
+# The topic may drop rows that were not written for that long. A key that had no record meanwhile
+# still counts them. The margin of 10 days covers the days between its rows and its last level.
 _AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
 
 
 class Retained:
-    """How many rows each key of a partition has by its newest level, and on which day it said so.
+    """The row count of each key's newest level, and the day on which that level was written.
 
     A level without the header carries all of its rows, or is older than the header.
     """
@@ -30,11 +30,11 @@ class Retained:
     def __init__(self, number: int) -> None:
         self._number = number
         self._told: dict[InvKey, tuple[int, int]] = {}
-        self._shared: dict[tuple[int, int], tuple[int, int]] = {}  # a million keys say a few things
+        self._shared: dict[tuple[int, int], tuple[int, int]] = {}  # a million keys have few values
         self._newest_day = 0
 
     def tell(self, key: InvKey, headers: Headers, at_ms: int) -> None:
-        """Take what the next level of the changelog says.
+        """Store the row count of the changelog's next level.
 
         Raises:
             UnreadableRecord: the header is of an unknown version.
@@ -48,10 +48,10 @@ class Retained:
             self._told[key] = self._shared.setdefault(told, told)
 
     def check(self, key: InvKey, found: int) -> None:
-        """Compare with the rows that were found for the key.
+        """Compare the level's count with the number of rows that were found for the key.
 
         Raises:
-            LogMismatch: there are others than its level tells of.
+            LogMismatch: the numbers differ.
         """
         told, day = self._told.get(key, (found, 0))
         if found != told and not self._is_aged(day):
@@ -64,7 +64,7 @@ class Retained:
     def check_others(
         self, checked: Container[InvKey], carried: dict[InvKey, tuple[int, ...]]
     ) -> None:
-        """Check the keys that are not among `checked`: they have the rows that their levels carry.
+        """Check the keys that are not in `checked`: their rows are those that their levels carry.
 
         Raises:
             LogMismatch: rows of one of them were not found.

@@ -1,4 +1,4 @@
-"""The dedupe ring of a restored partition: its content depends on the source topic alone."""
+"""The dedupe ring of a restored partition. Its content depends on the source topic alone."""
 
 from collections.abc import AsyncIterator
 
@@ -12,21 +12,21 @@ from streams.engine.records import Log
 from streams.engine.snapshot import Snapshot
 from streams.engine.undecodable import RECENT
 
-LOOK_BACK = RECENT  # records; their undecodable ones are counted again, whatever the ring needs
+LOOK_BACK = RECENT  # records; undecodable ones among them are counted again in any case
 
 
 async def rebuild_ring(
     ring: Ring, number: int, progress: Progress, log: Log, base: Snapshot | None
 ) -> list[int]:
-    """Let `ring`, a new one, remember the records before `progress.next_offset` in its horizon.
+    """Fill the new `ring` with the records before `progress.next_offset` in its horizon.
 
-    Where they begin the progress says: commit times don't, they go back when a clock is set back.
-    Whichever is nearer is replayed, what lies behind a snapshot or everything from there on.
-
-    Returns the offsets of records that can't be decoded, of the last `LOOK_BACK` at least.
+    The progress names the first offset. Commit times can't, because they go back when a clock is
+    set back. The replay starts at the snapshot's offset if that lies in the range, otherwise at the
+    range's beginning. The result is the offsets of undecodable records, of the last `LOOK_BACK` at
+    least.
 
     Raises:
-        LogMismatch: the topic was cut off behind what the ring has to know.
+        LogMismatch: the topic was truncated within the records that the ring needs.
     """
     if base is not None and _is_between(base.progress, progress):
         _resume(ring, base.progress, base.ring, base.again_us)
@@ -48,7 +48,7 @@ async def rebuild_ring(
 
 
 def _is_between(known: Progress, wanted: Progress) -> bool:
-    """Whether a snapshot lies between where the ring begins and where the state goes on."""
+    """Return True if a snapshot lies between the ring's first offset and the next offset."""
     return wanted.ring_from <= known.next_offset <= wanted.next_offset
 
 
@@ -67,7 +67,7 @@ def _resume(
 async def _records(
     log: Log, number: int, start: int, end: int
 ) -> AsyncIterator[tuple[int, Record | None]]:
-    """Offset and record of [start, end) of the source; None for what can't be decoded."""
+    """Yield offset and record of [start, end) of the source; None for an undecodable record."""
     async for batch in log.read(STOCK_EVENTS, number, start, end):
         for source in batch:
             try:

@@ -1,10 +1,10 @@
-"""A partition's state in a file, so that a restart reads the end of the changelogs only.
+"""A partition's state in a file, so that a restart reads only the end of the changelogs.
 
 A snapshot is a copy of acknowledged state at one moment: all states, progress, dedupe ring and the
-positions in both changelogs up to which they are in it. Whatever is wrong with a file, it costs the
-time of a full restore: `load` refuses what can't be trusted, `restore` what the log contradicts.
+positions in both changelogs that they include. A damaged file costs only the time of a full
+restore: `load` refuses an invalid file, `restore` one that the log contradicts.
 
-The file: a line of magic, then frames of length, CRC-32 and content. The first frame is the head
+The file has a magic line, then frames of length, CRC-32 and content. The first frame is the head
 and counts the others: the ring, then keys and documents of every block (`streams.engine.cold`).
 """
 
@@ -32,7 +32,7 @@ from streams.engine.records import Positions, TopicIds
 from streams.engine.store import OwnedPartition
 
 FORMAT: Final = known("snapshot")[-1]
-MOST_BYTES: Final = 1 << 30  # a partition that needs more is no partition of this system
+MOST_BYTES: Final = 1 << 30  # no partition of this system needs more
 MOST_FILES: Final = 48
 _SUFFIX: Final = ".snapshot"
 _UNFINISHED: Final = ".unfinished"
@@ -41,12 +41,12 @@ _FRAME: Final = struct.Struct(">QI")
 
 
 class SnapshotRefused(Exception):
-    """The file can't be used; the message says why. A full restore takes its place."""
+    """The file can't be used, for the reason in the message. A full restore replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a file gives back: the state of one partition at one moment."""
+    """The content of a file: the state of one partition at one moment."""
 
     number: int
     generation: int
@@ -58,16 +58,16 @@ class Snapshot:
     ring: tuple[Member, ...]
     cold: ColdStates
     undecodable: tuple[int, ...] = ()
-    again_us: int | None = None  # as the ring knows it
+    again_us: int | None = None  # as in `Ring.again_us`
 
 
 def file_of(directory: Path, number: int, generation: int) -> Path:
-    """Where the snapshot of a partition lies; another revision or generation has another name."""
+    """Return the path of a partition's snapshot. Revision and generation are part of the name."""
     return directory / f"r{LOGIC_REVISION}-g{generation}-p{number}{_SUFFIX}"
 
 
 def image(owned: OwnedPartition) -> Snapshot:
-    """The partition as it is acknowledged now; its changed states go to rest below (`freeze`).
+    """Return the partition as acknowledged now. Its changed states go to rest with `freeze`.
 
     Raises:
         RuntimeError: a chunk is in work, or failed.
@@ -91,13 +91,13 @@ def image(owned: OwnedPartition) -> Snapshot:
 
 
 def freeze(owned: OwnedPartition) -> Iterator[int]:
-    """Lay to rest what has changed; gives the number of keys after each block, for a pause.
+    """Move changed states to rest. Yields the number of keys after each block, for a pause.
 
-    Take the image first and call this before anything else happens. While the blocks are made
-    chunks may be folded: what they change stays in use, above what is laid to rest here. States
-    that did not change since the last time are no longer held in use.
+    Take the image first and call this before anything else happens. Chunks may be folded between
+    the blocks: the states that they change stay in use, above those at rest. States that did not
+    change since the last call are no longer held in use.
     """
-    # What an earlier freeze did not finish has changed too.
+    # States that an earlier freeze did not finish count as changed too.
     owned.freezing |= owned.unfrozen
     owned.unfrozen = {}
     states = [owned.published[key] for key in owned.freezing]
@@ -119,11 +119,11 @@ def _freeze(owned: OwnedPartition, states: Iterable[KeyState]) -> Iterator[int]:
 
 
 def save(owned: OwnedPartition, directory: Path) -> Path:
-    """Write the partition's snapshot at once: for tests, and for a stop.
+    """Write the partition's snapshot at once, for tests and for a stop.
 
     Raises:
         RuntimeError: a chunk is in work.
-        OSError: the disk doesn't take it; an earlier snapshot is left as it was.
+        OSError: the disk refuses it; an earlier snapshot is unchanged.
         SnapshotRefused: it is larger than `MOST_BYTES`.
     """
     taken = image(owned)
@@ -133,10 +133,10 @@ def save(owned: OwnedPartition, directory: Path) -> Path:
 
 
 def write(snapshot: Snapshot, directory: Path) -> Path:
-    """Write all frames under another name, reach the disk, then take the place of the last one.
+    """Write all frames under a temporary name, sync to disk, then replace the last file.
 
     Raises:
-        OSError: the disk doesn't take it.
+        OSError: the disk refuses it.
         SnapshotRefused: it is larger than `MOST_BYTES`.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -156,12 +156,12 @@ def write(snapshot: Snapshot, directory: Path) -> Path:
 
 
 def load(directory: Path, number: int, generation: int) -> Snapshot | None:
-    """The partition's snapshot, None if there is no file.
+    """Return the partition's snapshot, or None if there is no file.
 
-    Every byte is checked here, so nothing of it can fail later.
+    Every byte is checked here, so no later access fails.
 
     Raises:
-        SnapshotRefused: not whole, or of another partition, generation, revision or format.
+        SnapshotRefused: incomplete, or of another partition, generation, revision or format.
     """
     path = file_of(directory, number, generation)
     try:
@@ -181,10 +181,11 @@ def load(directory: Path, number: int, generation: int) -> Snapshot | None:
 
 
 def prune(directory: Path) -> None:
-    """Delete what a crash has left unfinished, and all but the `MOST_FILES` newest snapshots.
+    """Delete unfinished files of a crash, and all but the `MOST_FILES` newest snapshots.
 
-    Call it while nothing is being written. Partitions that went elsewhere leave files behind: they
-    shorten the restore if the partition comes back soon, and are replaced or pruned otherwise.
+    Call this while nothing is being written. Partitions that moved to other workers leave files
+    behind. These shorten the restore if the partition returns soon, and are replaced or pruned
+    otherwise.
     """
     for unfinished in directory.glob("*" + _UNFINISHED):
         unfinished.unlink(missing_ok=True)
@@ -215,7 +216,7 @@ def _write_frame(file: BinaryIO, content: bytes) -> int:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Until then the new name may be lost with the power."""
+    """Sync the directory. Before that, a power failure may lose the new name."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -224,7 +225,7 @@ def _sync_directory(directory: Path) -> None:
 
 
 def _identity(number: int, generation: int) -> dict[str, int]:
-    """What a file must agree with to be read at all."""
+    """Return the head's fields that must match before a file is read."""
     return {
         "format": FORMAT,
         "schema": STATE_SCHEMA,
@@ -285,7 +286,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
 
 
 def _progress_of(head: dict[str, Any]) -> Progress:
-    """Where the ring is replayed from is not in it: the ring itself is in the file."""
+    """Return the progress without `ring_from`: the ring itself is in the file."""
     return Progress(
         head["next_offset"],
         head["newest_commit_us"],

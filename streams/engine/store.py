@@ -1,8 +1,8 @@
-"""State of one owned partition: what the fold works on, and what queries may see.
+"""State of one owned partition: the fold's working state, and the published state for queries.
 
-The fold's states change while a chunk is in work; queries read `published`, which only moves after
-the broker has acknowledged the chunk. States are values, so both dictionaries share them, and what
-rests below both (`streams.engine.cold`).
+The fold's states change while a chunk is in work. Queries read `published`, which changes only
+after the broker has acknowledged the chunk. States are values, so both dictionaries share them and
+the states at rest below them (`streams.engine.cold`).
 """
 
 import asyncio
@@ -18,16 +18,17 @@ from streams.engine.undecodable import Undecodable
 
 
 class OwnedPartition:
-    """One partition of `stock.events` whose state lives in this process.
+    """One partition of `stock.events` whose state is in this process.
 
     `next_offset` is the first offset that has had no effect yet. Offsets below `restored_offset`
-    had their effect in an earlier process: seen again, their keys are written again.
-    `unsent_rows` names, for a restored key, the window rows of its last changelog record, because
-    those may have to be written again with it.
-    `positions` are the offsets up to which both changelogs are in the state: read at restore, then
-    as the broker acknowledged them; `topic_ids` tell those changelogs and the source topic from
-    others of the same name that are made after them. `told_offset` is the progress that the level
-    changelog tells there: less than `next_offset` after records that changed no key.
+    had their effect in an earlier process: if read again, the output for their keys is written
+    again. `unsent_rows` maps a restored key to the window rows of its last changelog record,
+    because those may have to be written again with it.
+
+    `positions` are the offsets up to which the state includes both changelogs: read at restore,
+    then acknowledged by the broker. `topic_ids` distinguish those changelogs and the source topic
+    from later topics of the same name. `told_offset` is the progress that the level changelog holds
+    there. It is less than `next_offset` after records that changed no key.
     """
 
     def __init__(
@@ -48,13 +49,13 @@ class OwnedPartition:
         self.published = States(self.cold, in_use, keep=False)
         self.published_offset = progress.next_offset
         self.as_of_us = progress.newest_commit_us
-        self.changelog_end: int | None = None  # None until somebody reads it
+        self.changelog_end: int | None = None  # None until it is read
         self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
         self.positions: dict[str, int] = {}
         self.topic_ids: dict[str, str] = {}
         self.told_offset = progress.next_offset
-        # Changed since they were last laid to rest, and on their way there (`snapshot.freeze`).
-        # Dictionaries, because a set has another order in each process: blocks are to be the same.
+        # Changed since they were last moved to rest, and on their way there (`snapshot.freeze`).
+        # Dictionaries, because a set's order differs by process, and blocks must be equal.
         self.unfrozen: dict[InvKey, None] = dict.fromkeys(in_use)
         self.freezing: dict[InvKey, None] = {}
         self.open_keys = {key for key in open_at_rest if key not in in_use}
@@ -62,13 +63,13 @@ class OwnedPartition:
         self.in_work = False  # a chunk has changed the state and is not acknowledged
         self.refused_in_a_row = 0
         self.undecodable = Undecodable(number)
-        self.restored_records = 0  # of the changelogs, read for this life
-        self.handled = 0  # records seen in this life, replays included
+        self.restored_records = 0  # changelog records read for this restore
+        self.handled = 0  # records seen since then, replays included
         self.lock = asyncio.Lock()  # one chunk or republication at a time
         self.turn = asyncio.Lock()  # shared by a worker's partitions: one folds, the others wait
 
     def progress(self) -> Progress:
-        """What the next changelog record says about the partition as a whole."""
+        """Return the partition's part of the next changelog record."""
         ring = self.partition.ring
         return Progress(
             self.next_offset,
@@ -80,7 +81,7 @@ class OwnedPartition:
         )
 
     def publish(self, keys: Iterable[InvKey]) -> None:
-        """Show the acknowledged state of `keys` to queries."""
+        """Make the acknowledged state of `keys` visible to queries."""
         states = self.partition.states
         for key in keys:
             state = states[key]
@@ -95,5 +96,5 @@ class OwnedPartition:
 
 
 def has_open(state: KeyState) -> bool:
-    """Whether the key has a decision that somebody has to know of: an open need or proposal."""
+    """Return True if the key has an open need or price proposal."""
     return state.episode.state == "open" or state.price_episode.id is not None

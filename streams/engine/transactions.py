@@ -1,8 +1,9 @@
 """The real broker: one transactional producer per partition.
 
-The producer is the fence. Whoever takes a partition over initialises the producer first, and from
-that moment the former owner's writes are refused, however long it was paused. Group generations
-can't do that: a process that slept through its session writes before it hears of the new one.
+The producer is the fence. A new owner of a partition initialises the producer first. From that
+moment the broker refuses the former owner's writes, however long that process was paused. Group
+generations can't do that: a process that was paused beyond its session writes before it learns of
+the new one.
 """
 
 import asyncio
@@ -18,18 +19,18 @@ from streams.engine.mismatch import REPAIR, LogMismatch
 from streams.engine.records import Fenced, Positions, Send, Stage
 
 BATCH_BYTES = 262_144
-# The producer weighs a batch before compression, the broker after it.
+# The producer checks a batch's size before compression, the broker after it.
 REQUEST_BYTES = LARGEST_RECORD_BYTES
-# What a busy machine may need. The next owner ends the transaction of a former one at once; only
-# where nobody follows do readers wait for so long.
+# Long enough for a busy machine. The next owner ends a former owner's transaction at once. Readers
+# wait this long only if there is no next owner.
 TRANSACTION_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
-# The broker has given such a transaction up; a producer that waits for replicas would go on trying.
+# The broker has aborted such a transaction; a producer that waits for replicas would retry.
 ANSWER_S = 90.0
 
 
 class Answer(NamedTuple):
-    """Where a broker has put a batch: the offsets of its records, [begin, end)."""
+    """The offsets [begin, end) that the broker gave a batch's records."""
 
     topic: str
     begin: int
@@ -37,9 +38,9 @@ class Answer(NamedTuple):
 
 
 class PartitionProducers:
-    """Implements `Broker` for the partitions that this process owns.
+    """A `Broker` for the partitions that this process owns.
 
-    `known_ends` gives how far topics reach in the state of a partition.
+    `known_ends` returns the end of each topic that a partition's state includes.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class PartitionProducers:
         self.committing_s = 0.0  # from begin to commit, summed over them
 
     async def own(self, partitions: Iterable[int]) -> None:
-        """Fence former owners of `partitions` out; returns when all producers are initialised."""
+        """Fence former owners of `partitions` out. Returns when all producers are initialised."""
         await asyncio.gather(*(self._own(partition) for partition in partitions))
 
     async def _own(self, partition: int) -> None:
@@ -70,14 +71,14 @@ class PartitionProducers:
             linger_ms=0,  # batches are built here; waiting for more would only add latency
             max_batch_size=BATCH_BYTES,
             max_request_size=REQUEST_BYTES,
-            compression_type="zstd",  # aiokafka's lz4 takes its best level: five times as long
+            compression_type="zstd",  # aiokafka's lz4 uses its best level: five times as long
             request_timeout_ms=REQUEST_TIMEOUT_MS,
         )
         await producer.start()
         self._producers[partition] = producer
 
     async def disown(self, partitions: Iterable[int]) -> None:
-        """Close the producers of partitions that are no longer ours."""
+        """Close the producers of `partitions`."""
         gone = [self._producers.pop(p) for p in list(partitions) if p in self._producers]
         await asyncio.gather(*(producer.stop() for producer in gone))
 
@@ -86,16 +87,16 @@ class PartitionProducers:
         await self.disown(list(self._producers))
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit all stages in one transaction, sent in their order.
+        """Commit all stages in one transaction, sent in order.
 
-        Nobody reads any of it before the commit, so the stages don't wait for each other: a
+        Readers see none of it before the commit, so the stages don't wait for each other. A
         transaction of few records takes three round trips instead of seven.
 
         Raises:
             Fenced: another worker owns the partition.
-            LogMismatch: a topic goes on before the end that it had; nothing is committed.
-            KafkaError: the broker could not take it; the caller ends the process.
-            TimeoutError: it did not for a minute and a half, as without enough replicas in sync.
+            LogMismatch: a topic continues before its known end; nothing is committed.
+            KafkaError: the broker could not accept it; the caller ends the process.
+            TimeoutError: no commit in 90 s, for example without enough replicas in sync.
         """
         producer = self._producers[partition]
         sends = [send for stage in stages for send in stage]
@@ -139,10 +140,10 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
 
 
 def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) -> None:
-    """Commit nothing behind less than the state holds: what would be restored is not whole.
+    """Raise `LogMismatch` if a topic continues before the end that the state includes.
 
-    A topic made anew begins at 0 again, and a broker that lost its power may have lost the last
-    records of one topic and not of another.
+    A commit would make the next restore incomplete. A topic that was created again starts at 0, and
+    a broker that lost power may have lost the last records of one topic and not of another.
     """
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):
@@ -175,5 +176,5 @@ def _batches(producer: AIOKafkaProducer, sends: Sequence[Send]) -> Iterator[Any]
 
 
 def _append(batch: Any, send: Send) -> object:  # noqa: ANN401 -- aiokafka has no types
-    """None if the batch is full; an empty one takes a record of any size."""
+    """Append the record. Return None if the batch is full; an empty one takes any size."""
     return batch.append(timestamp=None, key=send.key, value=send.value, headers=list(send.headers))

@@ -1,7 +1,7 @@
-"""How many of a partition's last records can't be decoded: one is bad, many are another language.
+"""The share of undecodable records in a partition: one is bad data, many are a changed schema.
 
-Counted over records and not over a chunk, which holds a single record where there is little trade:
-a trickle of garbage stops a worker like a flood of it. A restore counts them again.
+It is counted over records. A chunk may hold a single record when trade is slow, and a trickle of
+undecodable records must stop a worker like a flood. A restore counts them again.
 """
 
 from collections import deque
@@ -11,17 +11,17 @@ from typing import Final
 from cdc.contracts.topics import STOCK_EVENTS
 
 RECENT: Final = 1_000
-PERMILLE: Final = 10  # facts of a schema that changed come by the hundred, accidents do not
+PERMILLE: Final = 10  # records of a changed schema come by the hundred, accidents do not
 
 
 class SchemaBreak(Exception):
-    """Too many records can't be decoded: the producer speaks another language now."""
+    """Too many records can't be decoded: the producer's schema has changed."""
 
 
 class Undecodable:
-    """The offsets of those among the last records of a partition that can't be decoded.
+    """The offsets of undecodable records among a partition's last records.
 
-    More than `permille` of `RECENT` are too many, be it that the partition has fewer records yet.
+    More than `permille` of `RECENT` are too many, also in a partition with fewer records.
     """
 
     def __init__(self, number: int) -> None:
@@ -31,16 +31,16 @@ class Undecodable:
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """Those that are known, oldest first."""
+        """Return the known offsets, oldest first."""
         return tuple(self._offsets)
 
     def remember(self, offsets: Iterable[int]) -> None:
-        """Take offsets that were refused in an earlier life, oldest first."""
+        """Add offsets from before a restart, oldest first."""
         for offset in offsets:
             self._take(offset)
 
     def add(self, offset: int, detail: str) -> None:
-        """Take the next one, which can't be decoded because of `detail`.
+        """Add the next offset, which can't be decoded because of `detail`.
 
         Raises:
             SchemaBreak: there were too many lately.

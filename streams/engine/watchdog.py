@@ -1,21 +1,20 @@
-"""Notices that work is there and nothing moves. A pure judgement; the worker acts on it."""
+"""Detection of waiting work without progress. It only judges; the worker acts on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# One partition may wait for a long poll of the others; it is stuck after this many times `stall_s`.
+# One partition may wait for a long poll of the others. It is stuck after this many times `stall_s`.
 ONE_PARTITION = 4
-# Nobody looked for this share of `stall_s`: the process slept, and nothing waited for it to move.
+# After this share of `stall_s` without a check, the process was suspended. All waits start again.
 ASLEEP = 0.5
 
 
 @dataclass(slots=True)
 class Watchdog:
-    """Remembers when each partition last moved.
+    """The time at which each partition last moved.
 
-    Consumers of Kafka are known to fall silent without an error, and a restore can wait for a
-    record that no longer exists. Both look healthy from outside; the supervisor's restart cures
-    both.
+    Kafka consumers are known to stop without an error, and a restore can wait for a record that no
+    longer exists. Both look healthy from outside. A restart by the supervisor cures both.
     """
 
     stall_s: float
@@ -24,7 +23,7 @@ class Watchdog:
     _looked_s: float = 0.0
 
     def silent_s(self, now_s: float, lags: Mapping[int, int]) -> float:
-        """For how long the most patient partition with waiting records has handled none."""
+        """Return the longest time (s) that a partition with waiting records has handled none."""
         waits = (now_s - self._seen[p][1] for p, lag in lags.items() if lag > 0 and p in self._seen)
         return max(waits, default=0.0)
 
@@ -36,11 +35,11 @@ class Watchdog:
         *,
         restoring_since_s: float | None,
     ) -> str | None:
-        """What is stuck, or None.
+        """Return a description of the stuck part, or None.
 
         `handled` counts the records of each ready partition, `lags` those that wait for it.
-        `restoring_since_s` is when a restore last read something, or when all partitions were taken
-        away, while more are awaited from a restore or from the group.
+        `restoring_since_s` is None unless partitions are awaited from a restore or from the group.
+        It is then the time of the restore's last read, or of the revocation.
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
             return f"nothing was given to us or restored for {self.restore_stall_s:g} s"
@@ -58,7 +57,7 @@ class Watchdog:
         return None
 
     def _look(self, now_s: float, handled: Mapping[int, int], lags: Mapping[int, int]) -> None:
-        """Remember who has moved, or has nothing to do."""
+        """Store the time of each partition that has moved or has no lag."""
         if now_s - self._looked_s > self.stall_s * ASLEEP:
             self._seen.clear()
         self._looked_s = now_s

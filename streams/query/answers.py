@@ -1,6 +1,6 @@
-"""What a worker says of a key, a partition and itself, as plain documents.
+"""Answers of a worker about a key, a partition and itself, as plain documents.
 
-Every answer about state says how far it reaches: worker, partition, position, as-of and revision.
+Every answer about state names its extent: worker, partition, position, as-of and revision.
 """
 
 import time
@@ -30,7 +30,7 @@ Span = tuple[int | None, int | None]
 
 
 class Queryable(Protocol):
-    """What queries read of a worker; `ends` are end offsets of `stock.events` by partition."""
+    """The attributes of a worker that queries read; `ends` are end offsets by partition."""
 
     settings: WorkerSettings
     ownership: Ownership
@@ -40,12 +40,12 @@ class Queryable(Protocol):
 
 
 def is_ready(worker: Queryable) -> bool:
-    """Whether the group gave partitions out and all of ours are restored."""
+    """Return True if the group has assigned partitions and all of them are restored."""
     return worker.ownership.settled
 
 
 def reach(worker: Queryable, owned: OwnedPartition) -> Document:
-    """How far everything reaches that is said of this partition, and what it has not reached."""
+    """Return the extent and the lag of everything that is answered from this partition."""
     records, seconds = lag(owned, worker.ends, time.time_ns() // 1000)
     return {
         "worker": worker.settings.worker_id,
@@ -60,7 +60,7 @@ def reach(worker: Queryable, owned: OwnedPartition) -> Document:
 
 
 def of_key(about: Document, state: KeyState) -> Document:
-    """`about` a partition, and the position that the key's state includes."""
+    """Return `about` (the partition's `reach`) with the position of the key's state."""
     position = {
         "generation": state.position.generation,
         "partition": about["partition"],
@@ -70,12 +70,12 @@ def of_key(about: Document, state: KeyState) -> Document:
 
 
 def whole(state: KeyState, _span: Span) -> Document:
-    """Level and all retained window rows, as one state at one position."""
+    """Return level and all retained window rows, as one state at one position."""
     return {"value": orjson.Fragment(encode_state(state))}
 
 
 def level(state: KeyState, _span: Span) -> Document:
-    """The level, without window rows."""
+    """Return the level, without window rows."""
     return {
         "on_hand_units": state.on_hand_units,
         "available_to_sell_units": state.available_to_sell_units,
@@ -84,7 +84,7 @@ def level(state: KeyState, _span: Span) -> Document:
 
 
 def sales_windows(state: KeyState, span: Span) -> Document:
-    """Retained window rows whose start lies in `span`, in order of time; an open end is None."""
+    """Return retained window rows with start in half-open `span`, by time; None is unbounded."""
     first_us, last_us = span
     chosen = [
         start
@@ -96,7 +96,7 @@ def sales_windows(state: KeyState, span: Span) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What is said of a key, in which form, and by which parameters it may be narrowed."""
+    """A view of a key: its kind, its document, and the parameters that may narrow it."""
 
     kind: str
     say: Callable[[KeyState, Span], Document]
@@ -111,10 +111,10 @@ STORES: Final[Mapping[str, Store]] = {
 
 
 def lag(owned: OwnedPartition, ends: Mapping[int, int], now_us: int) -> tuple[int, float]:
-    """Records that wait, and for how many seconds the oldest of them may have waited.
+    """Return the waiting records, and the longest time (s) that the oldest may have waited.
 
-    Nothing waits longer than the partition's as-of is old, and a partition without waiting records
-    is not behind, however long nothing was sold.
+    No record waits longer than the age of the partition's as-of time. A partition without waiting
+    records has no lag, however long nothing was sold.
     """
     records = max(0, ends.get(owned.number, 0) - owned.published_offset)
     if records == 0 or owned.as_of_us is None:
@@ -123,7 +123,7 @@ def lag(owned: OwnedPartition, ends: Mapping[int, int], now_us: int) -> tuple[in
 
 
 def partitions(worker: Queryable, trusted: Callable[[OwnedPartition], bool]) -> Iterator[Document]:
-    """One row for each assigned partition, in order; `trusted` says which may be shown as ours."""
+    """Yield one row per assigned partition, in order. Untrusted ones are shown as RESTORING."""
     for number in sorted(worker.ownership.assigned):
         owned = worker.ownership.ready.get(number)
         if owned is None or not trusted(owned):
@@ -141,7 +141,7 @@ def partitions(worker: Queryable, trusted: Callable[[OwnedPartition], bool]) -> 
 
 
 def whole_map(rows: Iterable[Document]) -> list[Document]:
-    """One row for every partition of the log; state UNKNOWN where nobody claims it."""
+    """Return one row for every partition of the log. State UNKNOWN: no worker claims it."""
     best: dict[int, Document] = {}
     for row in rows:
         known = best.get(row["partition"])
@@ -152,12 +152,12 @@ def whole_map(rows: Iterable[Document]) -> list[Document]:
 
 
 def standing(row: Document) -> tuple[bool, int]:
-    """Orders rows of workers that claim one partition: who serves it, then who is further."""
+    """Return a sort key for rows of one partition: running workers first, then higher offsets."""
     return row["state"] == RUNNING, row.get("next_offset", -1)
 
 
 def about_worker(worker: Queryable) -> Document:
-    """Identity and state of one worker."""
+    """Return identity and state of one worker."""
     return {
         "worker": worker.settings.worker_id,
         "state": RUNNING if is_ready(worker) else RESTORING,
@@ -166,7 +166,7 @@ def about_worker(worker: Queryable) -> Document:
 
 
 def revision(worker: Queryable) -> Document:
-    """Which rules and which incarnation of the log this worker works by."""
+    """Return the logic revision, consumer group and log generation of this worker."""
     return {
         "logic_revision": LOGIC_REVISION,
         "group": APP_ID,
@@ -175,7 +175,7 @@ def revision(worker: Queryable) -> Document:
 
 
 def total_lag(rows: list[Document]) -> Document:
-    """Records behind in all of `rows`, and the most seconds of one of them."""
+    """Return the waiting records of all `rows`, and the longest wait of one of them."""
     return {
         "lag_records": sum(row.get("lag_records", 0) for row in rows),
         "lag_seconds": max((row.get("lag_seconds", 0.0) for row in rows), default=0.0),

@@ -1,4 +1,4 @@
-"""Which figures of a worker are read when `/metrics` is asked for."""
+"""The worker's figures that are read at each request of `/metrics`."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,14 +15,14 @@ from streams.rules import are_compiled
 
 
 class Committing(Protocol):
-    """What is read of the producers."""
+    """The figures of the producers."""
 
     committed: int
     committing_s: float
 
 
 class Tallied(Protocol):
-    """What is read of the snapshots' tally."""
+    """The figures of the snapshots."""
 
     written: int
     failed: int
@@ -32,11 +32,11 @@ class Tallied(Protocol):
 
 
 class Keeping(Protocol):
-    """What is read of who keeps snapshots."""
+    """The owner of the snapshot figures."""
 
     @property
     def tally(self) -> Tallied:
-        """Files written, not written and left aside."""
+        """Return the counts of files written, failed and discarded."""
         ...
 
 
@@ -47,17 +47,17 @@ class Measurable(Queryable, Protocol):
 
     @property
     def keeper(self) -> Keeping:
-        """Who keeps its snapshots."""
+        """Return the owner of its snapshots."""
         ...
 
     @property
     def producers(self) -> Committing:
-        """Who writes for it."""
+        """Return its producers."""
         ...
 
 
 def register(worker: Measurable) -> None:
-    """Have the worker's registry show its state; once for each worker."""
+    """Register the worker's state with its registry, once for each worker."""
     readings = Readings(worker.metrics.registry)
     _of_partitions(readings, worker)
     _of_ownership(readings, worker)
@@ -120,7 +120,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
 
 
 def _of_reach(readings: Readings, worker: Queryable) -> None:
-    """How far each partition has come, and how far it is behind."""
+    """Register offsets, lag and ages of each partition."""
     of_each = partial(_each, worker)
     gauge = readings.gauge
     gauge("lag_records", "Records that wait", of_each(lambda owned: _lag(worker, owned)[0]))
@@ -195,19 +195,19 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
 
 
 def one(figure: float) -> list[Sample]:
-    """A figure of the whole worker."""
+    """Return a figure of the entire worker."""
     return [(None, figure)]
 
 
 def is_ready(worker: Queryable) -> int:
-    """1 or 0."""
+    """Return 1 or 0."""
     return int(answers.is_ready(worker))
 
 
 def _each(
     worker: Queryable, figure: Callable[[OwnedPartition], float | None]
 ) -> Callable[[], Iterator[Sample]]:
-    """A figure of every ready partition; None is left out."""
+    """Return a reader of a figure for every ready partition. None is left out."""
 
     def read() -> Iterator[Sample]:
         for number, owned in sorted(worker.ownership.ready.items()):

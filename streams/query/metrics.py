@@ -1,8 +1,8 @@
-"""Counters and gauges of one worker, for `/metrics` in the text form of Prometheus.
+"""Counters and gauges of one worker, for `/metrics` in the text format of Prometheus.
 
-Counters are raised where the work is done; gauges are read off the worker when somebody asks, so
-they cost nothing in between and are never older than the answer. Labels come from fixed sets:
-partitions, verdicts, reasons and routes, never keys.
+The worker raises counters as it works. Gauges are read off the worker at each request, so they cost
+nothing in between and are never older than the answer. Labels come from fixed sets (partitions,
+verdicts, reasons and routes), never from keys.
 """
 
 import time
@@ -25,12 +25,12 @@ _FRESH_S: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60)
 _DELAY_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5)
 _QUERY_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 
-Sample = tuple[str | None, float]  # the partition, None for the whole worker
+Sample = tuple[str | None, float]  # the partition, None for the entire worker
 Read = Callable[[], Iterable[Sample]]
 
 
 class Metrics:
-    """What a worker counts. One registry per instance, so that tests don't share it."""
+    """The counters of a worker. One registry per instance, so that tests don't share it."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -98,16 +98,16 @@ class Metrics:
         self._skipped.inc(records)
 
     def loop_delayed(self, seconds: float) -> None:
-        """Note how late the event loop woke a timer up."""
+        """Observe how late (s) the event loop woke a timer up."""
         self._loop_delay.observe(max(0.0, seconds))
 
     def answered(self, route: str, code: int, seconds: float) -> None:
-        """Count a request; `route` is the pattern, never the path that came."""
+        """Count a request. `route` is the pattern, never the requested path."""
         self._queries.labels(route, str(code)).inc()
         self._query_seconds.labels(route).observe(seconds)
 
     def forwarded(self, code: int | None) -> None:
-        """Count a question to another worker; None: nobody was known, or nothing came in time."""
+        """Count a forwarded query. None: no worker was known, or no answer came in time."""
         self._forwards.labels("none" if code is None else str(code)).inc()
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
@@ -122,7 +122,7 @@ class Metrics:
 
 
 class Readings(Collector):
-    """Figures that are read when somebody asks: name, help text, and where they come from."""
+    """Figures that are read at each request: name, help text and reader."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._gauges: dict[str, tuple[str, Read]] = {}
@@ -130,16 +130,16 @@ class Readings(Collector):
         registry.register(self)
 
     def gauge(self, name: str, about: str, read: Read) -> None:
-        """Show what `read` gives as a gauge."""
+        """Register `read` as a gauge."""
         self._gauges[name] = about, read
 
     def counter(self, name: str, about: str, read: Read) -> None:
-        """Show what `read` gives as a counter; it never falls in one life of the process."""
+        """Register `read` as a counter. It never falls while the process lives."""
         self._counters[name] = about, read
 
     @override
     def collect(self) -> Iterator[Metric]:
-        """All figures as they are now."""
+        """Yield all current figures."""
         for name, (about, read) in self._gauges.items():
             yield _filled(GaugeMetricFamily, name, about, list(read()))
         for name, (about, read) in self._counters.items():

@@ -1,9 +1,9 @@
-"""Whether this process may still speak for its partitions after it has slept.
+"""Protection against answers for lost partitions after this process was suspended.
 
-A worker that was stopped longer than its session has lost its partitions and does not know it. Its
-writes are fenced, but nothing fences an answer: for a moment it would show numbers of the past as
-those of now. So after such a pause a partition is silent until something proves that it is ours: an
-acknowledged chunk (heartbeats bring one a second) or a new assignment.
+A worker that was suspended longer than its session has lost its partitions and does not know it.
+Its writes are fenced, but an answer is not: for a moment it would show old numbers as current.
+After such a pause, a partition therefore gives no answers until its ownership is proven. Proof is
+an acknowledged chunk (heartbeats cause one a second) or a new assignment.
 """
 
 from streams.engine.ownership import Ownership
@@ -11,7 +11,7 @@ from streams.engine.store import OwnedPartition
 
 
 class Pauses:
-    """Notices that the process has slept for longer than `longest_s`; call `look` more often."""
+    """A detector of process suspensions longer than `longest_s`. Call `look` more often."""
 
     def __init__(self, ownership: Ownership, longest_s: float, now_s: float) -> None:
         self._ownership = ownership
@@ -21,7 +21,7 @@ class Pauses:
         self._doubted_in = 0
 
     def look(self, now_s: float) -> None:
-        """Doubt every partition when the last look was so long ago that the session may be over."""
+        """Distrust every partition if the session may have expired since the last call."""
         if now_s - self._seen_s > self._longest_s:
             self._doubted_in = self._ownership.rebalances
             ready = self._ownership.ready
@@ -29,7 +29,7 @@ class Pauses:
         self._seen_s = now_s
 
     def trusts(self, owned: OwnedPartition) -> bool:
-        """Whether the partition's ownership is proven since the last long pause."""
+        """Return True if the partition's ownership is proven since the last long pause."""
         if not self._doubted:
             return True
         if self._ownership.rebalances != self._doubted_in:

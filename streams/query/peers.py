@@ -1,9 +1,9 @@
-"""The other workers: which of them holds a partition, and one question to that one.
+"""The other workers: the owner of each partition, and one forwarded query to that worker.
 
-Workers are asked for their own partitions, so the map is as true as they are; it is renewed while
-questions come and never in idle times. Addresses are read anew for each round, because workers come
-and go. A request that carries the hop header is answered from one's own state or not at all, so no
-question can travel in a circle.
+Each worker is asked for its own partitions, so the map is as accurate as their answers. It is
+renewed while queries arrive, and never in idle times. Addresses are read again for each round,
+because workers come and go. A request with the hop header is answered from the worker's own state
+or refused, so no query can travel in a circle.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from streams.settings import WorkerSettings
 
 HOP_HEADER: Final = "X-Inventory-Hop"
 MAP_AGE_S: Final = 2.0
-# A worker that says nothing for so long holds nothing any more: its session is over.
+# A worker that gave no answer for this long owns nothing any more: its session is over.
 SILENCE_S: Final = 10.0
 ASK_S: Final = 0.25  # a worker may be busy with a chunk
 CONNECTIONS: Final = 64
@@ -30,7 +30,7 @@ CONNECTIONS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What another worker answered."""
+    """Another worker's answer."""
 
     status: int
     body: bytes
@@ -46,7 +46,7 @@ class _Heard:
 
 
 class Peers:
-    """Asks the other workers of this deployment."""
+    """Client of the other workers of this deployment."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
@@ -56,7 +56,7 @@ class Peers:
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         if self._round is not None:
             self._round.cancel()
             await asyncio.gather(self._round, return_exceptions=True)
@@ -64,9 +64,10 @@ class Peers:
             await self._session.close()
 
     async def owner(self, partition: int, within_s: float) -> str | None:
-        """Address of the worker that holds `partition`, None if nobody says so in `within_s`.
+        """Return the URL of the worker that holds `partition`, or None if unknown after `within_s`.
 
-        An older map is used while it is renewed: whoever lost the partition says so himself.
+        An older map is used while it is renewed: a worker that lost the partition refuses by
+        itself.
         """
         if self._began_s is None or _now_s() - self._began_s > MAP_AGE_S:
             self._renew()
@@ -77,16 +78,16 @@ class Peers:
         return found
 
     async def partitions(self) -> list[Document]:
-        """The rows of all other workers that answer now."""
+        """Return the rows of all other workers that answer now."""
         began_s = _now_s()
-        # Not awaited itself: a caller that goes away must not end the round of the others.
+        # Not awaited directly: a cancelled caller must not end the round of the others.
         await asyncio.wait([self._renew()])
         return list(self._rows(began_s))
 
     async def ask(self, url: str, path: str, within_s: float) -> Reply | None:
-        """The answer of the worker at `url`, None if there is none in time.
+        """Return the answer of the worker at `url`, or None after `within_s` seconds or a failure.
 
-        `path` is as it came, still encoded, with its query.
+        `path` is the original one, still encoded, with its query.
         """
         try:
             async with asyncio.timeout(within_s), self._get(url + path) as answer:
@@ -117,11 +118,11 @@ class Peers:
             async with asyncio.timeout(ASK_S), self._get(f"{url}/iq/v1/partitions") as answer:
                 rows = checked(PARTITIONS, await answer.json())["partitions"]
         except TimeoutError:
-            return  # busy or stopped: what it said last holds until its session must be over
+            return  # busy or stopped: its last answer holds until its session must be over
         except (aiohttp.ClientError, ValueError, KeyError):  # of another release too
             self._heard.pop(url, None)
             return
-        # Workers of another revision may run beside ours; their states are not ours to show.
+        # Workers of another revision may run beside this one; their states must not be shown here.
         alike = [row for row in rows if row.get("logic_revision") == LOGIC_REVISION]
         self._heard[url] = _Heard(_now_s(), [{**row, "address": url} for row in alike])
 

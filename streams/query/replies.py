@@ -1,7 +1,7 @@
-"""The form of every answer: JSON with the version of its schema, and a refusal that says why.
+"""The format of every answer: JSON with the version of its schema, and refusals with a reason.
 
-An address that nobody knows, a wrong method and a failure of our own are told like any other
-refusal (`answer_problem`), so whoever asks reads one form.
+An unknown address, a wrong method and an internal error use the same format as any other refusal
+(`answer_problem`), so clients parse a single format.
 """
 
 from collections.abc import Collection
@@ -17,15 +17,15 @@ from streams.query.answers import Span
 from streams.query.peers import Reply
 
 RETRY_AFTER_S: Final = "1"
-LONGEST_QUERY: Final = 2_048  # bytes of path and query; a key has at most some hundred
+LONGEST_QUERY: Final = 2_048  # bytes of path and query; a key has at most a few hundred
 LONGEST_TIME: Final = 16  # digits of epoch microseconds until the year 2286
 _SHOWN: Final = 80
-# A stored answer would be a number of the past.
+# A cached answer would show old numbers.
 _NEVER_STORED: Final = {"Cache-Control": "no-store"}
 
 
 class Refusal(Exception):
-    """Why a question is not answered; the message is for whoever asked."""
+    """A query that is refused. The message is for the client."""
 
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(problem)
@@ -33,7 +33,7 @@ class Refusal(Exception):
 
 
 def reply(kind: str, body: Document, *, status: int = HTTPStatus.OK) -> web.Response:
-    """The document as an answer of its kind."""
+    """Return the document as an answer of its kind."""
     headers = dict(_NEVER_STORED)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = RETRY_AFTER_S
@@ -48,12 +48,12 @@ def reply(kind: str, body: Document, *, status: int = HTTPStatus.OK) -> web.Resp
 
 
 def problem(status: int, text: str, about: Document | None = None) -> web.Response:
-    """A refusal, with what is known of the partition that it is about."""
+    """Return a refusal, with `about` for the partition concerned."""
     return reply(contract.PROBLEM, {"error": text} | (about or {}), status=status)
 
 
 def refused(error: web.HTTPException, path: str, addresses: Collection[str]) -> web.Response:
-    """What the router says, in our form: an unknown address or a wrong method."""
+    """Return the router's error (unknown address or wrong method) in the common format."""
     match error:
         case web.HTTPMethodNotAllowed():
             allowed = ", ".join(sorted(error.allowed_methods))
@@ -69,7 +69,7 @@ def refused(error: web.HTTPException, path: str, addresses: Collection[str]) -> 
 
 
 def passed_on(answer: Reply) -> web.Response:
-    """What another worker said, as it said it."""
+    """Return another worker's answer unchanged."""
     headers = dict(_NEVER_STORED)
     if answer.retry_after is not None:
         headers["Retry-After"] = answer.retry_after
@@ -79,7 +79,7 @@ def passed_on(answer: Reply) -> web.Response:
 
 
 def parameter(request: web.Request, name: str) -> str | None:
-    """The one value of a parameter, None if it is not given."""
+    """Return the only value of a parameter, or None if it is not given."""
     found = request.query.getall(name, [])
     if len(found) > 1:
         raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is given {len(found)} times")
@@ -87,7 +87,7 @@ def parameter(request: web.Request, name: str) -> str | None:
 
 
 def refuse_unknown_parameters(request: web.Request, known: Collection[str]) -> None:
-    """Raise `Refusal` for one that says nothing here: misspelt, it would be passed over."""
+    """Raise `Refusal` for an unknown parameter: a misspelt one would be ignored."""
     for name in request.query:
         if name not in known:
             expected = " and ".join(known) or "none"
@@ -96,7 +96,7 @@ def refuse_unknown_parameters(request: web.Request, known: Collection[str]) -> N
 
 
 def span_of(request: web.Request) -> Span:
-    """`from` and `to` in epoch microseconds, half-open; either may be left out.
+    """Return `from` and `to` in epoch microseconds, half-open. Either may be omitted.
 
     Raises:
         Refusal: not whole numbers, or the end lies before the beginning.

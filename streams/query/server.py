@@ -1,7 +1,7 @@
-"""Read-only HTTP of one worker: any key right now, the map of partitions, health, metrics.
+"""Read-only HTTP server of one worker: current keys, the map of partitions, health, metrics.
 
-Any worker answers for any key: what another one holds is asked there, once. While a partition is
-restored, or nobody says that it is his, the answer is 503, never an older number.
+Any worker answers for any key. It forwards a query for another worker's key once. While a partition
+is being restored, or no worker claims it, the answer is 503, never an older number.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from streams.settings import WorkerSettings
 
 LOOP_LAG_S: Final = 5.0
 LOOK_S: Final = 0.5
-_KEY: Final = "{key:[^/]+}"  # without the pattern braces in a SKU would not be found
+_KEY: Final = "{key:[^/]+}"  # without the pattern, a SKU with braces would not match
 SCOPES: Final = ("all", "worker")  # of the map of partitions
 _ALL: Final = "0.0.0.0"  # noqa: S104 -- compared with, never bound to
 # The pages give a worker 100 ms, see cdc/workers.py.
@@ -61,14 +61,14 @@ class QueryServer:
         gauges.register(worker)
         self._peers = Peers(worker.settings)
         settings = worker.settings
-        # The group may have heard of us for the last time one interval before a pause begins.
+        # The group's last heartbeat from this worker may be one interval older than the pause.
         longest_s = settings.session_timeout_s - settings.heartbeat_s
         self._pauses = Pauses(worker.ownership, longest_s, time.monotonic())
         self._looking: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
 
     def application(self) -> web.Application:
-        """Routes; those under `/iq/` need the bearer token."""
+        """Return the routes. Those under `/iq/` need the bearer token."""
         app = web.Application(middlewares=[self._observe, self._authorize])
         app.router.add_get(f"/iq/v1/keys/{_KEY}", self._key)
         app.router.add_get(f"/iq/v1/store/{{store}}/{_KEY}", self._store)
@@ -83,7 +83,7 @@ class QueryServer:
         return app
 
     async def start(self) -> None:
-        """Begin to answer."""
+        """Start to answer."""
         settings = self._worker.settings
         self._runner = web.AppRunner(self.application(), access_log=None)
         await self._runner.setup()
@@ -128,7 +128,7 @@ class QueryServer:
         except web.HTTPException as error:
             return refused(error, request.path, (*ADDRESSES, "/metrics"))
         except Exception:
-            # The state is not touched by a question, so the worker goes on.
+            # A query does not change the state, so the worker continues.
             log.exception("question failed", path=request.path)
             return problem(FAILED, "the worker failed to answer; its log says why")
 
@@ -138,7 +138,7 @@ class QueryServer:
             token = self._worker.settings.query_token.get_secret_value()
             given = request.headers.get("Authorization", "")
             expected = f"Bearer {token}"
-            # An empty token opens nothing.
+            # An empty token grants no access.
             if not token or not hmac.compare_digest(given.encode(), expected.encode()):
                 return problem(UNAUTHORIZED, "a bearer token is required")
         return await handler(request)
@@ -173,7 +173,7 @@ class QueryServer:
         return reply(store.kind, answers.of_key(about, state) | store.say(state, span))
 
     async def _elsewhere(self, request: web.Request, partition: int) -> web.StreamResponse:
-        """The owner's answer; a question that came from another worker goes no further."""
+        """Return the owner's answer. A query from another worker is not forwarded again."""
         if HOP_HEADER in request.headers:
             return problem(MISDIRECTED, "not held here", {"partition": partition})
         loop = asyncio.get_running_loop()
@@ -234,7 +234,7 @@ class QueryServer:
         return list(answers.partitions(self._worker, self._is_ours))
 
     def _is_ours(self, owned: OwnedPartition) -> bool:
-        # A request may come before the clock's turn when a stopped process goes on.
+        # After a suspended process resumes, a request may be handled before the timer.
         self._pauses.look(time.monotonic())
         return self._pauses.trusts(owned)
 
@@ -246,7 +246,7 @@ class QueryServer:
 
 
 def _address(settings: WorkerSettings) -> str:
-    """Where others reach this worker; one that listens on all interfaces is known by its name."""
+    """Return the URL for other workers. On all interfaces, the host is the worker's id."""
     host = settings.worker_host
     return f"http://{settings.worker_id if host == _ALL else host}:{settings.worker_port}"
 

@@ -1,8 +1,8 @@
-"""Which logic revision decides: the newest row of `app.revision_switch`.
+"""The deciding logic revision: the newest row of `app.revision_switch`.
 
-Workers of several revisions may run side by side, each writing topics of its own. Whoever acts on
-decisions holds the answer to this question for the length of its transaction, and a switch waits
-for those transactions: there is no moment in which two revisions reach a desk.
+Workers of several revisions may run side by side, each with topics of its own. A process that acts
+on decisions holds a shared lock on the deciding revision until its transaction ends. A switch waits
+for those transactions, so decisions of two revisions never reach people at once.
 """
 
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ VALUES (%s, %s, %s, %s, %s)
 
 
 class RevisionMoved(Exception):
-    """Another logic revision decides now; what was read belongs to the former one."""
+    """Another logic revision decides now. The records read belong to the former one."""
 
 
 @value
 class Switch:
-    """One change of the deciding revision, with what was known when it was made.
+    """One change of the deciding revision, with the facts known when it was made.
 
-    `reached` is, per partition, the offset of `stock.events` that both revisions had passed.
+    `reached` maps each partition to the offset of `stock.events` that both revisions had passed.
     """
 
     revision: int
@@ -42,13 +42,13 @@ class Switch:
 
 
 def active_revision(connection: Connection) -> int | None:
-    """The revision that decides; None before any worker's decisions were ever followed."""
+    """Return the deciding revision, or None before the first switch."""
     row = connection.execute(_NEWEST).fetchone()
     return None if row is None else int(str(row[0]))
 
 
 def active_or_first(connection: Connection, mine: int) -> int:
-    """The revision that decides; in a new installation it is `mine`, from now on."""
+    """Return the deciding revision. A new installation records `mine` as the first."""
     found = active_revision(connection)
     if found is not None:
         return found
@@ -59,10 +59,10 @@ def active_or_first(connection: Connection, mine: int) -> int:
 
 
 def hold_active(connection: Connection, revision: int) -> None:
-    """Keep `revision` the one that decides until the caller's transaction ends.
+    """Lock `revision` as the deciding one until the caller's transaction ends.
 
     Raises:
-        RevisionMoved: it is not, any more.
+        RevisionMoved: another revision decides.
     """
     connection.execute(_SHARED)
     found = active_revision(connection)
@@ -72,12 +72,12 @@ def hold_active(connection: Connection, revision: int) -> None:
 
 
 def switch(connection: Connection, change: Switch) -> None:
-    """Let another revision decide from the end of the caller's transaction on.
+    """Make another revision the deciding one when the caller's transaction commits.
 
     Waits for transactions that hold the former one.
 
     Raises:
-        RevisionMoved: somebody else has switched since `change.former` was read.
+        RevisionMoved: another process has switched since `change.former` was read.
     """
     connection.execute(_ALONE)
     found = active_revision(connection)

@@ -1,4 +1,4 @@
-"""`python -m streams.sinks.actuator`: decisions of the workers become proposals for people."""
+"""`python -m streams.sinks.actuator`: turns the workers' decisions into proposals for people."""
 
 from collections.abc import Sequence
 
@@ -20,9 +20,9 @@ log = structlog.get_logger(__name__)
 
 
 class Actuator:
-    """Writes proposals; what it does not understand or must not act on is left out and logged.
+    """The sink of proposals. It logs and skips records that must not be acted on.
 
-    It follows the one logic revision that decides (`streams.sinks.active`), whichever that is.
+    It follows the deciding logic revision (`streams.sinks.active`), whichever that is.
     """
 
     name = "actuator"
@@ -31,16 +31,16 @@ class Actuator:
         self._revision = LOGIC_REVISION
 
     def topics(self, connection: Connection) -> Sequence[str]:
-        """The decisions of the revision that decides now."""
+        """Return the decision topics of the deciding revision."""
         self._revision = active_or_first(connection, LOGIC_REVISION)
         names = written_by(self._revision)
         return names.reorder_events, names.price_events
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
-        """Propose what the batch decided and move the positions, in the caller's transaction.
+        """Write proposals for the batch and move the positions, in the caller's transaction.
 
         Raises:
-            RevisionMoved: these are decisions of a revision that decides no more.
+            RevisionMoved: these are decisions of a revision that no longer decides.
         """
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
@@ -59,10 +59,10 @@ class Actuator:
 
 
 def _event_of(record: SinkRecord, revision: int) -> ReorderEvent | PriceEvent | None:
-    """The decision in `record`, None if it must not be acted on.
+    """Return the decision in `record`, or None if it must not be acted on.
 
     Raises:
-        UnknownVersion: names the place of a record that another version of this code wrote.
+        UnknownVersion: names the position of a record that another version of this code wrote.
     """
     is_reorder = record.topic == written_by(revision).reorder_events
     try:
@@ -76,7 +76,7 @@ def _event_of(record: SinkRecord, revision: int) -> ReorderEvent | PriceEvent | 
 
 
 def create(_settings: SinkSettings) -> Actuator:
-    """The sink; it has no settings of its own."""
+    """Return the sink. It has no settings of its own."""
     return Actuator()
 
 

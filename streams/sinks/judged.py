@@ -1,4 +1,4 @@
-"""Which records of `reorder.events` and `price.events` may be acted on: one judgement for all."""
+"""The check for records of `reorder.events` and `price.events` that may be acted on."""
 
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
 from cdc.contracts.versions import UnknownVersion, UnreadableRecord
@@ -6,16 +6,16 @@ from streams.sinks.proposals import is_simulated
 
 
 class Refused(ValueError):
-    """This record is no decision of the revision: nothing may follow from it."""
+    """The record is no decision of the revision: no action may follow from it."""
 
 
 def decision_in(
     content: bytes | None, revision: int, *, is_reorder: bool
 ) -> ReorderEvent | PriceEvent:
-    """The decision that logic revision `revision` made known in the bytes of a record.
+    """Return the decision of logic revision `revision` in the bytes of a record.
 
     Raises:
-        Refused: says why this is no such decision.
+        Refused: the reason why this is no such decision.
         UnknownVersion: another version of this code wrote it, so this one must not judge it.
     """
     if content is None:

@@ -1,4 +1,4 @@
-"""How far a sink has come, kept in the same transaction as the rows it wrote: exactly once."""
+"""Positions of a sink, stored in the same transaction as its rows: exactly once."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -22,7 +22,7 @@ _FORGET = "DELETE FROM read_model.sink_position WHERE sink = %s AND NOT topic = 
 
 
 def read_positions(connection: Connection, sink: str) -> dict[Place, int]:
-    """Next offset of every place this sink has read from."""
+    """Return the next offset of every partition that this sink has read from."""
     found: dict[Place, int] = {}
     for topic, partition, offset in connection.execute(_READ, (sink,)):
         found[str(topic), int(str(partition))] = int(str(offset))
@@ -35,7 +35,7 @@ def write_positions(
     batch: Sequence[SinkRecord],
     as_of_us: Mapping[Place, int],
 ) -> None:
-    """Move the positions behind the last record of each place in `batch`."""
+    """Store the offset after the last record of each partition in `batch`."""
     last: dict[Place, int] = {}
     for record in batch:
         last[record.topic, record.partition] = record.offset + 1
@@ -43,7 +43,7 @@ def write_positions(
 
 
 def move_positions(connection: Connection, sink: str, next_offsets: Mapping[Place, int]) -> None:
-    """Let the sink go on at these places, and at no other: it has left every other topic."""
+    """Replace the sink's positions by `next_offsets`, and delete those of all other topics."""
     connection.execute(_FORGET, (sink, sorted({topic for topic, _ in next_offsets})))
     set_positions(connection, sink, next_offsets)
 
@@ -54,7 +54,7 @@ def set_positions(
     next_offsets: Mapping[Place, int],
     as_of_us: Mapping[Place, int] = MappingProxyType({}),
 ) -> None:
-    """Let the sink go on at these offsets."""
+    """Store the offsets at which the sink continues."""
     places = sorted(next_offsets)
     connection.execute(
         _WRITE,

@@ -1,4 +1,4 @@
-"""What every sink process has in common: one instance, signs of life, a clean end."""
+"""The common parts of sink processes: single instance, heartbeat row, clean shutdown."""
 
 import os
 import signal
@@ -35,36 +35,36 @@ ON CONFLICT (service) DO UPDATE
 
 
 class Sink(Protocol):
-    """What one kind of sink does with a batch."""
+    """The interface of a sink."""
 
     @property
     def name(self) -> str:
-        """Name of the process, of its positions and of its lock."""
+        """Return the name of the process, of its positions and of its lock."""
         ...
 
     def topics(self, connection: Connection) -> Sequence[str]:
-        """What it reads now, all partitions; asked again from time to time."""
+        """Return the topics to read now, all partitions. Called again from time to time."""
         ...
 
     def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
-        """Write a batch and its positions; the caller's transaction surrounds it.
+        """Write a batch and its positions in the caller's transaction.
 
         Raises:
-            RevisionMoved: the batch is of topics that are not to be read any more.
+            RevisionMoved: the batch is of topics that must not be read any more.
         """
         ...
 
 
 class SecondInstance(Exception):
-    """Another process is this sink already."""
+    """Another process runs as this sink already."""
 
 
 def main(create: Callable[[SinkSettings], Sink]) -> None:
-    """Run a sink until SIGTERM; the supervisor starts it again after any failure.
+    """Run a sink until SIGTERM. The supervisor restarts it after any failure.
 
-    Exits 1 on a failure of the parts around it. No restart cures the others: 65 at a record that it
-    can't read, the log names the place, the version found and the versions known; 66 where a topic
-    no longer holds what comes next.
+    Exits with 1 on a failure of Postgres or Kafka, or beside another instance. No restart cures the
+    other codes: 65 for an unreadable record (the log names its position, the version found and the
+    versions known), and 66 for a topic that no longer holds the next offset.
     """
     settings = SinkSettings()
     sink = create(settings)
@@ -81,7 +81,7 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
 
 
 def _halt(event: str, error: Exception, code: Ending, topic: str) -> Never:
-    """End with `code`; the log line names the command that helps, for `inventory doctor`."""
+    """End the process with `code` and log the repair command for `inventory doctor`."""
     repair = way_out_at(topic, code)
     log.critical(event, problem=str(error), exit_code=int(code), repair=repair)
     sys.exit(code)
@@ -97,7 +97,7 @@ class _Process:
         self._topics: Sequence[str] = ()
 
     def run(self) -> None:
-        """Read, write, beat, until a signal arrives."""
+        """Read, write and send heartbeats until a signal arrives."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         address = self._settings.database_url.get_secret_value()
@@ -136,7 +136,7 @@ class _Process:
                 self._records += len(batch)
 
     def _follow(self, source: SinkSource, connection: Connection) -> None:
-        """Read the topics that the sink wants now, from the positions kept for them."""
+        """Read the topics that the sink wants now, from its stored positions."""
         topics = tuple(self._sink.topics(connection))
         if topics != self._topics:
             positions = read_positions(connection, self._sink.name)
@@ -149,9 +149,12 @@ class _Process:
 
 
 def _become_the_only_one(connection: Connection, name: str) -> None:
-    """Hold the sink's advisory lock as long as the connection lives.
+    """Take the sink's advisory lock and hold it as long as the connection lives.
 
-    A predecessor that was killed leaves its lock as soon as Postgres notices, so wait a little.
+    Postgres releases the lock of a killed predecessor once it notices, so wait a little.
+
+    Raises:
+        SecondInstance: another process holds it for `LOCK_WAIT_S`.
     """
     deadline_s = time.monotonic() + LOCK_WAIT_S
     while True:

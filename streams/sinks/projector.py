@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 @value
 class Latest:
-    """The last content of a batch, by what it replaces."""
+    """The last content of a batch, by the row that it replaces."""
 
     levels: dict[bytes, SinkRecord]
     beats: dict[int, SinkRecord]
@@ -46,7 +46,7 @@ class Latest:
 
 
 class Projector:
-    """Fills the read model."""
+    """The sink that fills the read model."""
 
     name = "projector"
 
@@ -54,7 +54,7 @@ class Projector:
         self._as_of_us: dict[int, int] = {}
 
     def topics(self, connection: Connection) -> Sequence[str]:
-        """What the workers of this code's revision write; the read model is made ready for it."""
+        """Return the topics of this code's revision, after preparing the read model for them."""
         take_over(connection, self.name, TOPICS)
         return TOPICS
 
@@ -112,10 +112,10 @@ class Projector:
 
 
 def _rows(make: Callable[[SinkRecord], Row | None], records: Iterable[SinkRecord]) -> list[Row]:
-    """The row of each record that has one.
+    """Return the row of each record that has one.
 
     Raises:
-        UnreadableRecord: names the place of a record that this code can't read.
+        UnreadableRecord: names the position of a record that this code can't read.
     """
     made: list[Row] = []
     for record in records:
@@ -127,7 +127,7 @@ def _rows(make: Callable[[SinkRecord], Row | None], records: Iterable[SinkRecord
 
 
 def _window_row(record: SinkRecord) -> Row | None:
-    """The row, None for a window in which goods moved but nothing was ever sold or returned."""
+    """Return the row, or None for a window with movements but without a sale or return line."""
     key, row, position = decode_window(record.value or b"")
     return rows.window_row(key, row, position, record.partition) if row.had_line else None
 
@@ -145,7 +145,7 @@ def _beat_row(record: SinkRecord) -> Row | None:
 
 
 def create(_settings: SinkSettings) -> Projector:
-    """The sink; it has no settings of its own."""
+    """Return the sink. It has no settings of its own."""
     return Projector()
 
 

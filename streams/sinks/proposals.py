@@ -1,7 +1,7 @@
-"""From decisions to proposals: the rows that people approve, reject or snooze.
+"""Proposals from decisions: the rows that people approve, reject or snooze.
 
-A person's final word is never overwritten: after `approve` or `reject` a proposal may still close
-(the order came back through the log), but no event opens or amends it again.
+A person's final decision is never overwritten. After `approve` or `reject` a proposal may still
+close (the order came back through the log), but no event opens or amends it again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,9 +21,10 @@ from inventory.model.outputs import PriceOutput, ReorderOutput
 from streams.sinks.positions import Connection
 from streams.sinks.upsert import Row, Table, upsert
 
-# The first lines ignore what is known: only the revision of the rules that decides gets here, and
-# its revisions don't count those of another. What a switch closed may come back at the revision
-# that it had: the way back proposes it again. The last lines keep a final word.
+# The first lines ignore the stored revision in two cases. A decision of another logic revision
+# wins, because only the deciding one gets here and revisions of two logics don't compare. A
+# proposal that a switch closed may reopen at its old revision after the switch back. The last lines
+# protect a final decision.
 _NEWER = (
     "(excluded.revision > kept.revision OR excluded.logic_revision <> kept.logic_revision"
     " OR kept.reason = 'logic_revision') AND"
@@ -58,7 +59,7 @@ REORDERS = Table(
     },
     newer=_NEWER,
     touched=", updated_at = clock_timestamp()",
-    # Closing events carry no quantity and no flags; the desk still shows what was asked for.
+    # Closing events carry no quantity and no flags; pages still show the requested quantity.
     remembered=("quantity_units",),
 )
 PRICES = Table(
@@ -81,9 +82,9 @@ PRICES = Table(
     touched=", updated_at = clock_timestamp()",
 )
 
-# A need is named by the offset that opened it, so the later id of a key is the newer need, in
-# whatever order the two arrive. Only the newest may stand on a desk. Other rules may have opened
-# theirs earlier or later: those rows were closed when this revision was made the one that decides.
+# A need is named by the offset that opened it, so the later id of a key is the newer need, in any
+# order of arrival. Only the newest may be shown as open. Another logic may have opened its needs
+# earlier or later: the switch to this revision closed those rows.
 _SUPERSEDE: LiteralString = """
 UPDATE app.{table} AS older
 SET {closed}, updated_at = clock_timestamp()
@@ -105,7 +106,7 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
     key=sql.Identifier("proposal_id"),
     closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
 )
-# Approvals must not slip in between the look for them and the switch.
+# No approval may commit between the check for approvals and the switch.
 _HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN SHARE ROW EXCLUSIVE MODE"
 _ON_ITS_WAY: LiteralString = """
 SELECT reorder_id FROM app.reorder_proposal
@@ -125,15 +126,15 @@ WHERE status IN ('open', 'snoozed') AND NOT proposal_id = ANY(%s)
 
 
 class ApprovalOnItsWay(Exception):
-    """Not the moment to change the rules: an approved order is not in the log yet."""
+    """The rules can't be switched yet: an approved order is not in the log."""
 
 
 def propose(
     connection: Connection, reorders: Iterable[ReorderEvent], prices: Iterable[PriceEvent]
 ) -> None:
-    """Upsert proposals from events, higher revisions only; a key's new id supersedes its older.
+    """Upsert proposals from events, higher revisions only. A key's new id supersedes its older one.
 
-    The events may repeat what is known and may skip revisions. Simulated ids must not get here.
+    The events may repeat known revisions and may skip some. The caller removes simulated ids.
     """
     needs: dict[str, ReorderEvent] = {}
     for need in reorders:
@@ -156,13 +157,13 @@ def propose(
 def propose_only(
     connection: Connection, reorders: Sequence[ReorderEvent], prices: Sequence[PriceEvent]
 ) -> None:
-    """Let exactly these decisions stand: all others that are open are closed.
+    """Make exactly these decisions the open ones: all other open proposals are closed.
 
-    For the moment in which other rules begin to decide: their needs are these, and no more.
+    Called when another logic revision starts to decide, with all its open decisions.
 
     Raises:
         ApprovalOnItsWay: a need with another id was approved, and the order has not come back
-            through the log. The other rules don't know of it yet, so theirs could be ordered too.
+            through the log. The other rules don't know of it yet and could order it again.
     """
     ids = [event.output.id for event in reorders]
     connection.execute(_HOLD_APPROVALS)
@@ -176,17 +177,17 @@ def propose_only(
 
 
 def is_newer(event: ReorderEvent | PriceEvent, known: ReorderEvent | PriceEvent) -> bool:
-    """Whether `event` is a later revision of the same decision."""
+    """Return True if `event` is a later revision of the same decision."""
     return event.output.revision > known.output.revision
 
 
 def is_simulated(event: ReorderEvent | PriceEvent) -> bool:
-    """Whether a simulation made the decision: it must never reach a person's desk."""
+    """Return True if a simulation made the decision. People must never see it."""
     return event.output.id.startswith(SIMULATED_PREFIX)
 
 
 def reorder_row(event: ReorderEvent) -> Row:
-    """The event as a row of `app.reorder_proposal`."""
+    """Return the event as a row of `app.reorder_proposal`."""
     output = event.output
     return _common(output, event.at) | {
         "reorder_id": output.id,
@@ -201,7 +202,7 @@ def reorder_row(event: ReorderEvent) -> Row:
 
 
 def price_row(event: PriceEvent) -> Row:
-    """The event as a row of `app.price_proposal`."""
+    """Return the event as a row of `app.price_proposal`."""
     output = event.output
     return _common(output, event.at) | {
         "proposal_id": output.id,
@@ -233,6 +234,6 @@ def _common(output: ReorderOutput | PriceOutput, at: Circumstances) -> dict[str,
 
 
 def array_literal(words: Iterable[str]) -> str:
-    """Postgres' text form of an array of words."""
+    """Return Postgres' text form of an array of texts."""
     quoted = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
     return "{" + ",".join(f'"{word}"' for word in quoted) + "}"

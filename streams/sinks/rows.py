@@ -1,4 +1,4 @@
-"""From the workers' records to rows of the read model. Formulas are the rules' own functions."""
+"""Rows of the read model from the workers' records. Formulas are the rules' own functions."""
 
 from cdc.contracts.rejects import Late, Rejection
 from inventory.model.ids import InvKey, Position
@@ -113,7 +113,7 @@ HEARTBEAT = Table(
 
 
 def stock_row(state: KeyState, content: bytes, partition: int, as_of_us: int) -> Row:
-    """A key's level as the lists show it; `content` is its changelog record."""
+    """Return a key's level as a row of the stock lists; `content` is its changelog record."""
     key, stock, stream_us = state.inv_key, state.stock, state.stream_time_us
     location, _, sku = key.partition("|")
     priced = None if stream_us is None else in_force(state.timeline, stream_us)
@@ -150,7 +150,7 @@ def stock_row(state: KeyState, content: bytes, partition: int, as_of_us: int) ->
 
 
 def window_row(key: InvKey, row: WindowRow, position: Position, partition: int) -> Row:
-    """One window of a key; what moved in which second stays with the workers."""
+    """Return one window of a key as a row. Movements by second are not stored here."""
     return {
         "inv_key": key,
         "start_us": row.start_us,
@@ -167,7 +167,7 @@ def window_row(key: InvKey, row: WindowRow, position: Position, partition: int) 
 
 
 def late_row(late: Late) -> Row:
-    """A sale that no live window counts."""
+    """Return a sale that no live window counts as a row."""
     return {
         "id": late.origin.id,
         "inv_key": late.inv_key,
@@ -182,7 +182,7 @@ def late_row(late: Late) -> Row:
 
 
 def rejected_row(rejection: Rejection) -> Row:
-    """A record without effect, with the bytes that came."""
+    """Return a record without effect as a row, with its original bytes."""
     return {
         "id": rejection.origin.id,
         "generation": rejection.origin.generation,

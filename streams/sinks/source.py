@@ -1,7 +1,8 @@
-"""Where a sink reads: fixed partitions without a group, from the positions kept beside its rows.
+"""The input of a sink: fixed partitions without a group, from positions stored with its rows.
 
-No consumer group: its offsets would live in the broker, apart from the rows, and the two could not
-move together. Committed transactions only, so a fenced worker's leftovers are never seen.
+A consumer group would store its offsets in the broker, apart from the rows, and the two could not
+be committed together. Only committed transactions are read, so records of a fenced worker are never
+seen.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +40,7 @@ class SinkRecord:
 
 @contextmanager
 def reading(record: SinkRecord) -> Iterator[None]:
-    """Add the record's place to whatever is found unreadable in it."""
+    """Add the record's position to an `UnreadableRecord` raised inside."""
     try:
         yield
     except UnreadableRecord as unreadable:
@@ -48,7 +49,10 @@ def reading(record: SinkRecord) -> Iterator[None]:
 
 
 class SourceLost(Exception):
-    """A topic no longer holds the next record; `topic` is its name, empty if it is not known."""
+    """A topic no longer holds the next offset. `topic` is its name, "" if not known.
+
+    A sink must never skip such a gap silently.
+    """
 
     def __init__(self, problem: str, topic: str = "") -> None:
         super().__init__(f"{topic}: {problem}" if topic else problem)
@@ -62,7 +66,7 @@ class SinkSource:
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
-                "group.id": f"sink-{name}",  # the client insists on one; nothing is committed to it
+                "group.id": f"sink-{name}",  # the client requires one; nothing is committed to it
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
                 "auto.offset.reset": "error",  # a missing offset is a fault, not a restart
@@ -73,7 +77,7 @@ class SinkSource:
         )
 
     def start(self, topics: Iterable[str], partitions: int, positions: dict[Place, int]) -> None:
-        """Begin at `positions`, or where a topic begins if it has none yet."""
+        """Start at `positions`, or at the beginning of partitions without one."""
         self._consumer.assign(
             [
                 TopicPartition(topic, number, positions.get((topic, number), OFFSET_BEGINNING))
@@ -83,7 +87,7 @@ class SinkSource:
         )
 
     def batch(self, records: int, timeout_s: float) -> Sequence[SinkRecord]:
-        """What arrived within the timeout.
+        """Return the records that arrived within the timeout.
 
         Raises:
             SourceLost: the next offset is gone.
@@ -97,7 +101,7 @@ class SinkSource:
         return taken
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Disconnect from the broker."""
         self._consumer.close()
 
 

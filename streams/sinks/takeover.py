@@ -1,9 +1,9 @@
-"""The read model shows one logic revision: what the projector does when it is not its own.
+"""Reset of the read model when another logic revision filled it. It shows one revision only.
 
-Rows of two revisions must not stand side by side: a window or a key that only the former knew would
-stay for ever. So the projector empties the tables and reads its changelogs, which hold every key,
-from their beginning. That takes what a restore takes; the operator who starts other code over the
-same database has asked for it.
+Rows of two revisions must not be mixed: a window or key that only the former one had would stay for
+ever. The projector therefore empties the tables and reads its changelogs, which hold every key,
+from the beginning. That takes as long as a restore. The operator who starts other code on the same
+database has requested it.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ _EMPTIED: tuple[LiteralString, ...] = (
 
 
 def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
-    """Empty the read model if topics of another revision filled it; gives whether they had.
+    """Empty the read model if topics of another revision filled it. Return True if so.
 
-    Positions of the sink in any other topic are the evidence, and go with the rows.
+    The evidence is positions of the sink in other topics. They are deleted with the rows.
     """
     with connection.transaction():
         foreign = [str(row[0]) for row in connection.execute(_FOREIGN, (sink, list(topics)))]

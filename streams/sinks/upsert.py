@@ -1,4 +1,4 @@
-"""Multi-row statements over `unnest`: one round trip a batch, typed, no temporary tables."""
+"""Multi-row statements over `unnest`: one round trip per batch, typed, no temporary tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import LiteralString
@@ -15,8 +15,8 @@ Row = Mapping[str, object]
 class Table:
     """A table that a sink writes: its columns with their Postgres types, in order.
 
-    `newer` is the condition under which a row replaces one that stands already (as `kept`), None
-    keeps what stands. A null does not overwrite a column in `remembered`.
+    `newer` is the condition for replacing a stored row (`kept`); None never replaces one. A null
+    does not overwrite a column in `remembered`.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Table:
     touched: LiteralString = ""
 
     def statement(self) -> sql.Composed:
-        """`INSERT … SELECT FROM unnest … ON CONFLICT …` with one array parameter a column."""
+        """Return `INSERT … SELECT FROM unnest … ON CONFLICT …`, one array parameter per column."""
         names = sql.SQL(", ").join(map(sql.Identifier, self.columns))
         arrays = sql.SQL(", ").join(
             sql.SQL("{}::text[]" if kind in CAST_FROM_TEXT else f"{{}}::{kind}[]").format(
@@ -68,19 +68,19 @@ class Table:
         return sql.SQL("UPDATE SET ") + sets + sql.SQL(self.touched + " WHERE " + self.newer)
 
 
-# Arrays of these would be flattened or need a wrapper per element: they travel as text.
+# Arrays of these would be flattened or need a wrapper per element, so they are sent as text.
 CAST_FROM_TEXT = ("jsonb", "text[]")
 
 
 def upsert(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Write all rows in one statement; the caller has made them unique by key."""
+    """Write all rows in one statement. The caller has made them unique by key."""
     if rows:
         arrays = [[row[name] for row in rows] for name in table.columns]
         connection.execute(table.statement(), arrays)
 
 
 def plain_text(text: str) -> str:
-    """Text that Postgres can keep: without NUL and lone surrogates."""
+    """Return text that Postgres can store: without NUL and lone surrogates."""
     return (
         text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\N{REPLACEMENT CHARACTER}")
     )

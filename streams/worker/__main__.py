@@ -17,11 +17,11 @@ from streams.worker.runtime import die
 
 
 def main() -> None:
-    """Run the worker; exits 0 after SIGTERM and with a code of `streams.endings` otherwise."""
+    """Run the worker. Exits with 0 after SIGTERM, otherwise with a code of `streams.endings`."""
     settings = WorkerSettings()
     configure_logging(level=settings.log_level, service=settings.worker_id)
     try:
-        settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust makes only the last part
+        settings.worker_dir.mkdir(parents=True, exist_ok=True)  # Faust creates only the last part
         asked = settings.kafka_bootstrap, settings.topics_file, settings.partitions
         origins = refuse_other_topics(*asked)
     except (LogMismatch, UnreadableRecord, KafkaException, OSError) as error:
@@ -29,9 +29,9 @@ def main() -> None:
     collect_rarely()
     uvloop.install()
     app = build_worker(settings, origins)
-    sys.argv = sys.argv[:1]  # everything comes from the environment; Faust would read arguments
+    sys.argv = sys.argv[:1]  # settings come from the environment; Faust would parse arguments
     worker = faust.Worker(app, loglevel="WARNING", redirect_stdouts=False, quiet=True)
-    worker.spinner = None  # it would draw into the log
+    worker.spinner = None  # it would write into the log
     worker.override_logging = False  # Faust's own lines are JSON too
     worker.execute_from_commandline()
 

@@ -1,4 +1,4 @@
-"""The Faust side of a worker: what it subscribes to, and what a rebalance means to us."""
+"""The Faust side of a worker: its subscriptions, timers and rebalance handlers."""
 
 import asyncio
 import time
@@ -22,16 +22,16 @@ from streams.worker.standstill import watch
 INSPECT_S = 5.0
 PULSE_S = 0.5
 PAGES_S = 60.0
-SNAPSHOT_SHARE = 10  # snapshots take a tenth of the time, but
-LONGEST_PAUSE = 10  # come after so many intervals at last: what is behind them is restored slowly
+SNAPSHOT_SHARE = 10  # snapshots take at most a tenth of the time (later records restore slowly),
+LONGEST_PAUSE = 10  # but come after this many intervals at the latest
 
 log = structlog.get_logger(__name__)
 
 
 def build_worker(settings: WorkerSettings, origins: TopicIds) -> faust.App:
-    """The app with its agent, timers and rebalance handlers attached.
+    """Return the app with its agent, timers and rebalance handlers attached.
 
-    `origins` are the topics that it was found to be right to start from.
+    `origins` are the ids of the topics, checked before the start.
     """
     app = create_app(settings)
     runtime = Runtime(settings, origins)
@@ -55,7 +55,7 @@ def _stock_events(app: faust.App) -> faust.TopicT:
         key_type=bytes,
         value_type=bytes,
         key_serializer="raw",
-        value_serializer="raw",  # the app's default is not enough: bytes would be read as JSON
+        value_serializer="raw",  # the app's default is not enough: bytes would be parsed as JSON
     )
 
 
@@ -68,7 +68,7 @@ def _attach_chunks(app: faust.App, runtime: Runtime) -> None:
         on_failure=lambda error: die("chunk failed", error),
     )
 
-    # Without a table only an agent makes Faust subscribe.
+    # Without a table, Faust subscribes only if there is an agent.
     @app.agent(_stock_events(app), name="fold_stock")
     async def subscribed(stream: faust.StreamT) -> None:
         async for event in stream.noack().events():
@@ -131,7 +131,7 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
 
     @app.task
     async def pulse() -> None:
-        limit_s = RESTORE_STALL_S  # a busy machine has a large restore hold the loop for long
+        limit_s = RESTORE_STALL_S  # on a busy machine, a large restore may block the loop for long
         still = Stuck(f"nothing ran in it for {limit_s:g} s")
         watch(lambda: runtime.loop_seen_s, limit_s, lambda: die("the event loop is stuck", still))
         while not app.should_stop:
@@ -140,7 +140,7 @@ def _attach_timers(app: faust.App, runtime: Runtime) -> None:
 
 
 def _attach_gaps(app: faust.App, runtime: Runtime) -> None:
-    # Apart from `inspect`: this waits for chunks, and one of those may be what is stuck.
+    # Separate from `inspect`: this waits for chunks, and a chunk may be the stuck part.
     @app.task
     async def look_for_gaps() -> None:
         while not app.should_stop:
@@ -189,7 +189,7 @@ def _attach_queries(app: faust.App, runtime: Runtime) -> None:
 
 
 async def begin_to_answer(server: QueryServer, settings: WorkerSettings) -> None:
-    """Have the server answer at the address of the settings; the process ends where it can't."""
+    """Serve at the address of the settings. End the process if the address is not available."""
     try:
         await server.start()
     except OSError as error:

@@ -1,12 +1,11 @@
-"""Whole fetched chunks from Faust's consumer: the only module that touches Faust's private names.
+"""Complete fetched chunks from Faust's consumer, the only module that uses its private names.
 
-Faust hands records over one by one, through four tasks and a queue each, for 50 times the cost of
-a chunk. Here its drain loop gives what was fetched of the hot topic to one lane per partition. All
-else stays Faust's: membership, assignment, flow control, commits, other topics, timers, sensors.
-
-Each private name used here has a test that it exists as expected (tests/streams/test_chunks.py).
-What is committed to the group is only a hint: the engine goes on where the changelog says, and
-reads a gap from the topic.
+Faust delivers records one by one, through four tasks and a queue each, at 50 times the cost of a
+chunk. Here its drain loop gives the fetched records of the hot topic to one lane per partition.
+Everything else is Faust's: membership, assignment, flow control, commits, other topics, timers,
+sensors. For each private name used here, a test checks that it exists
+(tests/streams/test_chunks.py). The group's committed offset is only a hint: the engine continues at
+the changelog's progress, and reads a gap from the topic.
 """
 
 import asyncio
@@ -32,18 +31,18 @@ ROOM_S: Final = 0.1
 # Faust asks the broker to wait 1.5 s for data: a busy partition would wait for a quiet one.
 FETCH_WAIT_MS: Final = 50
 
-TP = Any  # Faust's (topic, partition), which has no types to the checker
+TP = Any  # Faust's (topic, partition), without types for the checker
 Fetched = Mapping[TP, Sequence[Any]]
 
 log = structlog.get_logger(__name__)
 
 
 class QuickFetches(AIOKafkaConsumerThread):
-    """Faust's consumer thread with a fetch that waits shortly, and of committed records only.
+    """Faust's consumer thread, with a short fetch wait and committed records only.
 
-    Faust reads what somebody's transaction has written before that is committed, or aborted. Who
-    recomputes the log never sees it. Two of its warnings are false where chunks pass its streams
-    by; progress is judged by our own watchdog.
+    Faust reads records of a transaction before it is committed or aborted. A recomputation of the
+    log never reads aborted ones. Two of Faust's warnings are false for chunks that bypass its
+    streams; our own watchdog checks progress.
     """
 
     @override
@@ -65,7 +64,7 @@ class QuickFetches(AIOKafkaConsumerThread):
 
 
 class ChunkConsumer(Consumer):
-    """Faust's consumer, whose hot topic goes into lanes."""
+    """Faust's consumer, with lanes for its hot topic."""
 
     def __init__(
         self,
@@ -104,7 +103,7 @@ class ChunkConsumer(Consumer):
         if self.flow_active:
             self._leave_full_lanes()
             if not self._get_active_partitions():
-                # Faust would sleep for a second; lanes make room sooner.
+                # Faust would sleep for a second; lanes have room sooner.
                 await self._wait_for_room()
                 return
         generation = self.app.consumer_generation_id
@@ -116,7 +115,7 @@ class ChunkConsumer(Consumer):
         elif generation == self.app.consumer_generation_id:
             await self._hand_over(records)
         else:
-            # Fetched for an assignment that has ended, perhaps after the new one had sought.
+            # Fetched for an assignment that has ended, perhaps after the new one has sought.
             await self._seek_back()
 
     def _leave_full_lanes(self) -> None:
@@ -135,10 +134,10 @@ class ChunkConsumer(Consumer):
 
     @override
     async def seek_to_committed(self) -> Mapping[TP, int | None]:
-        """Seek each partition to what the group has committed, without a commit to the beginning.
+        """Seek each partition to the group's committed offset, or else to its beginning.
 
-        aiokafka seeks nowhere for a partition without a commit: what had been fetched of it and
-        was left to the next assignment would wait for a record behind it, or for the watchdog.
+        aiokafka does not seek a partition without a commit. Records that were fetched and left to
+        the next assignment would wait for a record after them, or for the watchdog.
         """
         committed: Mapping[TP, int | None] = await super().seek_to_committed()
         uncommitted = [tp for tp, offset in committed.items() if not offset]
@@ -147,7 +146,7 @@ class ChunkConsumer(Consumer):
         return committed
 
     async def _seek_back(self) -> None:
-        """What was fetched and not taken is fetched again."""
+        """Seek to fetch the records again that were fetched and not taken."""
         try:
             await self.perform_seek()
         except Exception as error:  # noqa: BLE001 -- as Faust does: the next assignment seeks again
@@ -156,11 +155,11 @@ class ChunkConsumer(Consumer):
     async def _hand_over(self, records: Fetched) -> None:
         cold: dict[TP, Sequence[Any]] = {}
         for place, fetched in records.items():
-            tp = ensure_TP(place)  # aiokafka's own kind among Faust's would fail an assertion there
+            tp = ensure_TP(place)  # aiokafka's own kind would fail an assertion in Faust
             if tp.topic == self._hot_topic:
                 self._lane(tp).put(SourceRecord(r.offset, r.key, r.value) for r in fetched)
                 self._read_offset[tp] = fetched[-1].offset + 1
-                # Without it Faust's own watchdog believes that nothing is being processed.
+                # Otherwise Faust's own watchdog assumes that nothing is being processed.
                 self.app.monitor.stream_inbound_time[tp] = time.monotonic()
             else:
                 cold[tp] = fetched
@@ -170,7 +169,7 @@ class ChunkConsumer(Consumer):
             await self._pass_on(tp, record)
 
     async def _pass_on(self, tp: TP, record: Any) -> None:  # noqa: ANN401 -- no types in aiokafka
-        """Faust's own way for a record of another topic, and for holes between two offsets."""
+        """Process a record of another topic, and gaps between two offsets, as Faust does."""
         read = self._read_offset[tp]
         if read is not None and record.offset < read:
             return
@@ -202,13 +201,13 @@ class ChunkConsumer(Consumer):
 
     @override
     async def wait_empty(self) -> None:
-        """Wait for the chunks in work; what waits behind them is left to the next owner."""
+        """Wait for the chunks in work. Records waiting after them are left to the next owner."""
         await asyncio.gather(*(lane.close() for lane in list(self._lanes.values())))
         await super().wait_empty()
 
     @override
     async def on_partitions_revoked(self, revoked: Any) -> None:
-        """Keep positions until Faust has committed them, then forget the lanes."""
+        """Keep positions until Faust has committed them, then drop the lanes."""
         await super().on_partitions_revoked(revoked)
         for tp in revoked:
             self._buffered_partitions.discard(tp)
@@ -225,7 +224,7 @@ def consume_chunks(
     most_records: int,
     on_failure: Callable[[BaseException], None],
 ) -> None:
-    """Have the app's consumer hand the records of `hot_topic` to `handler`."""
+    """Make the app's consumer deliver the records of `hot_topic` to `handler`."""
 
     def create(*arguments: Any, **options: Any) -> ChunkConsumer:  # noqa: ANN401 -- Faust's own
         return ChunkConsumer(

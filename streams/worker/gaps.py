@@ -1,8 +1,8 @@
-"""Records that no consumer will hand over, read from the topic.
+"""Records that no consumer will deliver, read from the topic.
 
-The group's offset is a hint. Behind one that lies too far ahead a consumer waits for what comes
-next, perhaps for hours, while records before it wait for the consumer. And the last offsets of a
-log may be no records at all: those of a transaction that somebody aborted, and its marker.
+The group's offset is a hint. If it is too far ahead, the consumer waits for the next record,
+perhaps for hours, while the records before it are never read. The last offsets of a log may also be
+no records at all: those of an aborted transaction, and its marker.
 """
 
 import asyncio
@@ -28,18 +28,18 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Life:
-    """What was seen of one life of a partition, from its restore to its end.
+    """Observations of one partition from its restore to its end.
 
-    `first_end` is where the topic ended at the first look: what comes later is the consumer's.
+    `first_end` is the topic's end at the first look. Later records belong to the consumer.
     """
 
     is_fed: bool = False
     first_end: int | None = None
-    place: int | None = None  # at the look before
+    place: int | None = None  # next offset at the previous look
 
 
 class Gaps:
-    """Reads and folds what lies between the state of a partition and its consumer."""
+    """A reader of the records between a partition's state and its consumer."""
 
     def __init__(
         self,
@@ -54,18 +54,18 @@ class Gaps:
         self._turn = asyncio.Lock()
 
     def fed(self, owned: OwnedPartition) -> None:
-        """Note that the consumer has handed something over in this life of the partition."""
+        """Record that the consumer has delivered records since the partition's restore."""
         self._life(owned).is_fed = True
 
     async def idle(self) -> None:
-        """Wait until nothing is folded that a look has found."""
+        """Wait until no gap is being folded."""
         async with self._turn:
             pass
 
     async def read(
         self, owned: OwnedPartition, until: int, is_ready: IsReady = lambda _owned: True
     ) -> None:
-        """Fold what the topic has before `until`; call it under the partition's lock.
+        """Fold the topic's records before `until`. Call it under the partition's lock.
 
         Stops between two chunks once the partition is not ready any more.
         """
@@ -77,18 +77,19 @@ class Gaps:
                     if not is_ready(owned):
                         return
                     part = records[begin : begin + self._most_records]
-                    # What stands before it was not read, so it is a hole and no record.
+                    # Offsets before it were not read, so they hold no records.
                     owned.next_offset = max(owned.next_offset, part[0].offset)
                     await self._fold(part, owned)
-        owned.next_offset = until  # what is still missing is no record, but a hole in the offsets
+        owned.next_offset = until  # the offsets still missing hold no records
         owned.publish(())
         log.info("read a gap", partition=owned.number, start=start, end=until)
 
     async def look(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
-        """Go on by ourselves where offsets before `end` wait at the second look in a row.
+        """Fold a gap if offsets before `end` wait at two looks in a row.
 
-        Records are left to a consumer that has handed over others, and those that were written
-        after the first look to any: it may be slow, and whether it is silent judges the watchdog.
+        A consumer that has delivered records of this partition keeps its records. Records written
+        after the first look are left to any consumer: it may be slow, and the watchdog detects a
+        silent one.
         """
         life = self._life(owned)
         before, life.place = life.place, owned.next_offset

@@ -1,7 +1,7 @@
-"""What was consumed and is not yet in work, so that a chunk fills while the last one is written.
+"""Consumed records that are not yet in work, so that a chunk fills while the last is written.
 
-`Stream.take_events` does the same with less code, but it fetches nothing while a batch is in work:
-with transactions of some milliseconds that made chunks of a few records and a fifth of the speed.
+`Stream.take_events` does the same with less code, but it fetches nothing while a batch is in work.
+With transactions of a few milliseconds that made chunks of a few records, at a fifth of the speed.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ Event = TypeVar("Event")
 
 
 class Inbox(Generic[Event]):
-    """A bounded list that is taken as a whole."""
+    """A bounded list that is taken in one piece."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -21,7 +21,7 @@ class Inbox(Generic[Event]):
         self._room.set()
 
     async def put(self, event: Event) -> None:
-        """Add `event`; waits while the inbox is full."""
+        """Add `event`. Waits while the inbox is full."""
         await self._room.wait()
         self._events.append(event)
         if len(self._events) == 1:
@@ -30,10 +30,11 @@ class Inbox(Generic[Event]):
             self._room.clear()
 
     async def take(self, pause_s: float, within_s: float) -> list[Event]:
-        """All events, at least one.
+        """Return all events, at least one.
 
-        Waits until nothing has arrived for `pause_s`, at most for `within_s`: a trickle is handed
-        on at once, a flood in large chunks, which share the cost of a transaction.
+        Waits until nothing has arrived for `pause_s`, at most for `within_s`. A single record is
+        delivered almost at once. Many records form large chunks, which share the cost of a
+        transaction.
         """
         await self._filled.wait()
         until_s = asyncio.get_running_loop().time() + within_s

@@ -1,8 +1,8 @@
-"""Keeps a snapshot of every partition on disk, beside the chunks.
+"""Snapshots of every partition on disk, written while chunks are folded.
 
-A partition is imaged under its lock, which takes milliseconds; what has changed is laid to rest in
-slices with pauses between them, and the file is written by a thread. A snapshot that fails costs
-the time of a longer restore, so nothing here ends the process.
+A partition's image is taken under its lock within milliseconds. Changed states are moved to rest in
+slices with pauses between them, and a thread writes the file. A failed snapshot only makes a
+restore longer, so no failure here ends the process.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from streams.engine.store import OwnedPartition
 
 SLICE_S: Final = 0.002  # of the event loop at a time
 PAUSES: Final = 4  # slices of pause to one of work: a fifth of a core while it lasts
-STOP_S: Final = 4.0  # the supervisor kills after ten seconds; what is not saved is restored
+STOP_S: Final = 4.0  # the supervisor kills after ten seconds; unsaved state is restored
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
 class Tally:
-    """What snapshots have come to in this process; `at_s` is when each partition's was written."""
+    """Counters of this process's snapshots; `at_s` is each partition's last write (monotonic)."""
 
     written: int = 0
     failed: int = 0
@@ -69,7 +69,7 @@ class Keeper:
         self.tally = Tally()
 
     async def find(self, partition: int) -> Snapshot | None:
-        """The partition's snapshot, or None with the reason in the log."""
+        """Return the partition's snapshot, or None with the reason in the log."""
         try:
             return await asyncio.to_thread(load, self._directory, partition, self._generation)
         except SnapshotRefused as refused:
@@ -78,7 +78,7 @@ class Keeper:
             return None
 
     async def round(self) -> float:
-        """Write a snapshot of every partition that has moved since its last one; gives seconds."""
+        """Snapshot every partition that has moved since its last one. Return the seconds taken."""
         began = time.monotonic()
         async with self._at_work:
             for owned in list(self._ready().values()):
@@ -88,7 +88,7 @@ class Keeper:
         return time.monotonic() - began
 
     async def stop(self) -> None:
-        """Write what there is time for; call it when no chunk is in work any more."""
+        """Write as many snapshots as time allows. Call this when no chunk is in work any more."""
         self._stopping = True
         until = time.monotonic() + STOP_S
         async with self._at_work:
@@ -109,7 +109,7 @@ class Keeper:
                 await asyncio.sleep(SLICE_S * PAUSES)
                 until = time.perf_counter() + SLICE_S
             if self._stopping:
-                return  # what is not at rest yet stays in use, and is saved by `stop`
+                return  # states not yet at rest stay in use, and `stop` saves them
         with self._logged(owned, snapshot.progress.next_offset):
             await asyncio.to_thread(write, snapshot, self._directory)
 

@@ -1,9 +1,9 @@
-"""One lane per partition: what was fetched waits here while the chunk before it is acknowledged.
+"""One lane per partition: fetched records wait here while the chunk before is acknowledged.
 
-Lanes don't wait for each other, so a partition that is being restored, or has a million records to
-catch up with, delays no other. A chunk fills while the transaction of the one before is under way,
-and a lane rests as long as its last transaction took: a trickle is handled at once, a stream of
-single records shares transactions, and a flood goes on without a rest.
+Lanes don't wait for each other, so a partition in restore, or with a million records to catch up,
+delays no other. A chunk fills while the transaction of the one before is in progress. A lane rests
+as long as its last transaction took. Few records are therefore handled at once, single records in
+quick succession share transactions, and a backlog is handled without rest.
 """
 
 import asyncio
@@ -13,28 +13,31 @@ from typing import Final, Protocol
 
 from streams.engine.records import SourceRecord
 
-FLOOD: Final = 4  # a lane with a fourth of a chunk waiting takes no rest
+FLOOD: Final = 4  # a lane with a quarter of a chunk waiting takes no rest
 LONGEST_REST_S: Final = 0.05
-FULL: Final = 2  # chunks that may wait before the fetcher leaves the partition alone
+FULL: Final = 2  # chunks that may wait before the fetcher skips the partition
 
 
 class Handler(Protocol):
-    """What folds the chunks; a worker's runtime, or a test."""
+    """The interface that folds the chunks: a worker's runtime, or a test."""
 
     async def ready(self, partition: int) -> bool:
-        """Wait until the partition's state is here; False if it is not ours any more."""
+        """Wait until the partition's state is restored.
+
+        Return False if it is not assigned any more.
+        """
         ...
 
     async def handle_chunk(self, partition: int, chunk: Sequence[SourceRecord]) -> bool:
-        """Fold; True once everything is acknowledged, False if the partition was taken away."""
+        """Fold a chunk. Return True once acknowledged, False if the partition was revoked."""
         ...
 
 
 class Lane:
-    """The way of one partition's records into the engine, for one assignment.
+    """The queue of one partition's records into the engine, for one assignment.
 
-    `position` is the offset after the last acknowledged record, None before the first: only what
-    stands before it may be committed to the group.
+    `position` is the offset after the last acknowledged record, None before the first. Only offsets
+    before it may be committed to the group.
     """
 
     def __init__(
@@ -59,16 +62,16 @@ class Lane:
 
     @property
     def full(self) -> bool:
-        """Whether the fetcher should bring no more for now."""
+        """Return True if the fetcher should pause this partition."""
         return len(self._waiting) >= self._most_records * FULL
 
     def put(self, records: Iterable[SourceRecord]) -> None:
-        """Add fetched records; the fetcher stops at `full`, this never refuses."""
+        """Add fetched records. This never refuses: the fetcher stops at `full`."""
         self._waiting.extend(records)
         self._filled.set()
 
     async def close(self) -> None:
-        """Finish the chunk in work, forget what waits; nobody's cancellation cuts a chunk."""
+        """Finish the chunk in work and drop waiting records. Cancellation never cuts a chunk."""
         self.closed = True
         if not self._in_work:
             self._task.cancel()
@@ -89,7 +92,7 @@ class Lane:
                 await asyncio.sleep(rest_s)
 
     async def _work(self) -> float:
-        """Handle one chunk; gives the seconds to rest."""
+        """Handle one chunk and return the seconds to rest."""
         chunk = self._waiting[: self._most_records]
         del self._waiting[: self._most_records]
         if not self._waiting:

@@ -1,10 +1,10 @@
-"""Whether the topics are still those that the state came from, asked before a worker joins.
+"""A check before a worker joins: the topics are still those that the state came from.
 
-A topic that was deleted and made anew has the name, the settings and, after a while, the offsets of
-the one before. What a worker restores from it would be a part of the state that looks like all of
-it. So the ids that the broker gave the topics are kept beside the directories of the workers, and a
-worker ends where one has changed. The file may be deleted: then only a group that has committed
-offsets tells of changelogs that are empty.
+A topic that was deleted and created again has the same name and settings and, after a while, the
+same offsets. A state restored from it would be incomplete but look complete. The broker's topic ids
+are therefore stored beside the directories of the workers, and a worker ends if one has changed.
+The file may be deleted. Then only the group's committed offsets show that empty changelogs are
+wrong.
 """
 
 import json
@@ -40,14 +40,14 @@ _TIMEOUT_S: Final = 30.0
 
 
 def refuse_other_topics(bootstrap: str, known: Path, partitions: int) -> TopicIds:
-    """Compare the topics with those in the file `known`, and keep them there; gives their ids.
+    """Compare the topics with the ids in the file `known`, store the ids there, and return them.
 
     Raises:
-        LogMismatch: one is missing, was made anew or has more partitions, or the level changelog
-            has lost records.
+        LogMismatch: one is missing, was created again or has more partitions, or the level
+            changelog has lost records.
         KafkaException: the broker does not answer.
         UnknownVersion: another release has written the file.
-        OSError: the disk doesn't take it; what it said before stays.
+        OSError: the disk refuses it; the former content is unchanged.
     """
     client = admin_client(bootstrap)
     found = found_topics(client, ORIGINS)
@@ -73,7 +73,7 @@ def refuse_made_anew(former: TopicIds, ids: TopicIds) -> None:
 
 
 def _keep(known: Path, ids: TopicIds) -> None:
-    """Replace the file in one step: a torn one would say that nothing was known."""
+    """Replace the file in one step: an incomplete one would look as if no ids were known."""
     known.parent.mkdir(parents=True, exist_ok=True)
     unfinished = known.with_suffix(f".{os.getpid()}")  # workers share the directory
     try:
@@ -84,7 +84,7 @@ def _keep(known: Path, ids: TopicIds) -> None:
 
 
 def _read(known: Path) -> TopicIds:
-    """What the file says; nothing if it is not there or says nothing of that kind.
+    """Return the ids in the file, or nothing if it is missing or unreadable.
 
     Raises:
         UnknownVersion: another release has written it.
@@ -98,7 +98,10 @@ def _read(known: Path) -> TopicIds:
 
 
 def _refuse_lost_levels(client: AdminClient, bootstrap: str, partitions: int) -> None:
-    """No chunk is committed to the group before its levels are written."""
+    """Raise `LogMismatch` if committed offsets show that level records were lost.
+
+    A chunk's offsets are committed to the group only after its levels are written.
+    """
     levels = [TopicPartition(ON_HAND_CHANGELOG, number) for number in range(partitions)]
     for place, first in _offsets(client, levels, OffsetSpec.earliest()).items():
         refuse_cut_levels(place, first)

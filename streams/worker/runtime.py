@@ -1,8 +1,8 @@
-"""A worker without Faust: batches of messages in, acknowledged chunks out, and the way it dies.
+"""A worker without Faust: batches of messages in, acknowledged chunks out, fatal errors.
 
-Faust acknowledges a batch whether or not an exception left the agent, and would commit offsets of
-work that never happened. So nothing may leave `handle`: whatever goes wrong ends the process before
-the batch is acknowledged, and the supervisor starts it again at the last committed chunk.
+Faust acknowledges a batch even if an exception left the agent, and would commit offsets of records
+that were never handled. No exception may therefore leave `handle`: any error ends the process
+before the batch is acknowledged. The supervisor restarts it at the last committed chunk.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ log = structlog.get_logger(__name__)
 
 
 class Message(Protocol):
-    """What the engine needs of a consumed message."""
+    """The fields of a consumed message that the engine needs."""
 
     partition: int
     offset: int
@@ -56,17 +56,17 @@ class Message(Protocol):
 
 
 class Stuck(Exception):
-    """Work is there and nothing moves."""
+    """Records or partitions wait, and nothing moves."""
 
 
 class AddressTaken(Exception):
-    """The worker can't answer at its address: another process does, or the machine has no such."""
+    """The worker can't listen at its address: it is in use, or not of this machine."""
 
 
 _ENDINGS: Sequence[tuple[type[BaseException], Ending]] = (
     (UnreadableRecord, Ending.UNREADABLE),
     (LogMismatch, Ending.LOG_MISMATCH),
-    (OffsetOutOfRangeError, Ending.LOG_MISMATCH),  # of a reader that chooses no other offset
+    (OffsetOutOfRangeError, Ending.LOG_MISMATCH),  # of a reader without automatic offset reset
     (UnknownTopicOrPartitionError, Ending.LOG_MISMATCH),
     (Fenced, Ending.FENCED),
     (ProducerFenced, Ending.FENCED),
@@ -76,29 +76,29 @@ _ENDINGS: Sequence[tuple[type[BaseException], Ending]] = (
     (KafkaError, Ending.BROKER),
     (KafkaException, Ending.BROKER),
     (ReadStalled, Ending.BROKER),
-    (TimeoutError, Ending.BROKER),  # of a client that waits for no answer of its own
+    (TimeoutError, Ending.BROKER),  # of a client that has no timeout of its own
     (ConnectionError, Ending.BROKER),
-    (OSError, Ending.DISK),  # behind the two above, which are kinds of it
+    (OSError, Ending.DISK),  # after the two above, which are subclasses
 )
 
 
 def ending_of(error: BaseException | None) -> Ending:
-    """The exit code for what has ended a worker."""
+    """Return the exit code for the error that ended a worker."""
     return next((code for kind, code in _ENDINGS if isinstance(error, kind)), Ending.FAILED)
 
 
 def repair_of(error: BaseException | None) -> str:
-    """The command that helps against what has ended a worker; nothing if none does."""
+    """Return the repair command for the error that ended a worker, or "" if there is none."""
     return str(getattr(error, "repair", way_out_of(ending_of(error))))
 
 
 def die(event: str, error: BaseException | None = None, **fields: object) -> Never:
-    """Say why and end the process at once, before anything can be acknowledged.
+    """Log the reason and end the process at once, before anything can be acknowledged.
 
-    It ends too where nothing can be said, because the disk of the log is full.
+    The process also ends if logging fails, for example on a full disk.
     """
     code = ending_of(error)
-    problem = "" if error is None else str(error) or repr(error)  # a time-out has no words
+    problem = "" if error is None else str(error) or repr(error)  # a timeout has no text
     told = {"problem": problem, "exit_code": int(code), "repair": repair_of(error)}
     try:
         log.critical(event, exc_info=error, **told, **fields)
@@ -107,7 +107,7 @@ def die(event: str, error: BaseException | None = None, **fields: object) -> Nev
 
 
 class Runtime:
-    """Everything one worker owns."""
+    """The parts and the state of one worker."""
 
     def __init__(self, settings: WorkerSettings, origins: TopicIds = NOTHING_KNOWN) -> None:
         self.settings = settings
@@ -138,11 +138,11 @@ class Runtime:
         return self.ownership.ready.get(owned.number) is owned
 
     def open_log(self) -> KafkaLog:
-        """A reader of its own for whoever needs one."""
+        """Return a new log reader for one user."""
         return KafkaLog(self.settings.kafka_bootstrap)
 
     async def handle(self, messages: Iterable[Message]) -> None:
-        """Fold a batch of any partitions; returns when all of it is acknowledged."""
+        """Fold a batch of any partitions. Returns when all of it is acknowledged."""
         chunks: dict[int, list[SourceRecord]] = {}
         for message in messages:
             record = SourceRecord(message.offset, message.key, message.value)
@@ -153,15 +153,16 @@ class Runtime:
             die("chunk failed", error)
 
     async def ready(self, partition: int) -> bool:
-        """Wait until the partition is restored; False if it is not ours any more."""
+        """Wait until the partition is restored. Return False if it is not assigned any more."""
         return await self.ownership.owned(partition) is not None
 
     async def handle_chunk(self, partition: int, chunk: Sequence[SourceRecord]) -> bool:
-        """Fold a chunk of one partition; True once it is acknowledged, False if it isn't ours."""
+        """Fold a chunk of one partition. Return True once acknowledged, False if not assigned."""
         owned = await self.ownership.owned(partition)
         if owned is None:
-            # The next owner goes on at its changelog's progress, not at the group's offset, so a
-            # batch that a rebalance overtook may be left alone even though Faust acknowledges it.
+            # The next owner continues at its changelog's progress, not at the group's offset. A
+            # batch overtaken by a rebalance may therefore be skipped even though Faust acknowledges
+            # it.
             self.metrics.skipped(len(chunk))
             return False
         async with owned.lock:
@@ -191,20 +192,20 @@ class Runtime:
             )
 
     async def close(self) -> None:
-        """Save and close everything; call it when no chunk is in work any more."""
+        """Save and close everything. Call this when no chunk is in work any more."""
         await self.keeper.stop()
         await self.revoked()
         await self.producers.close()
 
     async def republish(self) -> None:
-        """Send open decisions again, in case a consumer lost them."""
+        """Send open decisions again, in case a consumer lost them. A failure ends the process."""
         try:
             await self.send_open_decisions()
         except BaseException as error:  # noqa: BLE001 -- a timer's edge; a broken producer ends us
             die("open decisions could not be sent again", error)
 
     async def send_open_decisions(self) -> None:
-        """The same for a caller that ends the process itself if it fails."""
+        """Send open decisions again, for a caller that handles failures itself."""
         for owned in list(self.ownership.ready.values()):
             async with owned.lock:
                 if self._is_ready(owned):
@@ -214,19 +215,19 @@ class Runtime:
         self.metrics.republished(await republish_open(owned, self.producers))
 
     async def revoked(self) -> None:
-        """Every partition is taken away; call it when no chunk of the consumer is in work."""
+        """Give up every partition. Call this when no chunk of the consumer is in work."""
         await self.ownership.revoked()
         await self.gaps.idle()
 
     async def look_for_gaps(self) -> None:
-        """Read what no consumer will bring, as far as the last inspection has seen the topic."""
+        """Read records that no consumer will deliver, up to the end seen by the last inspection."""
         for partition, owned in list(self.ownership.ready.items()):
             end = self.ends.get(partition)
             if end is not None:
                 await self.gaps.look(owned, end, self._is_ready)
 
     async def inspect(self) -> None:
-        """Refresh gauges, and end the process when work is there and nothing moves.
+        """Refresh gauges, and end the process if records or partitions wait and nothing moves.
 
         Raises:
             LogMismatch: a topic is not the one that this worker began with, or has grown.
@@ -245,7 +246,7 @@ class Runtime:
         for partition, (first, end) in bounds.items():
             self.ends[partition] = end
             if self._is_ready(ready[partition]):
-                # The place was read before the bounds were: both only move on.
+                # The offset was read before the bounds were. Both only increase.
                 _refuse_other_log(partition, places[partition], first, end)
         problem = self.watchdog.problem(
             time.monotonic(),
@@ -258,9 +259,9 @@ class Runtime:
 
 
 def _refuse_other_log(partition: int, place: int, first: int, end: int) -> None:
-    """End the process if the source topic doesn't hold the place where it goes on.
+    """End the process if the source topic doesn't hold the next offset.
 
-    The group's consumer would begin at another offset without a word.
+    The group's consumer would silently continue at another offset.
     """
     if not first <= place <= end:
         problem = (

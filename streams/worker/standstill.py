@@ -1,6 +1,6 @@
-"""Ends a process whose event loop stands still: nothing that runs in the loop could see it.
+"""A thread that ends a process whose event loop is blocked. Code in the loop can't detect that.
 
-Faust's heartbeats come from a thread of their own, so the group keeps such a worker for ever.
+Faust sends heartbeats from a separate thread, so the group would keep such a worker for ever.
 """
 
 import threading
@@ -12,9 +12,9 @@ LOOKS: Final = 10  # within the limit
 
 
 def watch(seen_s: Callable[[], float], limit_s: float, end: Callable[[], object]) -> None:
-    """Call `end` from a thread once `seen_s` has given the same moment for `limit_s` seconds.
+    """Call `end` from a thread once `seen_s` has returned the same time for `limit_s` seconds.
 
-    Looks are counted and not the clock: a process that was stopped did not look meanwhile.
+    Looks are counted, not clock time: a suspended process did not look in between.
     """
     threading.Thread(target=_look, args=(seen_s, limit_s, end), daemon=True).start()
 
