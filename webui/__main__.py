@@ -50,8 +50,8 @@ def read_model_offsets() -> dict[int, int]:
 
 
 def encrypt_stored_secrets() -> None:
-    """Encrypt what an earlier release stored in clear text; later logins do what fails here."""
-    # A key that was drawn for this process alone would make the secrets unreadable for ever.
+    """Encrypt authenticator secrets in clear text; each later login retries its own secret."""
+    # A key generated for this process alone would make the secrets unreadable for ever.
     if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
         log.warning("no secret key is set: sessions and second factors end with this process")
         return

@@ -1,9 +1,9 @@
 """The scorecard job: write measured supplier lead times into the reorder policies.
 
-Each pair of supplier and location is measured once per UTC day. If five receipts or more differ
-from an item's policy by over a tenth, the item gets the measured mean and deviation. Each item is
-one transaction, so a stopped job continues where it was. The card is written last and marks the
-pair as done.
+Each pair of supplier and location is measured once per UTC day. If the pair has five receipts or
+more, and the measured values differ from an item's policy by over a tenth, the item gets the
+measured mean and deviation. Each item is one transaction, so a stopped job continues where it was.
+The card is written last and marks the pair as done.
 """
 
 from datetime import datetime
