@@ -6,7 +6,6 @@ else than this run's own unfinished publication are left as they are, and the re
 """
 
 import asyncio
-import fcntl
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,11 @@ from confluent_kafka import (
 
 from analytics import kafka
 from analytics.backfill.history import PartitionHistory
+from analytics.backfill.lock import only_run
+from analytics.backfill.plan import directory_of
 from analytics.backfill.publish import Publishable, publishable
+from analytics.backfill.run import runs_dir
+from analytics.locks import exclusive
 from cdc.capture.admin import admin_client, create_topics
 from cdc.contracts.topic_ids import decode_topic_ids, topic_ids_document
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS, topics_of
@@ -86,12 +89,14 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
 
     Raises:
         UnknownRun: there is no such run.
+        RunInUse: another process computes, publishes or discards it.
         NotPublishable: it is unfinished, of other rules, or of another log.
         StackError: workers of the revision run, or its changelogs hold something else.
     """
     began = time.monotonic()
-    found = publishable(settings, name)
-    with _alone(found.directory.parent):
+    directory = directory_of(runs_dir(settings), name)
+    with only_run(directory), _alone(directory.parent):
+        found = publishable(settings, directory.name)
         refuse_workers(settings)
         create_topics(settings.kafka_bootstrap, topics_of(LOGIC_REVISION))
         patiently(lambda: _hold_anything(settings))
@@ -119,12 +124,10 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
 @contextmanager
 def _alone(runs: Path) -> Iterator[None]:
     """Hold the runs' lock: the second of two publications could mix its states with the first's."""
-    with (runs / _LOCK).open("a") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            message = "another backfill is being published"
-            raise StackError(message) from error
+    with exclusive(runs / _LOCK) as mine:
+        if not mine:
+            message = "another backfill is being published; this command changed nothing"
+            raise StackError(message)
         yield
 
 

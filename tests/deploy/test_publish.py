@@ -1,9 +1,16 @@
 """The steps of a publication, as far as no broker has to be asked."""
 
+from pathlib import Path
+
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from deploy.revisions.publish import commit, patiently
+from analytics.backfill.lock import RunInUse, only_run
+from analytics.backfill.plan import Plan, save
+from analytics.backfill.run import runs_dir
+from cdc.settings import Connections
+from deploy.errors import StackError
+from deploy.revisions.publish import _alone, commit, patiently, publish
 
 
 def test_where_nothing_was_published_the_group_is_given_nothing() -> None:
@@ -41,3 +48,18 @@ def test_not_for_ever_and_not_for_any_reason(
 
     with pytest.raises(KafkaException):
         patiently(ask)
+
+
+def test_a_run_that_another_process_uses_is_not_published(tmp_path: Path) -> None:
+    """`discard` could move its files away between the check and the last record."""
+    settings = Connections(home=tmp_path)
+    plan = Plan("one", "local", {}, 1, logic_revision=1, code="c", units=())
+    directory = save(plan, runs_dir(settings))
+
+    with only_run(directory), pytest.raises(RunInUse, match="run one is in use"):
+        publish(settings, "last", print)
+
+
+def test_one_publication_at_a_time(tmp_path: Path) -> None:
+    with _alone(tmp_path), pytest.raises(StackError, match="is being published"), _alone(tmp_path):
+        pass
