@@ -4,14 +4,18 @@
 account. The old name stays valid as a symbolic link, so no command and no setting changes.
 """
 
+import fcntl
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from deploy.artifacts.prerequisites import Program, require
 from deploy.errors import StackError
 from deploy.stack.home import Home
+from deploy.stack.processes import alive
 from deploy.stack.runtime import read_runtime
 
 _COPY = Program("cp", "copies the home with its owners", "sudo apt-get install -y coreutils")
@@ -26,6 +30,11 @@ def move(home: Home, target: Path) -> None:
     """
     target = target.absolute()
     _refuse(home, target)
+    with _stopped(home, target):
+        _copy(home, target)
+
+
+def _copy(home: Home, target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -48,10 +57,6 @@ def _refuse(home: Home, target: Path) -> None:
     if not (home.path / "supervisor.lock").exists():
         message = f"{home.path} was not made by `inventory up`; it is left alone"
         raise StackError(message)
-    if read_runtime(home).running:
-        message = f"a stack runs in {home.path}; nothing was moved"
-        again = f"inventory down && inventory move {shlex.quote(str(target))}"
-        raise StackError(message, repair=again)
     if target.exists() or target.is_relative_to(home.path):
         message = f"{target} is taken: expected a new directory; the home stays in {home.path}"
         raise StackError(message, repair="inventory move OTHER_DIRECTORY")
@@ -60,6 +65,27 @@ def _refuse(home: Home, target: Path) -> None:
         copy = f"cp -a {shlex.quote(str(home.path))} {shlex.quote(str(target))}"
         home_now = f"export INVENTORY_HOME={shlex.quote(str(target))}"
         raise StackError(message, repair=f"{copy} && {home_now} && inventory up --detach")
+
+
+@contextmanager
+def _stopped(home: Home, target: Path) -> Iterator[None]:
+    """Keep a supervisor from starting here; the copy of a database that runs would be torn.
+
+    Raises:
+        StackError: a supervisor has the home, or left services that still run.
+    """
+    with (home.path / "supervisor.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            runtime = read_runtime(home)
+            is_running = runtime.running or any(map(alive, runtime.children()))
+        except BlockingIOError:
+            is_running = True
+        if is_running:
+            message = f"a stack runs in {home.path}; nothing was moved"
+            again = f"inventory down && inventory move {shlex.quote(str(target))}"
+            raise StackError(message, repair=again)
+        yield
 
 
 def _replace_by_link(old: Path, target: Path) -> None:

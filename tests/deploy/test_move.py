@@ -1,7 +1,9 @@
 """A home goes to another disk with everything in it, and keeps its name."""
 
+import fcntl
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.move import move
 from deploy.stack.processes import identify
-from deploy.stack.runtime import Runtime, write_runtime
+from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
 
 
 @pytest.fixture
@@ -56,6 +58,34 @@ def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Pa
 
     assert taken.value.repair == "inventory move OTHER_DIRECTORY"
     assert runs.value.repair == f"inventory down && inventory move {tmp_path / 'new'}"
+    assert (home.postgres / "PG_VERSION").exists()
+
+
+def test_a_service_that_outlives_its_supervisor_is_not_copied(home: Home, tmp_path: Path) -> None:
+    """A killed supervisor's Postgres takes seconds to stop; a copy of its files would be torn."""
+    sleep = (sys.executable, "-c", "import time; time.sleep(600)")
+    left = subprocess.Popen(sleep)  # noqa: S603 -- our own program
+    try:
+        entry = ServiceRuntime(pid=left.pid, started_ticks=identify(left.pid).started)
+        write_runtime(home, Runtime(services={"postgres": entry}))
+        with pytest.raises(StackError, match="nothing was moved"):
+            move(home, tmp_path / "new")
+    finally:
+        left.kill()
+        left.wait(60)
+
+    move(home, tmp_path / "new")
+
+    assert home.path.readlink() == tmp_path / "new"
+
+
+def test_a_stack_that_is_starting_is_not_moved(home: Home, tmp_path: Path) -> None:
+    """It has the lock before it has written a file that says so."""
+    with (home.path / "supervisor.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(StackError, match="nothing was moved"):
+            move(home, tmp_path / "new")
+
     assert (home.postgres / "PG_VERSION").exists()
 
 

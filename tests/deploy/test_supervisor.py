@@ -164,15 +164,19 @@ def test_a_suspended_supervisor_is_asked_to_stop_and_not_killed(
 ) -> None:
     """It handles SIGTERM only after SIGCONT; killed, it would end no service in its order."""
     monkeypatch.setattr(control, "_STOP_S", 5.0)
-    with subprocess.Popen(SLEEP) as process:  # noqa: S603 -- our own program
-        me = identify(process.pid)
-        write_runtime(home, Runtime("ready", supervisor_pid=me.pid, supervisor_ticks=me.started))
-        process.send_signal(signal.SIGSTOP)
+    process = subprocess.Popen(SLEEP)  # noqa: S603 -- our own program
+    me = identify(process.pid)
+    write_runtime(home, Runtime("ready", supervisor_pid=me.pid, supervisor_ticks=me.started))
+    process.send_signal(signal.SIGSTOP)
+    try:
         assert wait_until(lambda: suspended(me), timeout_s=60)
 
         assert control.stop(home)
 
         assert process.wait(60) == -signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait(60)
 
 
 def test_a_stack_is_stopped_on_a_disk_that_takes_no_file(
