@@ -35,6 +35,10 @@ JOIN pg_class c ON c.oid = r.prrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE p.pubname = %s AND n.nspname = 'retail'
 """
+_IDENTITY: Final[LiteralString] = """
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'retail' AND c.relname = ANY(%s) AND c.relreplident <> 'f' ORDER BY 1
+"""
 _SLOT: Final[LiteralString] = """
 SELECT active, coalesce(wal_status, 'unknown'),
     coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint
@@ -88,6 +92,16 @@ def publication_problem(connection: Connection) -> str:
     return f"leaves out rows or columns of {', '.join(parts)}" if parts else ""
 
 
+def identity_problem(connection: Connection) -> str:
+    """Return the tables whose updates and deletes reach the log without the whole former row.
+
+    The row of a heartbeat is never deleted and its update is no movement.
+    """
+    tables = [table for table in (*CAPTURED, *REFERENCE_TABLES) if table != "pipeline_heartbeat"]
+    wrong = [str(name) for (name,) in connection.execute(_IDENTITY, (tables,)).fetchall()]
+    return f"not FULL: {', '.join(wrong)}" if wrong else ""
+
+
 def damage_of(connection: Connection) -> Damage | None:
     """Return the damage that leaves changes out of the log for good, or None.
 
@@ -96,6 +110,9 @@ def damage_of(connection: Connection) -> Damage | None:
     problem = publication_problem(connection)
     if problem:
         return Damage("publication", problem)
+    identity = identity_problem(connection)
+    if identity:
+        return Damage("replica identity", identity)
     recorded = _recorded(connection)
     if recorded is None:
         return None
@@ -136,8 +153,11 @@ def publish(connection: Connection) -> bool:
     """Create the publication as the contract defines it. Return False if it already exists so.
 
     The owner of the tables calls this before a complete new capture only. A change from before this
-    moment reaches no log through the new publication.
+    moment reaches no log through the new publication. Each table gets the replica identity FULL too.
     """
+    for table in TABLES:
+        statement = sql.SQL("ALTER TABLE {} REPLICA IDENTITY FULL")
+        connection.execute(statement.format(sql.Identifier("retail", table)))
     if not publication_problem(connection):
         return False
     name = sql.Identifier(PUBLICATION)

@@ -14,6 +14,11 @@ from deploy.errors import MissingPrerequisite
 JAVA_AT_LEAST: Final = 17
 
 
+def as_root(command: str) -> str:
+    """Return the command as this account runs it: a container's root often has no sudo."""
+    return command if os.geteuid() == 0 else f"sudo {command}"
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A program, the Debian package that brings it and what it is for."""
@@ -25,7 +30,7 @@ class Program:
     @property
     def repair(self) -> str:
         """The command that installs it on Debian and its relatives."""
-        return f"sudo apt-get install -y {self.package}"
+        return as_root(f"apt-get install -y {self.package}")
 
 
 JAVA: Final = Program("java", "openjdk-17-jre-headless", "runs the broker and Connect")
@@ -88,7 +93,7 @@ def _apt_install(package: str) -> None:
         )
         if result.returncode:
             message = f"{' '.join(command)} failed: {result.stderr[-800:]}"
-            raise MissingPrerequisite(message, repair=f"sudo apt-get install -y {package}")
+            raise MissingPrerequisite(message, repair=as_root(f"apt-get install -y {package}"))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 def register(app: typer.Typer) -> None:
     """Add this module's verbs."""
-    for verb in (up, down, restart, hold, status, logs, doctor, move, reset, fetch, demo):
+    for verb in (up, down, restart, hold, status, logs, doctor, move, prune, reset, fetch, demo):
         app.command()(verb)
 
 
@@ -181,6 +181,22 @@ def move(
     home = _home()
     move_home(home, directory)
     output.console.print(f"{home.path} is now a link to {directory.absolute()}")
+
+
+def prune(
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Really delete.")] = False,
+) -> None:
+    """Delete what was put aside below `former`, and rotated logs: nothing reads them."""
+    from deploy.stack import prune as unread  # noqa: PLC0415 -- only this verb needs it
+
+    home = _home()
+    for path, size in unread.unread(home):
+        output.console.print(f"  {size / (1 << 20):>9.1f} MB  {path}", soft_wrap=True, markup=False)
+    if not yes:
+        message = f"{unread.prunable(home) / (1 << 20):.1f} MB would be deleted; nothing was"
+        raise StackError(message, repair=unread.PRUNE)
+    output.console.print(f"deleted {unread.prune(home) / (1 << 20):.1f} MB")
 
 
 def status(

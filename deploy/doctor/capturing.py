@@ -12,12 +12,13 @@ from cdc.capture.source import (
     Connection,
     Damage,
     damage_of,
+    identity_problem,
     paused_by,
     publication_problem,
     slot_of,
 )
-from deploy.doctor.row import Row, judge
-from deploy.stack.capture import ANEW, RESTART, RESUME
+from deploy.doctor.failures import Failure
+from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of
 
@@ -43,7 +44,16 @@ def publication(home: Home) -> Row:
         found = publication_problem(connection)
         damage = _damage(connection, "publication")
     found = found or (damage.found if damage else "")
-    return judge("publication", well=not found, found=found or "all tables", repair=ANEW)
+    return Failure.PUBLICATION_CHANGED.row(found) if found else ok("publication", "all tables")
+
+
+def identity(home: Home) -> Row:
+    """Check that updates and deletes carry the whole former row into the log."""
+    with _reading(home) as connection:
+        found = identity_problem(connection)
+    if found:
+        return Failure.IDENTITY_NOT_FULL.row(found)
+    return ok("replica identity", "FULL everywhere")
 
 
 def slot(home: Home) -> Row:
@@ -51,14 +61,14 @@ def slot(home: Home) -> Row:
     with _reading(home) as connection:
         seen, by = slot_of(connection), paused_by(connection)
     if seen is None:
-        return Row("slot", "failure", f"{SLOT} does not exist", ANEW)
+        return Failure.LOST_SLOT.row(f"{SLOT} does not exist")
     found = f"active {seen.active}, {seen.wal_status}, {seen.behind} bytes behind"
     if seen.wal_status == "lost":
-        return Row("slot", "failure", found, ANEW)
-    well = seen.active and seen.wal_status in _KEPT and seen.behind < _RETAINED_BYTES
-    return judge(
-        "slot", well=well, found=found, repair=RESUME if by or not seen.active else RESTART
-    )
+        return Failure.LOST_SLOT.row(found)
+    if seen.active and seen.wal_status in _KEPT and seen.behind < _RETAINED_BYTES:
+        return ok("slot", found)
+    kind = Failure.IDLE_SLOT if by or not seen.active else Failure.SLOT_BEHIND
+    return kind.row(found)
 
 
 def connector(home: Home) -> Row:
@@ -74,7 +84,8 @@ def connector(home: Home) -> Row:
     same = held == config_of(variables["INVENTORY_READ_DATABASE_URL"])
     found = f"{state.connector}, task {state.task}, definition {'equal' if same else 'differs'}"
     if by:
-        return Row("connector", "warning", f"{found}; paused by {by}", RESUME)
+        return Failure.CONNECTOR_PAUSED.row(f"{found}; paused by {by}")
     if damage:
-        return Row("connector", "failure", f"{found}; {damage.part} {damage.found}", ANEW)
-    return judge("connector", well=state.running and same, found=found, repair=RESUME)
+        return Failure.CAPTURE_DAMAGED.row(f"{found}; {damage.part} {damage.found}")
+    is_well = state.running and same
+    return ok("connector", found) if is_well else Failure.CONNECTOR_DIFFERS.row(found)

@@ -8,8 +8,10 @@ from typing import Final
 
 from deploy.doctor import machine, running
 from deploy.doctor.disk import disk
+from deploy.doctor.failures import Failure
 from deploy.doctor.halted import halted
-from deploy.doctor.repairs import RESTART_ALL, joined, of_service
+from deploy.doctor.of_service import of_service
+from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row
 from deploy.stack import observe
 from deploy.stack.home import Home
@@ -31,8 +33,11 @@ def run(home: Home) -> list[Row]:
         services = running.services(home, seen)
         machines = _ask(home, seen, machine.CHECKS)
         return _by_cause([*machines, services, *_ask(home, seen, running.CHECKS)])
-    told = runtime.error.splitlines()[0] if runtime.error else "not running"
-    stack = Row("stack", "warning", told, runtime.repair or UP)
+    if runtime.error:
+        told = runtime.error.splitlines()[0]
+        stack = Failure.START_FAILED.row(told, repair=runtime.repair or UP)
+    else:
+        stack = Failure.STACK_DOWN.row("not running")
     return [stack, *_ask(home, seen, machine.CHECKS)]
 
 
@@ -61,11 +66,11 @@ def _ask(home: Home, seen: Seen, checks: Sequence[Check]) -> list[Row]:
                 rows.append(answer.result(timeout=_LIMIT_S))
             except FutureTimeout:
                 text = f"no answer in {_LIMIT_S:.0f} s"
-                rows.append(Row(check.__name__, "failure", text, _repair(home, seen, "")))
+                rows.append(_unanswered(home, seen, check, text))
             except Exception as error:  # noqa: BLE001 -- the row says what happened
                 text = f"{type(error).__name__}: {error}".strip()[:300]
                 part = _ASKED.get(type(error).__module__.partition(".")[0], "")
-                rows.append(Row(check.__name__, "failure", text, _repair(home, seen, part)))
+                rows.append(_unanswered(home, seen, check, text, part))
     return rows
 
 
@@ -74,14 +79,15 @@ def _asked(home: Home, seen: Seen, check: Check) -> Row:
     if part not in seen.unwell:
         return check(home)
     text = f"not asked: {part} is in state {seen.states[part]!r}"
-    return Row(check.__name__, "failure", text, _repair(home, seen, part))
+    return _unanswered(home, seen, check, text, part)
 
 
-def _repair(home: Home, seen: Seen, part: str) -> str:
-    """Return what brings back the part that gave no answer, or else all that is down."""
+def _unanswered(home: Home, seen: Seen, check: Check, text: str, part: str = "") -> Row:
+    """Return the row of a check without an answer from `part`, or from anything that is down."""
     ways = {each.service: each.repair for each in halted(home)}
     down = [part] if part in seen.states else seen.unwell
-    return joined(of_service(home, seen, name, ways) for name in down) or RESTART_ALL
+    restart = joined(of_service(home, seen, name, ways)[1] for name in down) or RESTART_ALL
+    return Failure.NO_ANSWER.row(text, name=check.__name__, restart=restart)
 
 
 def by_repair(rows: Sequence[Row]) -> dict[str, list[str]]:

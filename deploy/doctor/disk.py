@@ -10,8 +10,9 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from deploy.doctor.row import Row
-from deploy.stack import observe
+from deploy.doctor.failures import Failure
+from deploy.doctor.row import Row, ok
+from deploy.stack import observe, prune
 from deploy.stack.home import Home
 from deploy.stack.runtime import read_runtime
 
@@ -31,13 +32,17 @@ def disk(home: Home) -> Row:
     found = f"{free / _GB:.1f} GB free in {where}"
     refused = _refused(home)
     if not refused and free >= _LOW_GB * _GB:
-        return Row("disk", "ok", found)
-    target = roomier(home)
-    if target is None:
-        found += "; no other disk here has more room"
+        return ok("disk", found)
     is_full = bool(refused) or free < _FULL_GB * _GB
     found += f"; {refused}" if refused else ""
-    return Row("disk", "failure" if is_full else "warning", found, repair(target))
+    way = repair(home, roomier(home), free)
+    if not way:
+        found += (
+            f"; no other disk here takes the {used(home) / _GB:.1f} GB of the home, and nothing "
+            "in it can be deleted: attach a disk and run this command again"
+        )
+    kind = Failure.FULL_DISK if is_full else Failure.LITTLE_DISK
+    return kind.row(found, repair=way)
 
 
 def _refused(home: Home) -> str:
@@ -51,11 +56,22 @@ def _refused(home: Home) -> str:
     return f"runtime.json is {seen.file_age_s:.0f} s old"
 
 
-def repair(target: Path | None) -> str:
-    """Return the command that moves the home, with all its data."""
-    to = shlex.quote(str(target)) if target else "DIRECTORY  # on a disk with more room"
-    up = "" if target is None else " && inventory up --detach"
-    return f"inventory down && inventory move {to}{up}"
+def repair(home: Home, target: Path | None, free: int) -> str:
+    """Return the command that gives the stack room, empty if there is none.
+
+    Another disk is the best one. Without it, files of the home that nothing reads are deleted, if
+    they are enough to leave the state of a full disk.
+    """
+    again = "inventory down && {} && inventory up --detach"
+    if target is None:
+        is_enough = prune.prunable(home) + free >= _FULL_GB * _GB + prune.LEAST_BYTES
+        return again.format(prune.PRUNE) if is_enough else ""
+    to = shlex.quote(str(target))
+    if not home.path.is_mount():
+        return again.format(f"inventory move {to}")
+    # A mount point can't become a link.
+    copy = f"cp -a {shlex.quote(str(home.path))} {to} && export INVENTORY_HOME={to}"
+    return again.format(copy)
 
 
 def roomier(home: Home) -> Path | None:

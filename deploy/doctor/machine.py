@@ -1,6 +1,8 @@
 """Checks of the machine: they need no running stack."""
 
+import getpass
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +17,17 @@ from deploy.artifacts.prerequisites import (
     MAVEN,
     SETPRIV,
     Program,
+    as_root,
     find,
     java_major,
     java_version,
 )
 from deploy.doctor.disk import disk
-from deploy.doctor.row import Row, judge
+from deploy.doctor.failures import Failure
+from deploy.doctor.row import Row, ok
 from deploy.errors import StackError
 from deploy.stack.home import Home
+from deploy.stack.runtime import UP, read_runtime
 from deploy.stack.services import postgres_programs
 
 _PYTHON: Final = ((3, 11), (3, 13))
@@ -33,33 +38,31 @@ _GB: Final = 1024**3
 def python(_home: Home) -> Row:
     """Python is one that the locks were made for."""
     version = sys.version_info[:2]
-    return judge(
-        "python",
-        well=_PYTHON[0] <= version < _PYTHON[1],
-        found=sys.version.split()[0],
-        repair="sudo apt-get install -y python3.11 python3.11-venv && make clean install",
-    )
+    found = sys.version.split()[0]
+    is_known = _PYTHON[0] <= version < _PYTHON[1]
+    return ok("python", found) if is_known else Failure.OTHER_PYTHON.row(found)
 
 
 def java(_home: Home) -> Row:
     """Java runs the broker and Connect."""
     path = find(JAVA)
     if path is None:
-        return Row("java", "failure", "missing", JAVA.repair)
-    return judge(
-        "java",
-        well=java_major(path) >= JAVA_AT_LEAST,
-        found=java_version(path),
-        repair=JAVA.repair,
-    )
+        return Failure.NO_JAVA.row("missing", repair=JAVA.repair)
+    if java_major(path) >= JAVA_AT_LEAST:
+        return ok("java", java_version(path))
+    # JAVA_HOME wins over what is installed.
+    first = "unset JAVA_HOME && " if os.environ.get("JAVA_HOME") else ""
+    return Failure.OLD_JAVA.row(java_version(path), first=first, repair=JAVA.repair)
 
 
 def _program(program: Program, *, mild: bool) -> Callable[[Home], Row]:
     def check(_home: Home) -> Row:
         path = find(program)
-        found = path or f"missing: {program.purpose}"
-        name = program.name
-        return judge(name, well=path is not None, found=found, repair=program.repair, mild=mild)
+        if path is not None:
+            return ok(program.name, path)
+        kind = Failure.NO_OPTIONAL_PROGRAM if mild else Failure.NO_PROGRAM
+        found = f"missing: {program.purpose}"
+        return kind.row(found, name=program.name, repair=program.repair)
 
     return check
 
@@ -68,12 +71,12 @@ def jvm_parts(_home: Home) -> Row:
     """Broker, Connect and Debezium are fetched and unchanged."""
     parts = fetch.present()
     if parts is None:
-        return Row("jvm parts", "failure", "not fetched", "inventory fetch")
+        return Failure.NO_JVM_PARTS.row("not fetched")
     try:
         fetch.verify(parts.root)
     except fetch.ChecksumMismatch as error:
-        return Row("jvm parts", "failure", str(error), f"rm -rf {parts.root} && inventory fetch")
-    return Row("jvm parts", "ok", f"{len(fetch.read_list())} files verified")
+        return Failure.CHANGED_JVM_PARTS.row(str(error), root=shlex.quote(str(parts.root)))
+    return ok("jvm parts", f"{len(fetch.read_list())} files verified")
 
 
 def postgres_binaries(_home: Home) -> Row:
@@ -85,22 +88,20 @@ def postgres_binaries(_home: Home) -> Row:
     try:
         found = postgres_programs.ensure()
     except StackError as error:
-        return Row("postgres binaries", "failure", str(error), error.repair)
-    return Row("postgres binaries", "ok", str(found))
+        return Failure.POSTGRES_PROGRAMS.row(str(error), repair=error.repair)
+    return ok("postgres binaries", str(found))
 
 
-def memory(_home: Home) -> Row:
+def memory(home: Home) -> Row:
     """The demo stack needs about 3 GB."""
     lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
     kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     available = kilobytes * 1024 / _GB
-    return judge(
-        "memory",
-        well=available >= _MEMORY_GB,
-        found=f"{available:.1f} GB available, the stack takes up to {_MEMORY_GB:.0f}",
-        repair="inventory up --workers 1",
-        mild=True,
-    )
+    found = f"{available:.1f} GB available, the stack takes up to {_MEMORY_GB:.0f}"
+    # A stack that runs has taken what it needs already.
+    if available >= _MEMORY_GB or read_runtime(home).running:
+        return ok("memory", found)
+    return Failure.LITTLE_MEMORY.row(found, repair=f"{UP} --workers 1")
 
 
 def rules(home: Home) -> Row:
@@ -108,22 +109,25 @@ def rules(home: Home) -> Row:
     is_left = compiled_rules.left_behind(home.path)
     form = "machine code" if compiled_rules.present(home.path) else "the sources"
     found = "the sources: what is compiled is of others" if is_left else form
-    return judge(
-        "form of rules",
-        well=not is_left,
-        found=f"a worker that starts now runs {found}",
-        repair=f"{compiled_rules.COMPILE} && inventory workers restart --rolling",
-        mild=True,
-    )
+    told = f"a worker that starts now runs {found}"
+    return Failure.OLD_COMPILED_RULES.row(told) if is_left else ok("form of rules", told)
 
 
 def settings(home: Home) -> Row:
     """The home is ours to write."""
     where = next(path for path in (home.path, *home.path.parents) if path.exists())
-    writable = os.access(where, os.W_OK)
-    return judge(
-        "home", well=writable, found=str(home.path), repair="INVENTORY_HOME=$PWD/.inventory …"
-    )
+    if os.access(where, os.W_OK):
+        return ok("home", str(home.path))
+    found = f"{home.path}: {where} is not writable for {getpass.getuser()}"
+    return Failure.CLOSED_HOME.row(found, repair=_opened(home, where))
+
+
+def _opened(home: Home, where: Path) -> str:
+    """Return the command that gives the home's directory to this account, or another place."""
+    if not home.path.exists():
+        own = shlex.quote(str(Path.home() / ".retail-inventory"))
+        return f"export INVENTORY_HOME={own} && {UP}"
+    return as_root(f"chown {os.geteuid()} {shlex.quote(str(where))}")
 
 
 CHECKS: Final = (

@@ -8,12 +8,16 @@ Verdict = Literal["ok", "warning", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check, what it found, and the exact command that repairs it when it is not ok."""
+    """A check, what it found, and the exact command that repairs it when it is not ok.
+
+    `kinds` are names of `deploy.doctor.failures.Failure` in lower case.
+    """
 
     name: str
     verdict: Verdict
     found: str
     repair: str = ""
+    kinds: tuple[str, ...] = ()
 
     @property
     def mark(self) -> str:
@@ -21,8 +25,6 @@ class Row:
         return {"ok": "✔", "warning": "!", "failure": "✘"}[self.verdict]
 
 
-def judge(name: str, *, well: bool, found: str, repair: str, mild: bool = False) -> Row:
-    """A row that is ok, or else a failure (a warning when `mild`) with its repair."""
-    if well:
-        return Row(name, "ok", found)
-    return Row(name, "warning" if mild else "failure", found, repair)
+def ok(name: str, found: str) -> Row:
+    """Return a row in which all is well."""
+    return Row(name, "ok", found)

@@ -5,11 +5,13 @@ from typing import Final
 import psycopg
 
 from cdc.capture.admin import Drift, topic_drift
-from cdc.contracts.topics import APP_ID, CAPTURED, REFERENCE_TABLES, STOCK_EVENTS
-from deploy.doctor.capturing import connector, publication, slot
+from cdc.contracts.topics import APP_ID, REFERENCE, STOCK_EVENTS
+from deploy.doctor.capturing import connector, identity, publication, slot
+from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.halted import halted
-from deploy.doctor.repairs import RESTART_ALL, joined, of_service
-from deploy.doctor.row import Row, judge
+from deploy.doctor.of_service import of_service
+from deploy.doctor.repairs import RESTART_ALL, joined
+from deploy.doctor.row import Row, ok
 from deploy.stack import observe, status
 from deploy.stack.home import Home
 from deploy.stack.observe import Seen
@@ -17,17 +19,13 @@ from deploy.stack.runtime import environment_of, read_runtime
 from deploy.stack.workforce import PREFIX
 from inventory.revision import LOGIC_REVISION
 from streams.endings import meaning_of
-from streams.engine.mismatch import repair_of
 from streams.engine.restore import CHANGELOGS
 
+_RUNS: Final = observe.RUNNING
 _LAG_RECORDS: Final = 10_000
 _FRESH_S: Final = 30.0
 _LAST_BEAT: Final = """
 SELECT extract(epoch FROM clock_timestamp() - max(occurred_at)) FROM retail.pipeline_heartbeat
-"""
-_IDENTITY: Final = """
-SELECT c.relname, c.relreplident FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = 'retail' AND c.relname = ANY(%s)
 """
 
 
@@ -41,22 +39,19 @@ def services(home: Home, seen: Seen) -> Row:
     if seen.supervisor != observe.RUNNING:
         told.insert(0, f"supervisor ({seen.supervisor})")
     found += f"; not: {', '.join(told)}" if told else ""
+    failures = [(Failure.SUPERVISOR_AWAY, RESTART_ALL)] if seen.supervisor != _RUNS else []
     ways = {each.service: each.repair for each in halted(home)}
-    repair = joined(of_service(home, seen, name, ways) for name in down) or RESTART_ALL
-    on_its_way = bool(down) and all(seen.states[name] in observe.ON_ITS_WAY for name in down)
-    return judge("services", well=not told, found=found, repair=repair, mild=on_its_way)
+    failures += [of_service(home, seen, name, ways) for name in down]
+    return row_of(found, failures) if failures else ok("services", found)
 
 
 def workers(home: Home) -> Row:
     """No worker ends again and again for a reason that a restart does not cure."""
     found = halted(home)
     told = "; ".join(each.told for each in found)
-    return judge(
-        "workers",
-        well=not found,
-        found=told or "; ".join(("none halts", *_history(home))),
-        repair=joined(each.repair for each in found),
-    )
+    if not found:
+        return ok("workers", "; ".join(("none halts", *_history(home))))
+    return row_of(told, [(Failure.WORKER_HALTED, each.repair) for each in found])
 
 
 def _history(home: Home) -> list[str]:
@@ -78,52 +73,44 @@ def _query(home: Home, statement: str, *values: object) -> list[tuple[object, ..
 def wal_level(home: Home) -> Row:
     """Without logical WAL there is no change capture."""
     level = str(_query(home, "SELECT current_setting('wal_level')")[0][0])
-    return judge("wal_level", well=level == "logical", found=level, repair=RESTART_ALL)
-
-
-def identity(home: Home) -> Row:
-    """Own keys need the full before-image; a heartbeat row is never deleted and keeps its key."""
-    tables = [*CAPTURED, *REFERENCE_TABLES]
-    rows = {str(name): str(kind) for name, kind in _query(home, _IDENTITY, tables)}
-    wrong = [t for t in tables if rows.get(t) != "f" and t != "pipeline_heartbeat"]
-    found = "FULL everywhere" if not wrong else f"not FULL: {', '.join(wrong)}"
-    statement = f"ALTER TABLE retail.{wrong[0]} REPLICA IDENTITY FULL" if wrong else ""
-    return judge("replica identity", well=not wrong, found=found, repair=statement)
+    is_logical = level == "logical"
+    return ok("wal_level", level) if is_logical else Failure.OTHER_WAL_LEVEL.row(level)
 
 
 def topics(home: Home) -> Row:
     """Topics have the partitions and clean-up of the contract."""
     drift = topic_drift(environment_of(home)["INVENTORY_KAFKA_BOOTSTRAP"])
-    first = drift[0] if drift else None
-    found = (
-        f"{first.topic} {first.setting}: expected {first.expected}, found {first.found}"
-        if first
-        else "as in the contract"
-    )
-    repair = _way_back(first) if first else ""
-    return judge("topics", well=not drift, found=found, repair=repair)
+    if not drift:
+        return ok("topics", "as in the contract")
+    told = (f"{d.topic} {d.setting}: expected {d.expected}, found {d.found}" for d in drift)
+    kinds = {_kind_of(each) for each in drift}
+    # A new generation makes all topics again.
+    order = (Failure.LOG_DIFFERS, Failure.TOPIC_DIFFERS, Failure.CHANGELOG_DIFFERS)
+    found = [kind for kind in order if kind in kinds]
+    needed = found[:1] if Failure.LOG_DIFFERS in kinds else found
+    return row_of("; ".join(told), [(kind, kind.repair()) for kind in needed])
 
 
-def _way_back(drift: Drift) -> str:
-    """A start makes missing topics and settles settings; it takes no partition away."""
-    is_shared_out = drift.topic in (STOCK_EVENTS, *CHANGELOGS)
-    return (
-        repair_of(drift.topic) if drift.setting == "partitions" and is_shared_out else RESTART_ALL
-    )
+def _kind_of(drift: Drift) -> Failure:
+    """Return the failure whose repair settles it: a start takes no partition away."""
+    is_missing = drift.setting == "topic"
+    if not is_missing and drift.setting != "partitions":
+        return Failure.TOPIC_DIFFERS
+    if drift.topic in CHANGELOGS:
+        return Failure.CHANGELOG_DIFFERS
+    # An empty output topic is made by a start; captured rows are in Postgres alone.
+    is_source = drift.topic == STOCK_EVENTS or drift.topic in REFERENCE
+    return Failure.TOPIC_DIFFERS if is_missing and not is_source else Failure.LOG_DIFFERS
 
 
 def rules(home: Home) -> Row:
     """The logic revision that decides is that of the workers here."""
     rows = _query(home, "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1")
     decides = rows[0][0] if rows else LOGIC_REVISION
-    return judge(
-        "rules",
-        well=decides == LOGIC_REVISION,
-        found=f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}",
-        repair=f"inventory revision promote {LOGIC_REVISION} --without-comparison"
-        f"  # or deploy the code of revision {decides}",
-        mild=True,
-    )
+    found = f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}"
+    if decides == LOGIC_REVISION:
+        return ok("rules", found)
+    return Failure.OTHER_RULES_DECIDE.row(found, decides=decides)
 
 
 def lag(home: Home) -> Row:
@@ -134,8 +121,9 @@ def lag(home: Home) -> Row:
     )
     text = ", ".join(f"{name} {entry['records']}" for name, entry in found.items())
     behind = [name for name, entry in found.items() if entry["records"] >= _LAG_RECORDS]
-    repair = joined(_restart_reader(name) for name in behind)
-    return judge("lag", well=not behind, found=text or "unknown", repair=repair, mild=True)
+    if not behind:
+        return ok("lag", text or "unknown")
+    return Failure.LAG.row(text, repair=joined(_restart_reader(name) for name in behind))
 
 
 def _restart_reader(name: str) -> str:
@@ -149,10 +137,10 @@ def freshness(home: Home) -> Row:
     variables = environment_of(home)
     database = variables["INVENTORY_READ_DATABASE_URL"]
     age = status.freshness(database)
-    well = age is not None and age < _FRESH_S
-    repair = "" if well else _stale_link(home, variables)
     found = "no heartbeat yet" if age is None else f"{age} s"
-    return judge("freshness", well=well, found=found, repair=repair, mild=True)
+    if age is not None and age < _FRESH_S:
+        return ok("freshness", found)
+    return Failure.STALE.row(found, repair=_stale_link(home, variables))
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:

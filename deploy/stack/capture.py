@@ -28,7 +28,7 @@ RESTART: Final = "inventory restart connect"
 _TOO_OLD: Final = "is no longer available on the server"
 _REASON_CHARS: Final = 300
 _STREAMS_WITHIN_S: Final = 60.0
-_NAMES: Final = {"publication": PUBLICATION, "slot": SLOT}
+_NAMES: Final = {"publication": PUBLICATION, "replica identity": "of tables", "slot": SLOT}
 
 
 def repair_of(report: Mapping[str, Any]) -> str:

@@ -13,8 +13,9 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS, STOCK_LATE
 from deploy.cli.main import app
 from deploy.doctor import running
 from deploy.doctor.checks import exit_code
+from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.repairs import joined
-from deploy.doctor.row import Row, judge
+from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
 from deploy.stack.observe import Seen
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
@@ -46,10 +47,23 @@ def test_the_worst_row_is_the_exit_code(verdicts, code) -> None:
     assert exit_code([Row("row", verdict, "") for verdict in verdicts]) == code
 
 
-def test_a_row_that_is_not_well_carries_its_repair() -> None:
-    assert judge("disk", well=True, found="9 GB", repair="make room") == Row("disk", "ok", "9 GB")
-    assert judge("disk", well=False, found="0 GB", repair="make room").mark == "✘"
-    assert judge("disk", well=False, found="1 GB", repair="make room", mild=True).mark == "!"
+def test_a_row_that_is_not_well_carries_its_repair_and_its_kind() -> None:
+    failing = Failure.SERVICE_DOWN.row("11 of 12", service="web")
+    mild = Failure.LITTLE_DISK.row("1 GB", repair="make room")
+    both = row_of("two", [(Failure.SERVICE_STARTS, "a"), (Failure.SERVICE_DOWN, "b")])
+
+    assert ok("disk", "9 GB") == Row("disk", "ok", "9 GB")
+    assert (failing.name, failing.mark, failing.repair) == (
+        "services",
+        "✘",
+        "inventory restart web",
+    )
+    assert (mild.mark, mild.kinds) == ("!", ("little_disk",))
+    assert (both.verdict, both.repair, both.kinds) == (
+        "failure",
+        "a ; b",
+        ("service_starts", "service_down"),
+    )
 
 
 def ended(home: Home, **entries: ServiceRuntime) -> None:
@@ -232,7 +246,10 @@ def test_a_worker_that_runs_between_two_of_its_ends_keeps_ending(tmp_path) -> No
         (STOCK_EVENTS, "partitions", "inventory generation --yes"),
         (ON_HAND_CHANGELOG, "partitions", "inventory workers rebuild --yes"),
         (STOCK_EVENTS, "retention.ms", "inventory down && inventory up --detach"),
-        (STOCK_LATE, "partitions", "inventory down && inventory up --detach"),
+        (STOCK_LATE, "partitions", "inventory generation --yes"),
+        (STOCK_LATE, "topic", "inventory down && inventory up --detach"),
+        (STOCK_EVENTS, "topic", "inventory generation --yes"),
+        (ON_HAND_CHANGELOG, "topic", "inventory workers rebuild --yes"),
     ],
 )
 def test_a_start_takes_no_partition_away(topic, setting, way, tmp_path, monkeypatch) -> None:
@@ -243,3 +260,16 @@ def test_a_start_takes_no_partition_away(topic, setting, way, tmp_path, monkeypa
 
     assert row.found == f"{topic} {setting}: expected 12, found 13"
     assert way in row.repair
+
+
+def test_topics_that_differ_in_several_ways_are_all_repaired(tmp_path, monkeypatch) -> None:
+    drift = (
+        Drift(STOCK_LATE, "retention.ms", "-1", "60000"),
+        Drift(ON_HAND_CHANGELOG, "topic", "exists", "missing"),
+    )
+    monkeypatch.setattr(running, "environment_of", lambda _: {"INVENTORY_KAFKA_BOOTSTRAP": ""})
+    monkeypatch.setattr(running, "topic_drift", lambda _: drift)
+
+    row = running.topics(Home(tmp_path))
+
+    assert row.repair == "inventory down && inventory up --detach ; inventory workers rebuild --yes"

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from deploy.artifacts import fetch, prerequisites
-from deploy.artifacts.prerequisites import JAVA, MAVEN, Program
+from deploy.artifacts.prerequisites import JAVA, MAVEN, Program, as_root
 from deploy.errors import MissingPrerequisite, StackError
 from deploy.stack.home import PROJECT
 
@@ -33,7 +33,7 @@ def test_a_missing_program_is_named_with_its_purpose_and_package(programs) -> No
     with pytest.raises(MissingPrerequisite, match="retail-tool is missing: it is made up") as told:
         prerequisites.require(TOOL)
 
-    assert told.value.repair == "sudo apt-get install -y retail-package"
+    assert told.value.repair == as_root("apt-get install -y retail-package")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root installs")

@@ -20,6 +20,7 @@ VERBS = (
     "logs",
     "doctor",
     "move",
+    "prune",
     "reset",
     "simulate",
     "import-sales",

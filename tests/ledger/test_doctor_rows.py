@@ -9,8 +9,9 @@ import psycopg
 import pytest
 
 from cdc.capture.client import PUBLICATION, SLOT
+from cdc.capture.source import Damage, damage_of
 from deploy.doctor import running
-from deploy.stack.capture import ANEW
+from deploy.stack.capture import ANEW, publish_tables
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_environment, write_runtime
@@ -68,15 +69,19 @@ def test_a_table_that_is_not_published_is_named(home, ledger) -> None:
     assert (lacking.found, lacking.repair) == ("lacks sale_line", ANEW)
 
 
-def test_a_table_without_its_whole_before_image_is_told_with_the_statement_that_repairs_it(
-    home, ledger
+def test_a_table_without_its_whole_former_row_is_damage_that_a_new_generation_repairs(
+    home, ledger, server, database
 ) -> None:
     ledger.execute("ALTER TABLE retail.stock_count REPLICA IDENTITY DEFAULT")
 
     wrong = running.identity(home)
-    ledger.execute(wrong.repair)
+    with psycopg.connect(server.url("app_ro", database), autocommit=True) as connection:
+        damage = damage_of(connection)
+    publish_tables(server.url("postgres", database))
 
     assert (wrong.verdict, wrong.found) == ("failure", "not FULL: stock_count")
+    assert wrong.repair == ANEW
+    assert damage == Damage("replica identity", "not FULL: stock_count")
     assert running.identity(home).found == "FULL everywhere"
 
 

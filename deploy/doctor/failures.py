@@ -1,0 +1,97 @@
+"""Every failure that `doctor` and `status` can report: its row and the command that repairs it.
+
+A row that is not ok is made by `row_of`, so no failure is missing here. `tests/house/test_repairs`
+holds this table against the tests that cause each failure and run its command.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from deploy import compiled_rules
+from deploy.doctor.repairs import RESTART_ALL, joined
+from deploy.doctor.row import Row, Verdict
+from deploy.stack.capture import ANEW, RESTART, RESUME
+from deploy.stack.runtime import UP
+from inventory.revision import LOGIC_REVISION
+from streams.endings import NEW_GENERATION, REBUILD
+
+_COMPILE: Final = f"{compiled_rules.COMPILE} && inventory workers restart --rolling"
+_PYTHON: Final = "sudo apt-get install -y python3.11 python3.11-venv && make clean install"
+_PROMOTE: Final = f"inventory revision promote {LOGIC_REVISION} --without-comparison"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """The row's name and the repair; names in braces are filled in by the check."""
+
+    row: str
+    repair: str
+    verdict: Verdict = "failure"
+
+
+class Failure(Enum):
+    """One kind of failure."""
+
+    STACK_DOWN = Entry("stack", UP, "warning")
+    START_FAILED = Entry("stack", "{repair}", "warning")  # the one of the error
+    # The machine.
+    OTHER_PYTHON = Entry("python", _PYTHON)
+    NO_JAVA = Entry("java", "{repair}")
+    OLD_JAVA = Entry("java", "{first}{repair}")
+    NO_PROGRAM = Entry("{name}", "{repair}")
+    NO_OPTIONAL_PROGRAM = Entry("{name}", "{repair}", "warning")
+    POSTGRES_PROGRAMS = Entry("postgres binaries", "{repair}")
+    NO_JVM_PARTS = Entry("jvm parts", "inventory fetch")
+    CHANGED_JVM_PARTS = Entry("jvm parts", "rm -rf {root} && inventory fetch")
+    LITTLE_MEMORY = Entry("memory", "{repair}", "warning")
+    LITTLE_DISK = Entry("disk", "{repair}", "warning")
+    FULL_DISK = Entry("disk", "{repair}")
+    OLD_COMPILED_RULES = Entry("form of rules", _COMPILE, "warning")
+    CLOSED_HOME = Entry("home", "{repair}")
+    # The running stack.
+    NO_ANSWER = Entry("{name}", "{restart}")  # of the part that was asked
+    SUPERVISOR_AWAY = Entry("services", RESTART_ALL)
+    SERVICE_DOWN = Entry("services", "inventory restart {service}")
+    SERVICE_HALTED = Entry("services", "{repair}")  # as WORKER_HALTED
+    SERVICE_PAUSED = Entry("services", "inventory workers start {service}")
+    HALF_REBUILT = Entry("services", REBUILD)
+    SERVICE_STARTS = Entry("services", UP, "warning")  # returns when it does its work
+    WORKER_HALTED = Entry("workers", "{repair}")  # that of the log, or of the exit code
+    OTHER_WAL_LEVEL = Entry("wal_level", RESTART_ALL)
+    LOST_SLOT = Entry("slot", ANEW)
+    IDLE_SLOT = Entry("slot", RESUME)
+    SLOT_BEHIND = Entry("slot", RESTART)
+    PUBLICATION_CHANGED = Entry("publication", ANEW)
+    IDENTITY_NOT_FULL = Entry("replica identity", ANEW)
+    CONNECTOR_PAUSED = Entry("connector", RESUME, "warning")
+    CAPTURE_DAMAGED = Entry("connector", ANEW)
+    CONNECTOR_DIFFERS = Entry("connector", RESUME)
+    TOPIC_DIFFERS = Entry("topics", RESTART_ALL)
+    CHANGELOG_DIFFERS = Entry("topics", REBUILD)
+    LOG_DIFFERS = Entry("topics", NEW_GENERATION)
+    OTHER_RULES_DECIDE = Entry(
+        "rules", f"{_PROMOTE}  # or deploy the code of revision {{decides}}", "warning"
+    )
+    LAG = Entry("lag", "{repair}", "warning")  # restarts the reader
+    STALE = Entry("freshness", "{repair}", "warning")  # restarts the first link that doesn't move
+
+    def repair(self, **names: object) -> str:
+        """Return the command with its names."""
+        return self.value.repair.format(**names)
+
+    def row(self, found: str, **names: object) -> Row:
+        """Return the failing row."""
+        return row_of(found, [(self, self.repair(**names))], self.value.row.format(**names))
+
+
+def row_of(found: str, failures: list[tuple[Failure, str]], name: str = "") -> Row:
+    """Return the row of these failures with their commands; it is a failure if one of them is."""
+    verdicts = {failure.value.verdict for failure, _ in failures}
+    return Row(
+        name or failures[0][0].value.row,
+        "failure" if "failure" in verdicts else "warning",
+        found,
+        joined(repair for _, repair in failures),
+        tuple(dict.fromkeys(failure.name.lower() for failure, _ in failures)),
+    )

@@ -1,0 +1,58 @@
+"""`inventory prune`: deletes files of a home that no part of the project reads any more.
+
+These are what commands have put aside below `former` (archives, runs, topics of a former
+generation, files that no manifest lists) and logs that were rotated.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from deploy.stack.home import Home
+
+PRUNE: Final = "inventory prune --yes"
+LEAST_BYTES: Final = 1 << 20  # less than this is no repair of a full disk
+
+
+def unread(home: Home) -> tuple[tuple[Path, int], ...]:
+    """Return the files and directories with their bytes on disk, the largest first."""
+    found = [(path, _used(path)) for path in _unread(home)]
+    return tuple(sorted(found, key=lambda entry: (-entry[1], entry[0])))
+
+
+def prunable(home: Home) -> int:
+    """Return the bytes that `prune` frees."""
+    return sum(size for _, size in unread(home))
+
+
+def prune(home: Home) -> int:
+    """Delete them; return the bytes that were freed."""
+    found = unread(home)
+    for path, _ in found:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+            if path.name.startswith("generation-"):  # its name says which number is next
+                path.mkdir(mode=0o700)
+        else:
+            path.unlink(missing_ok=True)
+    return sum(size for _, size in found)
+
+
+def _unread(home: Home) -> Iterator[Path]:
+    former = home.path / "former"
+    yield from former.iterdir() if former.is_dir() else ()
+    yield from home.logs.glob("*.log.*")
+
+
+def _used(path: Path) -> int:
+    inside = (Path(root, name) for root, _, names in os.walk(path) for name in names)
+    return sum(_blocks(file) for file in (path, *inside))
+
+
+def _blocks(file: Path) -> int:
+    try:
+        return file.lstat().st_blocks * 512
+    except OSError:  # a running stack deletes files
+        return 0

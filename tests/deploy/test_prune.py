@@ -1,0 +1,64 @@
+"""Files that nothing reads any more are deleted on demand, and offered where a disk is full."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from deploy.cli.main import app
+from deploy.doctor import disk
+from deploy.errors import StackError
+from deploy.stack import prune
+from deploy.stack.home import Home
+
+MEGABYTES = 3
+AGAIN = "inventory down && inventory prune --yes && inventory up --detach"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    found = Home(tmp_path / "home")
+    found.create()
+    for name in ("former/generation-1/kafka", "former/archive-1", "archive"):
+        (found.path / name).mkdir(parents=True, exist_ok=True)
+        (found.path / name / "data").write_bytes(bytes(MEGABYTES << 20))
+    found.log_of("web").write_text("now", encoding="utf-8")
+    (found.logs / "web.log.1").write_text("before", encoding="utf-8")
+    monkeypatch.setenv("INVENTORY_HOME", str(found.path))
+    return found
+
+
+def test_only_what_was_put_aside_is_deleted_and_only_on_request(home: Home) -> None:
+    asked = CliRunner().invoke(app, ["prune"])
+    assert isinstance(asked.exception, StackError)
+    assert asked.exception.repair == prune.PRUNE
+    assert (home.path / "former" / "archive-1" / "data").exists()
+
+    done = CliRunner().invoke(app, ["prune", "--yes"])
+
+    assert done.exit_code == 0, done.output
+    assert "deleted 6." in done.output
+    left = sorted(
+        str(path.relative_to(home.path)) for path in home.path.rglob("*") if path.is_file()
+    )
+    assert left == ["archive/data", "logs/web.log"]
+    assert (home.path / "former" / "generation-1").is_dir()  # its number counts
+
+
+def test_a_full_disk_without_another_one_is_repaired_by_what_can_be_deleted(home: Home) -> None:
+    assert disk.repair(home, None, free=1 << 30) == AGAIN
+
+    prune.prune(home)
+
+    assert disk.repair(home, None, free=0) == ""
+
+
+def test_a_home_that_is_a_mount_point_is_copied(home: Home, monkeypatch) -> None:
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == home.path)
+
+    way = disk.repair(home, Path("/larger/disk"), free=0)
+
+    assert way == (
+        f"inventory down && cp -a {home.path} /larger/disk && export INVENTORY_HOME=/larger/disk"
+        " && inventory up --detach"
+    )
