@@ -153,7 +153,7 @@ def publish(connection: Connection) -> bool:
     """Create the publication as the contract defines it. Return False if it already exists so.
 
     The owner of the tables calls this before a complete new capture only. A change from before this
-    moment reaches no log through the new publication. Each table gets the replica identity FULL too.
+    moment reaches no log through the new publication. Each table's replica identity is set to FULL.
     """
     for table in TABLES:
         statement = sql.SQL("ALTER TABLE {} REPLICA IDENTITY FULL")
