@@ -103,7 +103,7 @@ def _conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
 
 
 def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
-    """Return up to 51 orders, newest first; the page starts after the `last_id` `before`."""
+    """Return up to 51 orders, newest first, whose `last_id` is below `before` if it is given."""
     where, parameters = _conditions(filters)
     sql = f"""
         WITH wanted AS (

@@ -129,7 +129,7 @@ WHERE expected_units - cancelled_units <= order_units
 
 
 def receipts(supplier: str, location: str, now: datetime) -> list[Receipt]:
-    """Return the receipts of the last 180 days, newest first; "" stands for every location."""
+    """Return the receipts of the last 180 days, newest first; "" means every location."""
     return select(_RECEIPTS, _of(supplier, location, now), Receipt)
 
 
