@@ -8,12 +8,18 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import httpx
+import psycopg
+from confluent_kafka import KafkaException
+
 from cdc.capture.admin import create_topics
 from cdc.capture.client import ConnectClient, wait_streaming
 from deploy.errors import StackError
 from deploy.parts import DATABASE
 from deploy.stack import bootstrap, capture
 
+# A part that restarts meanwhile; the container's restart policy runs these steps again.
+_AWAY: Final = (psycopg.OperationalError, httpx.HTTPError, KafkaException, OSError)
 _PASSWORDS: Final = {
     "retail_owner": "RETAIL_OWNER_PASSWORD",
     "app_rw": "APP_RW_PASSWORD",
@@ -47,16 +53,19 @@ def main() -> None:
     bootstrap.create_database(server)
     bootstrap.migrate(server, os.environ, Path(os.environ["INVENTORY_HOME"], "migrate.log"))
     create_topics(variable("INVENTORY_KAFKA_BOOTSTRAP"))
+    capture.refuse_damaged(server.database_url)
     client = ConnectClient(
         variable("INVENTORY_CONNECT_URL"), variable("INVENTORY_CONNECT_PASSWORD")
     )
-    capture.refuse_damaged(server.database_url)
-    capture.capture(client, server.database_url, wait_streaming)
+    try:
+        capture.capture(client, server.database_url, wait_streaming)
+    finally:
+        client.close()
     sys.stdout.write("database, topics and connector are ready\n")
 
 
 if __name__ == "__main__":
     try:
         main()
-    except StackError as error:
+    except (StackError, *_AWAY) as error:
         sys.exit(f"error: {error}")

@@ -51,7 +51,7 @@ class Code:
                 timeout=_ASK_S,
                 check=False,
             )
-        except OSError as error:
+        except (OSError, subprocess.TimeoutExpired) as error:
             message = f"--code {self.tree}: {error}"
             raise StackError(message) from error
         if asked.returncode or not asked.stdout.strip().isdigit():

@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from deploy.errors import StackError
 from deploy.stack import control
+from deploy.stack.context import Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import alive
 from deploy.stack.runtime import read_runtime
+from deploy.stack.services import postgres, postgres_programs
 
 pytestmark = pytest.mark.engines
 
@@ -133,3 +136,37 @@ def test_a_container_without_its_variables_names_the_missing_one() -> None:
     assert told.stderr == (
         "error: POSTGRES_HOST is not set: expected in the file .env beside docker-compose.yml\n"
     )
+
+
+def test_a_container_whose_database_is_away_says_so_in_a_line() -> None:
+    """The restart policy runs the same steps again; the log is what a person reads."""
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("INVENTORY", "POSTGRES"))}
+    roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")
+    variables |= {f"{role}_PASSWORD": "canary" for role in roles}
+    variables |= {"POSTGRES_HOST": "127.0.0.1", "POSTGRES_PORT": "1"}
+    variables |= {"INVENTORY_OWNER_DATABASE_URL": "postgresql://retail_owner@127.0.0.1:1/retail"}
+    told = subprocess.run(
+        [sys.executable, "-m", "deploy.container.setup"],
+        cwd=PROJECT, env=variables, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert told.returncode == 1
+    assert told.stderr.startswith("error: connection failed")
+    assert "canary" not in told.stderr
+
+
+def test_a_disk_that_fills_up_before_initdb_leaves_no_password(home, monkeypatch) -> None:
+    def full(path: Path) -> None:
+        if path.name == ".initdb-password":
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(postgres, "_give", full)
+    monkeypatch.setattr(postgres_programs, "ensure", lambda: Path("/bin"))
+    home.create()
+    context = Context(home, Options(), {}, home.secrets())
+
+    with pytest.raises(StackError, match="No space left") as failed:
+        postgres.prepare(context)
+
+    assert failed.value.repair == "INVENTORY_HOME=/a/larger/disk inventory up --detach"
+    assert not list(home.path.glob(".*-*"))

@@ -118,6 +118,18 @@ def test_code_says_which_revision_it_is(tmp_path: Path) -> None:
         Code(tmp_path / "nowhere").revision()
 
 
+def test_code_that_does_not_answer_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deploy.revisions.shadow._ASK_S", 0.1)
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexec sleep 60\n")
+    python.chmod(0o755)
+
+    with pytest.raises(StackError, match="timed out"):
+        Code(PROJECT, python=str(python)).revision()
+
+
 def test_shadows_are_found_by_their_directories(tmp_path: Path) -> None:
     home = Home(tmp_path)
     for name in ("v10", "v2", "vX"):

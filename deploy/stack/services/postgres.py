@@ -43,14 +43,16 @@ def prepare(context: Context) -> None:
     staged.mkdir(mode=0o700)
     _give(staged)
     password = data.with_name(".initdb-password")
-    password.touch(mode=0o600)
-    password.write_text(context.secrets["postgres"], encoding="utf-8")
-    _give(password)
     try:
+        password.touch(mode=0o600)
+        password.write_text(context.secrets["postgres"], encoding="utf-8")
+        _give(password)
         _initdb(initdb, staged, password)
         staged.rename(data)
+    except OSError as error:
+        raise _no_cluster(data.parent, str(error)) from error
     finally:
-        password.unlink()
+        password.unlink(missing_ok=True)
         shutil.rmtree(staged, ignore_errors=True)
 
 
