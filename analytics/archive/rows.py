@@ -59,11 +59,6 @@ class ArchiveRow:
 _FIELDS: Final = tuple(field.name for field in fields(ArchiveRow))
 
 
-def bucket_of(key: bytes | None, buckets: int) -> int:
-    """Key bucket for batch work; independent of the partitioner, which it would echo."""
-    return crc32(key or b"") % buckets
-
-
 def hash_of(row: ArchiveRow) -> int:
     """Hash of what the row means: place, bytes and verdict."""
     place = row.offset.to_bytes(8, "little")
@@ -99,6 +94,9 @@ def count_of(content: Any) -> int:  # noqa: ANN401 -- pyarrow ships no types
 
 def read(content: Any, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:  # noqa: ANN401 -- as above
     """Rows of one file, a path or its content, of one key bucket where there are several.
+
+    A bucket is the CRC-32 of the key modulo `buckets`: the partitioner's hash would put most keys
+    of a partition into one bucket.
 
     Unchecked: `checked_rows` is what readers of an archive use.
     """

@@ -9,18 +9,6 @@ from typing import Final
 
 PREFIX: Final = "INVENTORY_"
 DATABASE_URL: Final = "DATABASE_URL"
-# Every password, token and key, by the name of its variable; an address of Postgres contains one.
-SECRETS: Final = frozenset(
-    {
-        DATABASE_URL,
-        "OWNER_DATABASE_URL",
-        "SINK_DATABASE_URL",
-        "READ_DATABASE_URL",
-        "QUERY_TOKEN",
-        "CONNECT_PASSWORD",
-        "SECRET_KEY",
-    }
-)
 _LOG: Final = ("HOME", "KAFKA_BOOTSTRAP", "PARTITIONS", "GENERATION")
 
 
@@ -58,7 +46,6 @@ NEEDS: Final = {
     # Only migrations connect as the owner of the tables.
     "migrate": Needs(("HOME", "OWNER_DATABASE_URL")),
 }
-ROLES_OF_SERVICES: Final = frozenset(needs.role for needs in NEEDS.values() if needs.role)
 
 
 def needs_of(service: str) -> Needs:

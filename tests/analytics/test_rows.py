@@ -1,8 +1,9 @@
 """The Parquet form of a record: what went in comes out, bucket by bucket."""
 
 from pathlib import Path
+from zlib import crc32
 
-from analytics.archive.rows import ArchiveRow, bucket_of, read, write_once
+from analytics.archive.rows import ArchiveRow, read, write_once
 
 
 def a_row(offset: int, key: bytes | None = b"L|S", value: bytes | None = b"{}") -> ArchiveRow:
@@ -31,6 +32,8 @@ def test_buckets_split_the_rows_without_loss_and_keep_their_order(tmp_path: Path
 
     parts = [list(read(path, bucket=bucket, buckets=3)) for bucket in range(3)]
 
-    assert all(bucket_of(row.key, 3) == number for number, part in enumerate(parts) for row in part)
+    assert all(
+        crc32(row.key or b"") % 3 == number for number, part in enumerate(parts) for row in part
+    )
     assert sorted((row for part in parts for row in part), key=lambda row: row.offset) == rows
     assert all(part == sorted(part, key=lambda row: row.offset) for part in parts)
