@@ -14,7 +14,7 @@ from cdc.contracts.topics import APP_ID, PARTITIONS
 from streams.settings import WorkerSettings
 
 # A poll processes one partition's fetch completely before the next partition's. In bulk a record
-# takes about 100 bytes. With 4 MiB, the last of six partitions in a stream waited for 200,000
+# takes about 100 bytes. In a stream, 4 MiB made the last of six partitions wait for 200,000
 # records. Lanes don't wait for each other.
 FETCH_BYTES = {"stream": 256 << 10, "chunks": 1 << 20}
 

@@ -1,11 +1,11 @@
 """The state of a key as bytes: canonical JSON, so that equal states are equal byte for byte.
 
-There are three records. A *level* is the state of a key without its window rows, plus the rows that
-the chunk changed ("rows") and the starts of those that it dropped ("dropped"). Level and rows are
-one state in two topics, and restore lets the level overwrite older rows (docs/domain.md 4). A
-*window* is one row with its key and position. A *state* is everything, for digests, comparisons and
-queries. Canonical means sorted names, no blanks, UTF-8. Rows, moves and terms are lists in their
-own order.
+There are three records. A *level* is the state of a key without its window rows. It also carries
+the rows that the chunk changed ("rows") and the starts of those that it dropped ("dropped"). Level
+and rows are one state in two topics, and restore lets the level overwrite older rows
+(docs/domain.md 4). A *window* is one row with its key and position. A *state* is everything, for
+digests, comparisons and queries. Canonical means sorted names, no blanks, UTF-8. Rows, moves and
+terms are lists in their own order.
 """
 
 from collections.abc import Iterable

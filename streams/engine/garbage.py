@@ -13,8 +13,8 @@ import gc
 from typing import Final
 
 # New containers before the youngest generation is collected; the next two count collections of the
-# generation before. The first two together bound one collection while keys arrive: with a million
-# it took 350 ms, and all queries waited.
+# generation before. The product of the first two bounds one collection while keys arrive. A million
+# took 350 ms, and all queries waited.
 THRESHOLDS: Final = (10_000, 5, 2_000)
 FLOOD: Final = 20_000  # keys decoded since the last time; fewer are scanned quickly
 

@@ -136,7 +136,7 @@ class Ownership:
             if before is not None:
                 await before
             await self._obtain(number)
-        except Exception as error:  # noqa: BLE001 -- the edge of a task: whatever it is ends us
+        except Exception as error:  # noqa: BLE001 -- the edge of a task: any error ends the process
             self._on_failure(error)
 
     async def _obtain(self, number: int) -> None:
@@ -152,8 +152,7 @@ class Ownership:
             await self._broker.own(wanted)
             self._fenced = wanted
         places = asyncio.Semaphore(RESTORES_AT_ONCE)
-        # Former states come first: a check takes milliseconds, and until then no worker serves
-        # them.
+        # Former states first: a check takes milliseconds, and until then no worker serves them.
         in_turn = sorted(wanted, key=lambda partition: (partition not in former, partition))
         await asyncio.gather(*(self._obtain_one(number, p, former.get(p), places) for p in in_turn))
 

@@ -36,7 +36,7 @@ class History(Protocol):
     """The result of all records of one partition before `end`."""
 
     @property
-    def number(self) -> int: ...  # noqa: D102 -- a protocol's fields, told above
+    def number(self) -> int: ...  # noqa: D102 -- a protocol's fields, described above
 
     @property
     def generation(self) -> int: ...  # noqa: D102 -- as above

@@ -66,8 +66,8 @@ class Broker(Protocol):
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Return once all stages are committed, in order, all or none.
 
-        The positions after the last record of each topic come from the broker's answer, never from
-        the end of the log, which may hold another owner's records.
+        The positions after the last record of each topic come from the broker's answer. The end of
+        the log is no substitute: it may hold another owner's records.
 
         Raises:
             Fenced: another worker initialised the partition's producer after this one.

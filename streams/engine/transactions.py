@@ -142,8 +142,8 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
 def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) -> None:
     """Raise `LogMismatch` if a topic continues before the end that the state includes.
 
-    A commit would make the next restore incomplete. A topic that was created again starts at 0, and
-    a broker that lost power may have lost the last records of one topic and not of another.
+    A commit would make the next restore incomplete. A topic that was created again starts at 0. A
+    broker that lost power may have lost the last records of one topic and not of another.
     """
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):

@@ -63,8 +63,8 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
     """Run a sink until SIGTERM. The supervisor restarts it after any failure.
 
     Exits with 1 on a failure of Postgres or Kafka, or beside another instance. No restart cures the
-    other codes: 65 for an unreadable record (the log names its position, the version found and the
-    versions known), and 66 for a topic that no longer holds the next offset.
+    other codes. 65 is an unreadable record: the log names its position, the version found and the
+    versions known. 66 is a topic that no longer holds the next offset.
     """
     settings = SinkSettings()
     sink = create(settings)

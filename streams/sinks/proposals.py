@@ -82,9 +82,9 @@ PRICES = Table(
     touched=", updated_at = clock_timestamp()",
 )
 
-# A need is named by the offset that opened it, so the later id of a key is the newer need, in any
-# order of arrival. Only the newest may be shown as open. Another logic may have opened its needs
-# earlier or later: the switch to this revision closed those rows.
+# A need is named by the offset that opened it. The later id of a key is therefore the newer need,
+# in any order of arrival. Only the newest may be shown as open. Another logic may have opened its
+# needs earlier or later: the switch to this revision closed those rows.
 _SUPERSEDE: LiteralString = """
 UPDATE app.{table} AS older
 SET {closed}, updated_at = clock_timestamp()

@@ -201,7 +201,7 @@ class Runtime:
         """Send open decisions again, in case a consumer lost them. A failure ends the process."""
         try:
             await self.send_open_decisions()
-        except BaseException as error:  # noqa: BLE001 -- a timer's edge; a broken producer ends us
+        except BaseException as error:  # noqa: BLE001 -- a timer's edge: a broken producer is fatal
             die("open decisions could not be sent again", error)
 
     async def send_open_decisions(self) -> None:
