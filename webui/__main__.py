@@ -14,7 +14,6 @@ from typing_extensions import override
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.logs import configure_logging
-from webui.accounts.second_factor import seal_stored
 from webui.config.asgi import application
 from webui.live.feed import Feed
 from webui.live.stream import HUB
@@ -55,6 +54,8 @@ def encrypt_stored_secrets() -> None:
     if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
         log.warning("no secret key is set: sessions and second factors end with this process")
         return
+    from webui.accounts.second_factor import seal_stored  # noqa: PLC0415 -- Django is set up by now
+
     try:
         if found := seal_stored():
             log.info("secrets of authenticators encrypted", secrets=found)

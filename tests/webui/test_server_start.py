@@ -1,0 +1,18 @@
+"""The web server's module can be loaded by a process that has set up nothing before."""
+
+import subprocess
+import sys
+
+from deploy.stack.home import PROJECT
+
+
+def test_the_server_sets_django_up_before_it_loads_a_model() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import webui.__main__"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
