@@ -50,12 +50,12 @@ def read_model_offsets() -> dict[int, int]:
 
 def encrypt_stored_secrets() -> None:
     """Encrypt authenticator secrets in clear text; each later login retries its own secret."""
+    from webui.accounts.second_factor import seal_stored  # noqa: PLC0415 -- needs Django's setup
+
     # A key generated for this process alone would make the secrets unreadable for ever.
     if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
         log.warning("no secret key is set: sessions and second factors end with this process")
         return
-    from webui.accounts.second_factor import seal_stored  # noqa: PLC0415 -- Django is set up by now
-
     try:
         if found := seal_stored():
             log.info("secrets of authenticators encrypted", secrets=found)

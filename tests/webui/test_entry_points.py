@@ -1,0 +1,21 @@
+"""Modules that `python -m` starts: each imports in a fresh process, as the supervisor starts it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from deploy.stack.home import PROJECT
+
+
+@pytest.mark.parametrize("module", ["webui.__main__", "webui.jobs", "webui.automation"])
+def test_a_process_of_the_pages_imports_without_django_set_up_before(module: str) -> None:
+    command = [sys.executable, "-c", f"import {module}"]
+    variables = {key: text for key, text in os.environ.items() if not key.startswith("DJANGO_")}
+
+    done = subprocess.run(  # noqa: S603 -- our own modules
+        command, cwd=PROJECT, env=variables, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
