@@ -149,10 +149,11 @@ def moment(form: Form, field: str) -> datetime | None:
         return None
     try:
         at = datetime.fromisoformat(text)
-    except ValueError as failure:
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    # An offset moves the first and the last day out of the calendar.
+    except (ValueError, OverflowError) as failure:
         rule = "a date and a time, UTC"
         raise ServiceError(field, text, rule) from failure
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def day(form: Form, field: str) -> date | None:

@@ -1,12 +1,15 @@
 """The verbs of the audit log: check its hash chain, and take it as it is after a restore."""
 
 import getpass
+from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.markup import escape
 
 from deploy import output
 from deploy.errors import StackError
+from deploy.stack.django import connect_django
 from deploy.stack.runtime import load_environment
 
 if TYPE_CHECKING:
@@ -15,6 +18,11 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 _BACKUP: Final = "inventory audit verify --json > audit.json  # compare these entries with a backup"
+
+_REFUSED: Final = (
+    *("kind", "account", "source", "address", "reason", "times"),
+    *("first", "last"),
+)
 
 audit = typer.Typer(help="The log of who did what.", no_args_is_help=True)
 
@@ -68,6 +76,26 @@ def accept(
         now = head.newest(connection)
     head.write(path, now)
     output.console.print(f"place {now.place} is the end of the log from now on, see {path}")
+
+
+@audit.command()
+def refused(
+    *,
+    hours: Annotated[int, typer.Option(min=1, max=2_160, help="How far to look back.")] = 24,
+    account: Annotated[str, typer.Option(help="Of one person only.")] = "",
+    most: Annotated[int, typer.Option(min=1, max=100_000, help="Number of lines.")] = 200,
+    json: Json = False,
+) -> None:
+    """List refused requests and logins: who, from where, which address, why, how often."""
+    connect_django()
+    from webui.accounts.refusals import refusals  # noqa: PLC0415 -- needs Django set up
+
+    found = refusals(hours=hours, account=account, most=most)
+    if json:
+        output.as_json([asdict(each) for each in found])
+        return
+    rows = [[escape(str(cell)) for cell in astuple(each)] for each in found]
+    output.table(f"{len(rows)} refusals in {hours} hours", _REFUSED, rows)
 
 
 def _verdict(settings: "Connections") -> "Verdict":

@@ -164,6 +164,26 @@ def reset_second_factor(name: Name) -> None:
 
 
 @people.command()
+def sessions(name: Name, *, json: Json = False) -> None:
+    """List where a person is logged in."""
+    found = _accounts().sessions_of(name)
+    if json:
+        output.as_json([asdict(session) for session in found])
+        return
+    rows = [(each.browser, each.source, each.began_at, each.used_at) for each in found]
+    output.table(
+        f"{len(rows)} sessions of {name}", ("browser", "source", "began", "last used"), rows
+    )
+
+
+@people.command("end-sessions")
+def end_sessions(name: Name) -> None:
+    """Log a person out everywhere; the password stays."""
+    ended = _accounts().end_sessions_of(name=name, actor=_me())
+    output.console.print(f"{ended} sessions of {name} have ended; the person may log in again")
+
+
+@people.command()
 def region(
     location: Annotated[str, typer.Argument(metavar="LOCATION")],
     code: Annotated[str, typer.Argument(metavar="REGION")],

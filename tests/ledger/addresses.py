@@ -22,7 +22,7 @@ def _about(path: str, **query: object) -> str:
 OPEN = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
-        *("second-factor", "password", "password-changed"),
+        *("second-factor", "sessions", "password", "password-changed"),
     }
 )
 # The stream has tests of its own: it outlives its request.

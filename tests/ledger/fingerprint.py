@@ -3,7 +3,8 @@
 from django.db import connection
 
 # A request notes its session; everything else is somebody's data.
-LEFT_OUT = ("app.django_session", "app.django_cache")
+# The record of refusals counts what a test sends.
+LEFT_OUT = ("app.django_session", "app.django_cache", "app.refusal")
 
 
 def fingerprint() -> dict[str, str]:

@@ -23,6 +23,7 @@ def people_of(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
 def _staff(ledger: psycopg.Connection, people: Any) -> Iterator[psycopg.Connection]:
     groups = people.create_roles()
     ledger.execute("DELETE FROM app.login_count; DELETE FROM app.second_factor")
+    ledger.execute("DELETE FROM app.refusal")
     for name, role in (("ann", "associate"), ("olga", "operator")):
         user, _ = people.User.objects.get_or_create(username=name)
         user.set_password(PASSWORD)

@@ -74,7 +74,9 @@ def test_counts_are_shared_and_hold_no_typed_text(staff) -> None:
     shown = staff.execute("SELECT key FROM app.login_count").fetchall()
     assert len(shown) == 3
     assert "secret" not in json.dumps(shown)
-    assert audit(staff) == [("login_failed", "unknown account")]
+    assert audit(staff) == []
+    found = staff.execute("SELECT account, reason, address FROM app.refusal").fetchall()
+    assert found == [("unknown account", "wrong name or password", "login failed")]
 
 
 def test_a_forwarded_address_that_anyone_can_send_changes_nothing(staff) -> None:

@@ -255,8 +255,8 @@ def command(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(output, "console", Console(width=200))
 
-    def run(*arguments: str, **options: Any) -> Result:
-        return CliRunner().invoke(app, ["people", *arguments], **options)
+    def run(*arguments: str, group: str = "people", **options: Any) -> Result:
+        return CliRunner().invoke(app, [group, *arguments], **options)
 
     return run
 

@@ -7,21 +7,37 @@ from typing import Final
 
 from django.contrib.auth.models import User
 
+from webui.accounts import refusals
 from webui.ledger.services.transactions import ledger_transaction, log_action
 
-UNKNOWN: Final = "unknown account"
+# Refused logins are counted with refused requests too.
+_REFUSED: Final = {
+    "login_failed": "wrong name or password",
+    "second_factor_failed": "wrong code",
+    "second_factor_unreadable": "authenticator of another key",
+    "password_wrong": "wrong present password",
+}
 
 
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
-    """Append one event of a login: `user` is None where the name is no account's."""
+    """Append one event of a login; without `user` it is counted as a refusal of nobody's account.
+
+    The log keeps every entry for ever, so it has none about names that are no account's: a guesser
+    could fill it.
+    """
     name = None if user is None else user.get_username()
-    with ledger_transaction():
-        log_action(
-            actor=name,
-            action=action,
-            subject=name or UNKNOWN,
-            detail={"source": source, **detail},
+    if action in _REFUSED:
+        refusals.record(
+            "login",
+            account=name or refusals.UNKNOWN,
+            source=source,
+            address=action.replace("_", " "),
+            reason=_REFUSED[action],
         )
+    if name is None:
+        return
+    with ledger_transaction():
+        log_action(actor=name, action=action, subject=name, detail={"source": source, **detail})
 
 
 def account_of(name: str) -> User | None:

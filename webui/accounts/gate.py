@@ -27,7 +27,7 @@ OPEN: Final = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
         # One's own account; the views ask for a login.
-        *("second-factor", "password", "password-changed"),
+        *("second-factor", "sessions", "password", "password-changed"),
     }
 )
 # The stream checks session and stores itself, because it outlives its request.

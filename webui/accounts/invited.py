@@ -10,7 +10,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from webui.accounts.invitations import open_invitation, use_invitation
-from webui.accounts.people import check_password_rules, end_sessions
+from webui.accounts.open_sessions import end_sessions
+from webui.accounts.people import check_password_rules
 from webui.ledger.services.errors import Conflict, ServiceError
 from webui.ledger.services.transactions import Row, ledger_transaction, log_action
 from webui.ledger.services.wording import refusal_text

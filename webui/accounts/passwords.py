@@ -61,6 +61,8 @@ def change(request: HttpRequest) -> HttpResponse:
         return too_many(page, attempt)
     form = PasswordChangeForm(user, request.POST)
     if not form.is_valid():
+        if "old_password" in form.errors:
+            audit.note("password_wrong", user, source=source_of(request))
         return _shown(request, user, form, status=WRONG)
     attempts.succeeded(attempt)
     form.save()

@@ -11,11 +11,11 @@ from typing import Final
 
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
-from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 
 from webui.accounts import second_factor
 from webui.accounts.invitations import Invitation, end_invitations, new_invitation
+from webui.accounts.open_sessions import OpenSession, end_sessions, open_sessions
 from webui.ledger.people import ROLES, create_roles, write_memberships, write_region
 from webui.ledger.services import checks
 from webui.ledger.services.errors import Conflict, refuse
@@ -68,6 +68,7 @@ class Person:
     places: Places
     invited_until: datetime | None
     second_factor: str
+    sessions: int
 
     @property
     def version(self) -> str:
@@ -90,7 +91,9 @@ SELECT u.id, u.username AS name, u.is_active, u.password <> '' AND u.password NO
            AS regions,
        (SELECT max(expires_at) FROM app.invitation
         WHERE person_id = u.id AND used_at IS NULL AND expires_at > clock_timestamp())
-           AS invited_until
+           AS invited_until,
+       (SELECT count(*) FROM app.django_session
+        WHERE user_id = u.id AND expire_date > clock_timestamp()) AS sessions
 FROM app.auth_user u WHERE (%s = '' OR u.username = %s) ORDER BY u.username
 """
 
@@ -119,6 +122,7 @@ def _person(row: Row) -> Person:
         places,
         row["invited_until"],
         second_factor.state_of(row["id"]),
+        row["sessions"],
     )
 
 
@@ -220,6 +224,20 @@ def reset_second_factor(*, name: str, actor: str) -> bool:
     return had_one
 
 
+def sessions_of(name: str) -> list[OpenSession]:
+    """Return the open sessions of a person; raise `ServiceError` if there is no such account."""
+    with ledger_transaction():
+        return open_sessions(_locked(name).pk)
+
+
+def end_sessions_of(*, name: str, actor: str) -> int:
+    """Log a person out everywhere; return the number of sessions that ended."""
+    with ledger_transaction():
+        ended = end_sessions(_locked(name).pk)
+        log_action(actor=actor, action="end_sessions", subject=name, detail={"sessions": ended})
+    return ended
+
+
 def set_region(*, location: str, region: str, actor: str) -> None:
     """Put a location into a region."""
     for field, code in (("location", location), ("region", region)):
@@ -236,17 +254,6 @@ def check_password_rules(password: str, user: User) -> None:
         validate_password(password, user)
     except ValidationError as problem:
         refuse("password", None, " ".join(problem.messages))
-
-
-def end_sessions(user_id: int) -> int:
-    """Delete the sessions of a person, so that enabling the account revives none; their number."""
-    keys = [
-        session.session_key
-        for session in Session.objects.iterator()
-        if session.get_decoded().get("_auth_user_id") == str(user_id)
-    ]
-    Session.objects.filter(session_key__in=keys).delete()
-    return len(keys)
 
 
 def _locked(name: str) -> User:

@@ -16,10 +16,9 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from webui.accounts import audit, second_factor
+from webui.accounts.session_store import ACTIVE, BEGAN, SOURCE
 from webui.accounts.sources import source_of
 
-BEGAN: Final = "began_at"
-ACTIVE: Final = "active_at"
 SECOND_FACTOR: Final = "second_factor_at"
 # A write for each request would double the cost of a page.
 _NOTED_EVERY_S: Final = 60
@@ -52,6 +51,7 @@ class SessionRules(MiddlewareMixin):
         if now - request.session.get(ACTIVE, 0.0) > _NOTED_EVERY_S:
             request.session.setdefault(BEGAN, now)
             request.session[ACTIVE] = now
+            request.session[SOURCE] = source_of(request)
         return self._without_second_factor(request)
 
     def _without_second_factor(self, request: HttpRequest) -> HttpResponse | None:

@@ -1,8 +1,8 @@
-"""Login in one or two steps, logout, second factor, password."""
+"""Login in one or two steps, logout, second factor, sessions, password."""
 
 from django.urls import path
 
-from webui.accounts import enrolment, invited, passwords
+from webui.accounts import enrolment, invited, own_sessions, passwords
 from webui.accounts.views import Login, code, log_out
 
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("logout/", log_out, name="logout"),
     path("invitation/<str:token>/", invited.invitation, name="invitation"),
     path("account/second-factor/", enrolment.page, name="second-factor"),
+    path("account/sessions/", own_sessions.sessions, name="sessions"),
     path("account/password/", passwords.change, name="password"),
     path("account/password/changed/", passwords.changed, name="password-changed"),
 ]

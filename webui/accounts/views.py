@@ -17,9 +17,11 @@ from typing_extensions import override
 
 from webui.accounts import attempts, audit, devices, second_factor
 from webui.accounts.attempts import Attempt
+from webui.accounts.open_sessions import browser_name, forget_expired
 from webui.accounts.roles import roles_of
 from webui.accounts.sealing import SecretUnreadable
-from webui.accounts.sessions import ACTIVE, BEGAN, SECOND_FACTOR
+from webui.accounts.session_store import ACTIVE, BEGAN, BROWSER, SOURCE
+from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
 
 TOO_MANY: Final = 429
@@ -132,6 +134,9 @@ def admitted(request: HttpRequest, user: User, target: str, *, factor: str | Non
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     now = time.time()
     request.session[BEGAN] = request.session[ACTIVE] = now
+    request.session[BROWSER] = browser_name(request.headers.get("User-Agent", ""))
+    request.session[SOURCE] = source_of(request)
+    forget_expired()
     if factor is not None:
         request.session[SECOND_FACTOR] = now
     audit.note("login", user, source=source_of(request), second_factor=factor)

@@ -7,7 +7,10 @@ from typing import Final
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
-from django.views.defaults import server_error
+from django.views.csrf import csrf_failure
+from django.views.defaults import permission_denied, server_error
+
+from webui.accounts.refusals import REASON
 
 RETRY_S = 5
 
@@ -37,6 +40,18 @@ SLOW: Final = Later(
 # Answers by SQLSTATE prefix: no connection, server starting or stopping, conflicts that a retry may
 # solve, and timeouts set by webui.config.limits.
 _BY_STATE: Final = {"08": AWAY, "57P": AWAY, "40": CONFLICT, "57014": SLOW, "55P03": SLOW}
+
+
+def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 403, and keep the reason for the record of refusals."""
+    setattr(request, REASON, str(exception))
+    return permission_denied(request, exception)
+
+
+def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer 403 to a form without a valid CSRF token, and keep the reason."""
+    setattr(request, REASON, reason)
+    return csrf_failure(request, reason)
 
 
 def broken(request: HttpRequest) -> HttpResponse:

@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "webui.accounts.refusals.Refusals",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -128,12 +129,14 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     },
 }
+CSRF_FAILURE_VIEW = "webui.config.errors.forged"
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 TRUSTED_PROXIES = ENVIRONMENT.trusted_proxies
 SESSION_IDLE_S = ENVIRONMENT.idle_minutes * 60
 SESSION_LONGEST_S = ENVIRONMENT.session_hours * 3600
+SESSION_ENGINE = "webui.accounts.session_store"
 SESSION_COOKIE_AGE = SESSION_LONGEST_S
 SECOND_FACTOR_ROLES = ENVIRONMENT.roles_with_second_factor
 SESSION_COOKIE_HTTPONLY = True

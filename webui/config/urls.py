@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
+handler403 = "webui.config.errors.refused"
 handler500 = "webui.config.errors.broken"
 
 # The stock desk serves "/". The order is that of the navigation.

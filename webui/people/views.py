@@ -26,7 +26,7 @@ _REGIONS: Final = """
 SELECT region AS code, string_agg(location, ', ' ORDER BY location) AS name
 FROM app.location_region GROUP BY region ORDER BY region
 """
-CHANGES: Final = ("disable", "enable", "roles", "stores")
+CHANGES: Final = ("disable", "enable", "end-sessions", "roles", "stores")
 
 
 @require_GET
@@ -121,6 +121,9 @@ def _change(request: HttpRequest, keeper: Keeper, person: Person) -> str:
         case "enable":
             accounts.enable_person(name=person.name, actor=actor)
             return f"{person.name} may log in again."
+        case "end-sessions":
+            ended = accounts.end_sessions_of(name=person.name, actor=actor)
+            return f"{person.name} was logged out. Sessions ended: {ended}."
         case "roles":
             keeper.require_grant(_roles(request), person.places)
             accounts.set_roles(name=person.name, roles=_roles(request), actor=actor)

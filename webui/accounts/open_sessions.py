@@ -1,0 +1,100 @@
+"""Sessions in which a person is logged in: list them, end one, end all others."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.conf import settings
+
+from webui.accounts.attempts import hashed
+from webui.ledger.services.transactions import execute, fetch_all
+
+# Names of a browser and of a system in its User-Agent, the first that fits.
+_BROWSERS: Final = {
+    "Edg": "Edge",
+    "OPR": "Opera",
+    "SamsungBrowser": "Samsung Internet",
+    "Firefox|FxiOS": "Firefox",
+    "Chrome|CriOS": "Chrome",
+    "Safari": "Safari",
+    "curl": "curl",
+}
+_SYSTEMS: Final = {
+    "Windows": "Windows",
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Mac OS X": "macOS",
+    "CrOS": "ChromeOS",
+    "Linux": "Linux",
+}
+_OPEN: Final = """
+SELECT session_key, browser, source, began_at, used_at FROM app.django_session
+WHERE user_id = %s AND expire_date > clock_timestamp()
+  AND used_at > clock_timestamp() - make_interval(secs => %s)
+ORDER BY used_at DESC
+"""
+# A session notes its use once a minute.
+_NOTED_EVERY_S: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """One session; `number` names it on a page, because its key would open it."""
+
+    number: str
+    browser: str
+    source: str
+    began_at: datetime
+    used_at: datetime
+    is_this: bool
+
+
+def browser_name(agent: str) -> str:
+    """Return browser and system of a User-Agent: `Firefox on Windows`."""
+    browser = _first(_BROWSERS, agent) or "Unknown browser"
+    system = _first(_SYSTEMS, agent)
+    return f"{browser} on {system}" if system else browser
+
+
+def _first(names: dict[str, str], agent: str) -> str:
+    return next((name for mark, name in names.items() if re.search(mark, agent)), "")
+
+
+def open_sessions(user_id: int, *, this_key: str | None = None) -> list[OpenSession]:
+    """Return the person's sessions, the one that was used last first."""
+    rows = fetch_all(_OPEN, user_id, settings.SESSION_IDLE_S + _NOTED_EVERY_S)
+    return [
+        OpenSession(
+            _number(row["session_key"]),
+            row["browser"],
+            row["source"],
+            row["began_at"],
+            row["used_at"],
+            row["session_key"] == this_key,
+        )
+        for row in rows
+    ]
+
+
+def end_sessions(user_id: int, *, but: str | None = None, number: str | None = None) -> int:
+    """End the sessions of a person, or the one of `number`; return how many ended.
+
+    The session with the key `but` goes on.
+    """
+    rows = fetch_all(
+        "SELECT session_key AS key FROM app.django_session WHERE user_id = %s", user_id
+    )
+    keys = [row["key"] for row in rows if number is None or _number(row["key"]) == number]
+    ended = [key for key in keys if key != but]
+    return execute("DELETE FROM app.django_session WHERE session_key = ANY(%s)", ended)
+
+
+def forget_expired() -> int:
+    """Delete sessions of all people that have expired; return how many there were."""
+    return execute("DELETE FROM app.django_session WHERE expire_date < clock_timestamp()")
+
+
+def _number(key: str) -> str:
+    return hashed("session", key)[:16]

@@ -1,0 +1,58 @@
+"""Page on which a person sees their sessions and ends them."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from webui.accounts import attempts, audit
+from webui.accounts.open_sessions import end_sessions, open_sessions
+from webui.accounts.sources import source_of
+from webui.accounts.views import WRONG, desk_of, minutes, too_many
+
+OTHERS = "others"
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def sessions(request: HttpRequest) -> HttpResponse:
+    """Show the sessions; end one, or all but this one, after the password was given again."""
+    user = request.user
+    assert isinstance(user, User)  # noqa: S101 -- login_required let only people through
+    if request.method != "POST":
+        return _shown(request, user)
+    attempt = attempts.begin_code(user.pk)
+    if attempt.blocked_for_s:
+        return too_many(_shown(request, user, wait_minutes=minutes(attempt)), attempt)
+    if not user.check_password(request.POST.get("password", "")):
+        audit.note("password_wrong", user, source=source_of(request))
+        return _shown(request, user, status=WRONG, wrong=True)
+    attempts.succeeded(attempt)
+    ended = _ended(request, user)
+    if not ended:
+        return _shown(request, user, status=WRONG, gone=True)
+    audit.note("sessions_ended", user, source=source_of(request), sessions=ended)
+    messages.success(request, f"Sessions ended: {ended}. This one goes on.")
+    return redirect("sessions")
+
+
+def _ended(request: HttpRequest, user: User) -> int:
+    """End what the form names; return the number of sessions that ended."""
+    chosen, this = request.POST.get("end", ""), request.session.session_key
+    if chosen == OTHERS:
+        return end_sessions(user.pk, but=this)
+    return end_sessions(user.pk, but=this, number=chosen)
+
+
+def _shown(
+    request: HttpRequest, user: User, *, status: int = 200, **context: object
+) -> HttpResponse:
+    found = open_sessions(user.pk, this_key=request.session.session_key)
+    here = {"sessions": found, "desk": desk_of(user), "others": OTHERS}
+    return render(request, "accounts/sessions.html", {**here, **context}, status=status)

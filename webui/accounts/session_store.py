@@ -1,0 +1,44 @@
+"""Django's sessions in the database, each with its person, browser, source and last use.
+
+The columns repeat what the session's content holds, because SQL can't read that.
+"""
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.db import connection, transaction
+from typing_extensions import override
+
+BEGAN = "began_at"
+ACTIVE = "active_at"
+BROWSER = "browser"
+SOURCE = "source"
+_NOTE = """
+UPDATE app.django_session SET user_id = %s, browser = %s, source = %s,
+    began_at = coalesce(to_timestamp(%s), began_at),
+    used_at = coalesce(to_timestamp(%s), clock_timestamp())
+WHERE session_key = %s
+"""
+
+
+class SessionStore(DatabaseStore):
+    """A session whose row names its person."""
+
+    @override
+    def save(self, must_create: bool = False) -> None:
+        """Store content and columns together."""
+        with transaction.atomic():
+            super().save(must_create)
+            person = self.get(SESSION_KEY)
+            if person is not None:
+                self._note(int(person))
+
+    @override
+    async def asave(self, must_create: bool = False) -> None:
+        """Do the same for an asynchronous caller."""
+        await sync_to_async(self.save)(must_create)
+
+    def _note(self, user_id: int) -> None:
+        used = (self.get(BROWSER, ""), self.get(SOURCE, ""), self.get(BEGAN), self.get(ACTIVE))
+        with connection.cursor() as cursor:
+            cursor.execute(_NOTE, [user_id, *used, self.session_key])
