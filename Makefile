@@ -63,8 +63,9 @@ bench: install ## commit to acknowledged state and to the read model
 	$(BIN)/inventory bench pipeline
 
 .PHONY: docs
-docs: install ## regenerate the generated files: docker-compose.yml
+docs: install ## write the generated files: docker-compose.yml, pages of docs/reference
 	$(BIN)/python -m deploy.compose
+	$(BIN)/python -m deploy.reference
 
 .PHONY: lock
 lock: install ## resolve the requirements again and write them with hashes

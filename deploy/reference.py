@@ -1,0 +1,158 @@
+"""Pages of docs/reference that follow from the code: `python -m deploy.reference` writes them.
+
+A house test compares the pages with the code.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, cast
+
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
+
+from deploy.cli.main import app
+from deploy.stack.home import PROJECT
+from streams.endings import MEANINGS, WAYS_OUT, Ending
+
+Words = tuple[str, ...]
+Named = tuple[Words, TyperCommand]
+
+FOLDER: Final = PROJECT / "docs" / "reference"
+SETTINGS: Final = PROJECT / ".env.example"
+_MADE: Final = "This page is generated: change the code, then run `make docs`.\n"
+# A command without one of its own ends like this.
+_COMMON_CODES: Final = (
+    (0, "done"),
+    (1, "the check found a difference, or the command could not do its work; the message says why"),
+    (2, "wrong arguments, or nothing could be compared"),
+    (130, "stopped with Ctrl-C"),
+)
+
+
+def pages() -> dict[Path, str]:
+    """Return the text of each generated page by its path."""
+    return {
+        FOLDER / "cli.md": _cli(),
+        FOLDER / "exit-codes.md": _exit_codes(),
+        FOLDER / "settings.md": _settings(),
+    }
+
+
+def _cli() -> str:
+    commands = list(_commands(cast(TyperGroup, get_command(app)), ("inventory",)))
+    parts = ["# Commands\n", _MADE, *_overview(commands)]
+    for path, command in commands:
+        parts += _command(path, command)
+    return "\n".join(parts)
+
+
+def _overview(commands: list[Named]) -> Iterator[str]:
+    yield "| command | purpose |\n|---|---|"
+    for path, command in commands:
+        purpose = _paragraphs(command.help).partition(". ")[0].partition("\n")[0].rstrip(".")
+        yield f"| [`{' '.join(path)}`](#{'-'.join(path)}) | {_cell(purpose)} |"
+    yield ""
+
+
+def _commands(group: TyperGroup, path: Words) -> Iterator[Named]:
+    """Yield each command that can be run, in alphabetical order, with its words."""
+    for name, command in sorted(group.commands.items()):
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, (*path, name))
+        elif isinstance(command, TyperCommand) and not command.hidden:
+            yield (*path, name), command
+
+
+def _command(path: Words, command: TyperCommand) -> list[str]:
+    # The library's command says `Parameter`; its own classes add the help text.
+    parameters = cast(list[TyperOption | TyperArgument], command.params)
+    rows = [_parameter(parameter) for parameter in parameters]
+    table = ["| argument or option | meaning | default |\n|---|---|---|", *rows, ""] if rows else []
+    return [f"## {' '.join(path)}\n", f"{_paragraphs(command.help)}\n", *table]
+
+
+def _parameter(parameter: TyperOption | TyperArgument) -> str:
+    names = f"`{str(parameter.name).upper()}`"
+    if isinstance(parameter, TyperOption):
+        names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    default = parameter.default
+    is_stated = isinstance(default, int | float | str) and not isinstance(default, bool)
+    shown = f"`{default}`" if is_stated and str(default) else ""
+    return f"| {names} | {_cell(parameter.help or '')} | {_cell(shown)} |"
+
+
+def _paragraphs(text: str | None) -> str:
+    """Return `text` with each paragraph on one line."""
+    parts = (" ".join(part.split()) for part in (text or "").replace("\b", "").split("\n\n"))
+    return "\n\n".join(parts)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _exit_codes() -> str:
+    rows = [f"| {code} | {meaning} |" for code, meaning in _COMMON_CODES]
+    own = [
+        f"| {code.value} | {MEANINGS[code]} | {_shown(WAYS_OUT.get(code, ''))} |" for code in Ending
+    ]
+    return "\n".join(
+        [
+            "# Exit codes\n",
+            _MADE,
+            "## Commands\n\n| code | meaning |\n|---|---|",
+            *rows,
+            "\nA command that locks a run ends with 75 if another process holds the lock.\n",
+            "## Workers and sinks\n",
+            "The supervisor restarts the process with a growing delay. `inventory doctor` names a",
+            "process that keeps ending, with the command that repairs it.\n",
+            "| code | meaning | repair |\n|---|---|---|",
+            *own,
+            "\nA negative code is the number of the signal that ended the process.\n",
+        ]
+    )
+
+
+def _shown(command: str) -> str:
+    return f"`{command.strip()}`" if command else "none: the restart is enough"
+
+
+def _settings() -> str:
+    """Return the settings of `.env.example`, whose names a test compares with the classes."""
+    rows: list[str] = []
+    comment: list[str] = []
+    for line in SETTINGS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#INVENTORY_"):
+            name, _, default = line[1:].partition("=")
+            rows.append(f"| `{name}` | {_shown_default(default)} | {_cell(' '.join(comment))} |")
+            comment = []
+        elif line.startswith("# "):
+            comment.append(line[2:])
+        else:
+            comment = []
+    return "\n".join(
+        [
+            "# Settings\n",
+            _MADE,
+            "Set them for `inventory up`, or in `.env` for `docker-compose.yml`.",
+            "A misspelt name is refused.\n",
+            "| variable | default | note |\n|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _shown_default(text: str) -> str:
+    return f"`{text}`" if text else "empty"
+
+
+def main() -> None:
+    """Write all pages."""
+    FOLDER.mkdir(exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
