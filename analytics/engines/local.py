@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -24,15 +24,15 @@ def run_units(
     with ProcessPoolExecutor(
         count, mp_context=get_context("spawn"), initializer=_begin_child
     ) as pool:
-        waiting = [pool.submit(attempt, unit, results) for unit in units]
+        waiting = {pool.submit(attempt, unit, results) for unit in units}
         try:
-            for done in as_completed(waiting):
-                if done.cancelled():
-                    continue
-                found = _result(done)
-                if isinstance(found, UnitFailed):
-                    pool.shutdown(wait=False, cancel_futures=True)
-                yield found
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                found = [_result(each) for each in done]
+                if any(isinstance(each, UnitFailed) for each in found):
+                    # `wait` never returns a cancelled future, so only begun ones are waited for.
+                    waiting = {each for each in waiting if not each.cancel()}
+                yield from found
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -15,6 +16,7 @@ from analytics.backfill.plan import Plan, load, make_plan, save
 from analytics.backfill.run import execute
 from analytics.backfill.units import finished_units
 from analytics.engines.failure import EngineFailed, UnitFailed
+from analytics.engines.local import run_units
 from analytics.engines.spark import cause_of, short_errors
 from analytics.engines.task import attempt
 from analytics.engines.unit import units_of
@@ -111,6 +113,27 @@ def test_a_disk_that_takes_no_result_is_named(manifest: Manifest, tmp_path: Path
 
     assert "NotADirectoryError" in found.problem or "FileExistsError" in found.problem
     assert str(tmp_path / "results") in found.step
+
+
+def test_a_failure_ends_a_run_whose_units_wait_for_a_process(
+    manifest: Manifest, tmp_path: Path
+) -> None:
+    """The pool cancels units that wait; nothing may wait for a cancelled unit."""
+    (tmp_path / "results").write_bytes(b"a file, where a directory is needed")
+    ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+    units = units_of(manifest, ends, buckets=8)
+    found: list[object] = []
+    reader = Thread(
+        target=lambda: found.extend(run_units(units, tmp_path / "results", processes=1)),
+        daemon=True,
+    )
+
+    reader.start()
+    reader.join(WITHIN_S)
+
+    assert not reader.is_alive()
+    assert 1 <= len(found) < len(units)
+    assert all(isinstance(each, UnitFailed) for each in found)
 
 
 @pytest.mark.engines
