@@ -17,8 +17,9 @@ from cdc.capture.source import (
     publication_problem,
     slot_of,
 )
-from deploy.doctor.failures import Failure
+from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.row import Row, ok
+from deploy.stack.capture import ANEW
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of
 
@@ -59,7 +60,7 @@ def identity(home: Home) -> Row:
 def slot(home: Home) -> Row:
     """Check that the slot streams, has its WAL and keeps little of it."""
     with _reading(home) as connection:
-        seen, by = slot_of(connection), paused_by(connection)
+        seen, by, damage = slot_of(connection), paused_by(connection), damage_of(connection)
     if seen is None:
         return Failure.LOST_SLOT.row(f"{SLOT} does not exist")
     found = f"active {seen.active}, {seen.wal_status}, {seen.behind} bytes behind"
@@ -67,6 +68,9 @@ def slot(home: Home) -> Row:
         return Failure.LOST_SLOT.row(found)
     if seen.active and seen.wal_status in _KEPT and seen.behind < _RETAINED_BYTES:
         return ok("slot", found)
+    if damage and not seen.active:  # `capture resume` refuses until a new generation
+        found = f"{found}; {damage.part} {damage.found}"
+        return row_of(found, [(Failure.CAPTURE_DAMAGED, ANEW)], "slot")
     kind = Failure.IDLE_SLOT if by or not seen.active else Failure.SLOT_BEHIND
     return kind.row(found)
 

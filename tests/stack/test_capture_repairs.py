@@ -93,7 +93,7 @@ def destroyed(own: RunningStack) -> Destroyed:
     own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A") == (TRADED,))
     execute(own, f"DROP PUBLICATION {PUBLICATION}")
     sell(own, shop, "A", SOLD)
-    own.wait_until(lambda: connector(own) == "STOPPED")
+    own.wait_until(lambda: connector(own) == "STOPPED" and execute(own, FREE, SLOT) == (True,))
     reports = [rows(own)]
     execute(own, AGAIN)
     reports.append(rows(own))
@@ -124,8 +124,9 @@ def test_doctor_status_and_a_failing_start_name_the_damage(destroyed: Destroyed)
 
 def test_the_printed_repair_brings_every_sale_back(own: RunningStack, destroyed: Destroyed) -> None:
     dropped, again, lost, failed = destroyed.reports
-    named = (dropped["publication"], dropped["connector"], again["publication"], lost["slot"])
-    [repair] = {row["repair"] for row in (*named, failed["stack"])}
+    named = [dropped[name] for name in ("publication", "connector", "slot")]
+    named += [again["publication"], lost["slot"], failed["stack"]]
+    [repair] = {row["repair"] for row in named}
     assert f"repair: {repair}" in destroyed.refused.stderr
 
     done = run_as_printed(own, repair)
