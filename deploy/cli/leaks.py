@@ -17,12 +17,18 @@ def register(app: typer.Typer) -> None:
     app.command()(leaks)
 
 
-def leaks(*, json: Json = False) -> None:
+def leaks(
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Processes, logs and open addresses only.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Search logs, processes, answers and pages for secrets; exits 1 if one is found."""
     from deploy.leaks.search import search  # noqa: PLC0415 -- other verbs start without it
 
     home = Home(default_home())
-    found = search(home)
+    found = search(home, quick=quick)
     if not found.secrets:
         message = f"{home.path} has no secrets; nothing was searched"
         raise StackError(message, repair="inventory up --detach")

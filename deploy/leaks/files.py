@@ -16,9 +16,12 @@ _LEFT_OUT: Final = frozenset({"postgres"})
 _CHUNK: Final = 8_000_000
 
 
-def search(home: Home, needles: Needles) -> Iterator[tuple[str, str]]:
-    """Yield secret and place for each secret in a file, and for each kept file that is open."""
-    for path in sorted(home.path.rglob("*")):
+def search(home: Home, needles: Needles, below: Path) -> Iterator[tuple[str, str]]:
+    """Yield secret and place for each secret in a file, and for each kept file that is open.
+
+    Only files in the directory `below`, which is the home or lies in it, are read.
+    """
+    for path in sorted(below.rglob("*")):
         name = path.relative_to(home.path).as_posix()
         if name.split("/")[0] in _LEFT_OUT or path.is_symlink() or not path.is_file():
             continue

@@ -14,7 +14,7 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
 
 _WAIT_S: Final = 20.0
-_MOST_PAGES: Final = 40  # of each person
+MOST_PAGES: Final = 40  # of each person
 _VALIDATE: Final = "/connector-plugins/PostgresConnector/config/validate"
 _CONNECT: Final = (
     "/",
@@ -32,8 +32,8 @@ _LINK: Final = re.compile(r'href="(/[^"#]*)"')
 _TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
-def replies(home: Home) -> Iterator[Content]:
-    """Yield the answers; a part that doesn't answer has none."""
+def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
+    """Yield the answers, and up to `pages` of each person; a silent part has none."""
     variables = environment_of(home)
     yield from _connect(home, variables)
     for name, service in read_runtime(home).services.items():
@@ -41,7 +41,7 @@ def replies(home: Home) -> Iterator[Content]:
             yield from _worker(name, service.url, variables["INVENTORY_QUERY_TOKEN"])
     web = read_runtime(home).services.get("web")
     if web is not None and web.url:
-        yield from _web(home, web.url)
+        yield from _web(home, web.url, pages)
 
 
 def _connect(home: Home, variables: Mapping[str, str]) -> Iterator[Content]:
@@ -73,15 +73,16 @@ def _worker(name: str, url: str, token: str) -> Iterator[Content]:
             yield from _answer(client, "GET", path, f"{name} {path}")
 
 
-def _web(home: Home, url: str) -> Iterator[Content]:
+def _web(home: Home, url: str, pages: int) -> Iterator[Content]:
     with httpx.Client(base_url=url, timeout=_WAIT_S) as client:
         for path in _PAGES:
             yield from _answer(client, "GET", path, f"web {path}")
-    people = json.loads(home.logins_file.read_text("utf-8")) if home.has_demo() else {}
+    has_people = pages > 0 and home.has_demo()
+    people = json.loads(home.logins_file.read_text("utf-8")) if has_people else {}
     for person, password in people.items():
         with httpx.Client(base_url=url, timeout=_WAIT_S, follow_redirects=True) as client:
             if _log_in(client, person, str(password)):
-                yield from _crawl(client, person)
+                yield from _crawl(client, person, pages)
 
 
 def _log_in(client: httpx.Client, person: str, password: str) -> bool:
@@ -96,10 +97,12 @@ def _log_in(client: httpx.Client, person: str, password: str) -> bool:
     return answer.is_success and not answer.url.path.startswith("/login")
 
 
-def _crawl(client: httpx.Client, person: str) -> Iterator[Content]:
+def _crawl(client: httpx.Client, person: str, pages: int) -> Iterator[Content]:
     """Yield every page that a person reaches by links, exports included, up to a limit."""
     known, waiting = {"/"}, ["/"]
-    while waiting and len(known) <= _MOST_PAGES:
+    for _ in range(pages):
+        if not waiting:
+            return
         path = waiting.pop(0)
         for found in _answer(client, "GET", path, f"web {path} as {person}"):
             yield found

@@ -27,16 +27,24 @@ class Found:
     leaks: tuple[Leak, ...]
 
 
-def search(home: Home) -> Found:
-    """Search all places for all secrets of the home. Answers are asked for if its stack runs."""
+def search(home: Home, *, quick: bool = False) -> Found:
+    """Search all places for all secrets of the home. Answers are asked for if its stack runs.
+
+    A quick search reads the logs, but no other files and no pages of people who are logged in.
+    """
     secrets = secrets_of(home)
     needles = needles_of(secrets)
     running = list(processes(home))
-    answers = list(replies.replies(home)) if read_runtime(home).running else []
+    answers = (
+        list(replies.replies(home, 0 if quick else replies.MOST_PAGES))
+        if read_runtime(home).running
+        else []
+    )
     leaks = [
         Leak(secret, each.place)
         for each in (*running, *answers)
         for secret in sorted(found_in(needles, each.content) - each.allowed)
     ]
-    leaks += [Leak(secret, place) for secret, place in files.search(home, needles)]
+    below = home.logs if quick else home.path
+    leaks += [Leak(secret, place) for secret, place in files.search(home, needles, below)]
     return Found(len(secrets), len(running) // 2, len(answers), tuple(leaks))

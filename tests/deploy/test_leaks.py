@@ -56,6 +56,15 @@ def test_a_secret_in_a_file_is_found(home: Home, place: str) -> None:
     assert places(home) == [("app_rw", str(file))]
 
 
+def test_a_quick_search_reads_logs_and_no_other_files(home: Home) -> None:
+    export, log = home.path / "export.csv", home.logs / "web.log"
+    for file in (export, log):
+        file.write_text(home.secrets()["cdc"])
+
+    assert [leak.place for leak in search(home, quick=True).leaks] == [str(log)]
+    assert [leak.place for leak in search(home).leaks] == [str(export), str(log)]
+
+
 @pytest.mark.parametrize("before", [b"", b"a", b"ab", b"postgresql://app_rw:"])
 def test_a_secret_is_found_in_each_form(before: bytes) -> None:
     needles = needles_of({"key": SECRET})
