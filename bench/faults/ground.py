@@ -18,9 +18,10 @@ from typing import Any, Final
 
 import httpx
 import psycopg
+from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-COMMAND_S: Final = 900.0
+COMMAND_S: Final = 300.0
 _POLL_S: Final = 0.2
 _BIN: Final = Path(sys.executable).parent
 
@@ -31,17 +32,48 @@ class NotReached(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A command that ended: its exit code, its output and how long it took."""
+    """A command that ended: its exit code, its output and its verb."""
 
     code: int
     text: str
-    seconds: float
+    verb: str = ""
 
     def document(self) -> Any:  # noqa: ANN401 -- JSON of any shape
         """Return the JSON document in the output, or None if there is none."""
         with suppress(ValueError):
-            return json.loads(self.text[min(_starts(self.text), default=0) :])
+            return json.JSONDecoder().raw_decode(self.text[min(_starts(self.text), default=0) :])[0]
         return None
+
+
+def finished(command: list[str], environment: Mapping[str, str]) -> Done:
+    """Run a command to its end, in a process group of its own.
+
+    The whole group ends with the bench, so that an interrupted repair doesn't go on afterwards.
+    """
+    with subprocess.Popen(  # noqa: S603 -- our own command, or what it printed
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        process_group=0,
+    ) as process:
+        try:
+            text, _ = process.communicate(timeout=COMMAND_S)
+        except subprocess.TimeoutExpired:
+            _end_group(process.pid)
+            return Done(-1, f"no end in {COMMAND_S:.0f} s: {' '.join(command)}", command[1])
+        except BaseException:
+            _end_group(process.pid)
+            raise
+    return Done(process.returncode, text, command[1])
+
+
+def _end_group(leader: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _starts(text: str) -> list[int]:
@@ -68,14 +100,7 @@ class Ground:
         own |= {"PATH": f"{_BIN}:{os.environ.get('PATH', '')}"}
         if "INVENTORY_CACHE" in os.environ:
             own["INVENTORY_CACHE"] = os.environ["INVENTORY_CACHE"]
-        began = time.monotonic()
-        try:
-            done = subprocess.run(  # noqa: S603 -- our own command, or what it printed
-                command, env=own, capture_output=True, text=True, timeout=COMMAND_S, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return Done(-1, f"no end in {COMMAND_S:.0f} s: {' '.join(command)}", COMMAND_S)
-        return Done(done.returncode, done.stdout + done.stderr, time.monotonic() - began)
+        return finished(command, own)
 
     def status(self) -> dict[str, Any]:
         """Return what `status --json` prints, with its exit code as `exit_code`."""
@@ -132,6 +157,15 @@ class Ground:
         """Ports of the parts."""
         runtime = json.loads((self.home / "runtime.json").read_text(encoding="utf-8"))
         return {str(name): int(port) for name, port in runtime["ports"].items()}
+
+    def topic_id(self, name: str) -> str | None:
+        """Return the id that the broker gave the topic, None without such a topic."""
+        try:
+            admin = self.admin  # its answers end with it
+            found = admin.describe_topics(TopicCollection([name]), request_timeout=5)
+            return str(found[name].result().topic_id)
+        except KafkaException:
+            return None
 
     def connect(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401 -- httpx's
         """Ask Connect's REST interface, as its own client does."""

@@ -5,16 +5,34 @@ Each is rejected with a reason, or ignored without an effect, and ends no worker
 
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from confluent_kafka import Producer
 
+from bench.faults.fault import Expected, Fault, Status, sound
 from bench.faults.ground import Ground, wait_for
 
 KEY: Final = "POISON|K1"
 _COUNT: Final = "SELECT count(*) FROM read_model.rejected WHERE value = %s"
+_ALL: Final = "SELECT count(*) FROM read_model.rejected"
 _SEEN_S: Final = 60.0
+
+
+def faults() -> Iterator[Fault]:
+    """Yield one fault for each kind: `status` counts one more rejected record and is well."""
+    for kind in KINDS:
+        yield Fault(f"poison: {kind.name}", kind.send, _expected)
+
+
+def _expected(ground: Ground) -> Expected:
+    before = int(ground.sql(_ALL)[0][0])
+
+    def is_shown(status: Status) -> bool:
+        return status["exit_code"] == 0 and (status.get("rejected") or 0) > before
+
+    return Expected(sound, is_shown)
 
 
 @dataclass(frozen=True, slots=True)

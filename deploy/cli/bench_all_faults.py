@@ -1,43 +1,40 @@
 """`inventory bench faults --all`: every fault there is, on a stack that it starts itself."""
 
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from deploy import output
+from deploy.cli import scratch
 from deploy.errors import StackError
 
 if TYPE_CHECKING:
-    from bench.faults.catalogue import Fault
+    from bench.faults.fault import Fault
     from bench.faults.ground import Ground
+    from bench.faults.outcome import Outcome
 
-FILL: Final = "fill disk"
-_DISK: Final = "size=6g,mode=0711"
+_UP = ("up", "--detach", "--seed-data", "demo")
 
 
 def run(only: str, *, json: bool) -> bool:
     """Run the chosen faults and print the table; return whether every promise held."""
-    from bench.faults import everything  # noqa: PLC0415 -- loads clients
-    from bench.faults.ground import Ground  # noqa: PLC0415 -- as above
+    from bench.faults.ground import Ground  # noqa: PLC0415 -- loads clients
+    from bench.faults.outcome import as_json  # noqa: PLC0415 -- as above
 
-    faults = chosen(only)
-    with _directory() as (base, is_small_disk):
-        if not is_small_disk and any(fault.name == FILL for fault in faults):
-            output.errors.print(f"{FILL}: skipped, because only root can mount a small disk for it")
-            faults = tuple(fault for fault in faults if fault.name != FILL)
-        with _stack(Ground(base / "home")) as ground:
-            outcomes = everything.run(ground, faults, output.errors.print)
+    with scratch.directory(output.errors.print) as place:
+        faults, skipped = _possible(chosen(only), place)
+        for name, reason in skipped.items():
+            output.errors.print(f"{name}: skipped, because {reason}", markup=False)
+        ground = Ground(place.base / "home")
+        with _stack(ground):
+            outcomes = list(_outcomes(ground, faults))
+    good = sum(outcome.ok for outcome in outcomes)
     if json:
-        output.as_json(everything.as_json(outcomes))
+        output.as_json(as_json(outcomes, skipped))
     else:
-        good = sum(outcome.ok for outcome in outcomes)
-        output.plain(f"{good} of {len(outcomes)} faults: every promise held")
-    return all(outcome.ok for outcome in outcomes)
+        left_out = f", {len(skipped)} skipped" if skipped else ""
+        output.plain(f"{good} of {len(outcomes)} rows: every promise held{left_out}")
+    return good == len(outcomes)
 
 
 def chosen(only: str) -> "tuple[Fault, ...]":
@@ -57,46 +54,67 @@ def chosen(only: str) -> "tuple[Fault, ...]":
     return tuple(found)
 
 
+def _possible(
+    faults: "tuple[Fault, ...]", place: scratch.Place
+) -> "tuple[tuple[Fault, ...], dict[str, str]]":
+    """Return the faults that can be caused here, and the reasons of the others by name."""
+    from bench.faults.stores import FILL  # noqa: PLC0415 -- loads clients
+
+    reason = place.not_mounted or _no_other_disk(place)
+    if not reason:
+        return faults, {}
+    skipped = {fault.name: reason for fault in faults if fault.name == FILL}
+    return tuple(fault for fault in faults if fault.name not in skipped), skipped
+
+
+def _no_other_disk(place: scratch.Place) -> str:
+    """Return why the printed repair of a full disk could name no directory, empty if it can."""
+    from deploy.doctor.disk import roomier  # noqa: PLC0415 -- beside its only use
+    from deploy.stack.home import Home  # noqa: PLC0415 -- as above
+
+    if roomier(Home(place.base / "home")) is not None:
+        return ""
+    return "no other disk of this machine has 5 GB free, to which the home could be moved"
+
+
+def _outcomes(ground: "Ground", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
+    """Yield the rows; a stack that isn't well after a fault is replaced by a new one."""
+    from bench.faults import everything  # noqa: PLC0415 -- loads clients
+
+    say = _say
+    for outcome in everything.run(ground, faults, say):
+        yield outcome
+        if not outcome.ok and ground.status()["exit_code"] != 0:
+            say(f"{outcome.fault}: the stack is not well; the next fault gets a new one")
+            ground.inventory("reset", "--yes")
+            _start(ground)
+    found = everything.search_everything(ground)
+    say(found.line())
+    yield found
+
+
+def _say(line: str) -> None:
+    output.errors.print(line, markup=False, soft_wrap=True)
+
+
 @contextmanager
-def _directory() -> Iterator[tuple[Path, bool]]:
-    """Make a directory, on a small disk of its own if this account may mount one."""
-    base = Path(tempfile.mkdtemp(prefix="inventory-faults-"))
-    base.chmod(0o711)
-    is_mounted = os.geteuid() == 0 and _command("mount", "-t", "tmpfs", "-o", _DISK, "none", base)
+def _stack(ground: "Ground") -> "Iterator[None]":
+    """Start a stack with the demo's items, and stop it afterwards."""
     try:
-        yield base, is_mounted
+        _start(ground)
+        yield
     finally:
-        if is_mounted:
-            _command("umount", base)
-        shutil.rmtree(base, ignore_errors=True)
+        scratch.ignore_signals()
+        ground.inventory("down")
 
 
-def _command(*parts: str | Path) -> bool:
-    found = shutil.which(str(parts[0]))
-    if found is None:
-        return False
-    done = subprocess.run(  # noqa: S603 -- mount and umount of a directory that we made
-        [found, *map(str, parts[1:])], capture_output=True, check=False
-    )
-    return done.returncode == 0
-
-
-@contextmanager
-def _stack(ground: "Ground") -> Iterator["Ground"]:
-    """Start a stack with the demo's items, and delete it afterwards.
+def _start(ground: "Ground") -> None:
+    """Start the stack.
 
     Raises:
-        StackError: it did not start; nothing is left of it.
+        StackError: it did not start.
     """
-    try:
-        done = ground.inventory("up", "--detach", "--seed-data", "demo")
-        if done.code:
-            message = f"the stack of the bench did not start: {done.text[-800:]}"
-            raise StackError(message, repair="inventory up")
-        yield ground
-    finally:
-        ground.inventory("down")
-        target = ground.home.resolve()
-        ground.inventory("reset", "--yes")
-        if ground.home.is_symlink() and target.name.startswith("retail-inventory-"):
-            shutil.rmtree(target, ignore_errors=True)
+    done = ground.inventory(*_UP)
+    if done.code:
+        message = f"the stack of the bench did not start: {done.text[-800:]}"
+        raise StackError(message, repair="inventory up")

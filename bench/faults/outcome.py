@@ -1,0 +1,59 @@
+"""Rows of the table that `inventory bench faults --all` prints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+HEAD: Final = f"{'fault':<28} {'status s':>8} {'well s':>7} {'row s':>6}  result"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One fault: each problem is a sentence; without any, every promise held.
+
+    `status_s` are the seconds from the fault until a right answer of `status`, and `shown` is what
+    it showed; `well_s` those until the stack was well. `seconds` is the time of the whole row.
+    """
+
+    fault: str
+    status_s: float | None = None
+    shown: str = ""
+    well_s: float | None = None
+    repairs: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Return whether everything that was promised held."""
+        return not self.problems
+
+    def line(self) -> str:
+        """Return one row of the table."""
+        told = "-" if self.status_s is None else f"{self.status_s:.1f}"
+        well = "-" if self.well_s is None else f"{self.well_s:.0f}"
+        how = " ; ".join(self.repairs) or "by itself"
+        end = "ok" if self.ok else "FAILED: " + "; ".join(self.problems)
+        shown = f" [{self.shown}]" if self.shown else ""
+        return f"{self.fault:<28} {told:>8} {well:>7} {self.seconds:>6.0f}  {end}{shown} ({how})"
+
+
+def as_json(outcomes: Sequence[Outcome], skipped: dict[str, str]) -> dict[str, Any]:
+    """Return the report for programs; `skipped` has the reason by the name of the fault."""
+    return {
+        "ok": all(outcome.ok for outcome in outcomes),
+        "skipped": skipped,
+        "faults": [
+            {
+                "fault": outcome.fault,
+                "ok": outcome.ok,
+                "status_s": outcome.status_s,
+                "shown": outcome.shown,
+                "well_s": outcome.well_s,
+                "seconds": outcome.seconds,
+                "repairs": outcome.repairs,
+                "problems": outcome.problems,
+            }
+            for outcome in outcomes
+        ],
+    }

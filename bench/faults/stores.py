@@ -1,0 +1,164 @@
+"""Faults of what is stored: topics, the consumer group, snapshots, the archive, the disk."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from confluent_kafka import KafkaException
+
+from bench.faults.fault import Expected, Fault, is_well, named, sound
+from bench.faults.ground import Ground, NotReached, wait_for
+from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
+
+FILL: Final = "fill disk"
+_WORKERS: Final = ("worker-1", "worker-2")
+_GROUP_S: Final = 60.0
+_COMMAND: Final = re.compile(r"`(inventory [^`]+)`")
+_PIECES: Final = (64 << 20, 1 << 20, 1 << 12)
+
+
+def state_faults() -> Iterator[Fault]:
+    """Yield the faults after which everything comes back from other stores."""
+    at_work = Expected(sound, is_well)
+    yield Fault("damage snapshots", _damage_snapshots, lambda _: at_work)
+    yield Fault("remove group", _remove_group, lambda _: at_work)
+    yield Fault(
+        "damage archive",
+        _damage_archive,
+        lambda _: Expected(_archive_damaged, is_well),
+        heals=False,
+        repairs_of=_archive_repairs,
+    )
+
+
+def topic_faults() -> Iterator[Fault]:
+    """Yield the removal of a changelog and of the log itself."""
+    yield _remove_topic("changelog", ON_HAND_CHANGELOG)
+    yield _remove_topic("stock.events", STOCK_EVENTS)
+
+
+def disk_fault() -> Fault:
+    """Return the fault that fills the disk of the home."""
+    return Fault(
+        FILL,
+        _fill,
+        lambda _: Expected(_disk_full, named("disk", "No space left")),
+        heals=False,
+        undo=lambda ground: _filler(ground).unlink(missing_ok=True),
+    )
+
+
+def _remove_topic(label: str, name: str) -> Fault:
+    def prepare(ground: Ground) -> Expected:
+        known = ground.topic_id(name)
+        return Expected(
+            lambda now: now.topic_id(name) in (None, known) or _halts(now), named(name, "topic")
+        )
+
+    def cause(ground: Ground) -> None:
+        admin = ground.admin  # its answers end with it
+        admin.delete_topics([name])[name].result()
+
+    return Fault(f"remove topic {label}", cause, prepare, heals=False)
+
+
+def _halts(ground: Ground) -> bool:
+    return any(ground.entry(name).get("state") != "running" for name in _WORKERS)
+
+
+def _remove_group(ground: Ground) -> None:
+    """Delete the workers' group; the broker allows that only without members."""
+    _workers(ground, "stop")
+    admin = ground.admin
+
+    def deleted() -> bool:
+        try:
+            admin.delete_consumer_groups([APP_ID])[APP_ID].result()
+        except KafkaException:
+            return False
+        return True
+
+    wait_for(deleted, f"group {APP_ID} without members", _GROUP_S)
+    _workers(ground, "start")
+
+
+def _workers(ground: Ground, verb: str) -> None:
+    for name in _WORKERS:
+        done = ground.inventory("workers", verb, name)
+        if done.code and verb == "start":
+            problem = f"inventory workers {verb} {name} ended with {done.code}: {done.text[-300:]}"
+            raise NotReached(problem)
+
+
+def _flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    file.write_bytes(content)
+
+
+def _damage_snapshots(ground: Ground) -> None:
+    """Change a byte of every snapshot; workers that start then have to discard them."""
+    folder, logs = ground.home / "workers", ground.home / "logs"
+    wait_for(lambda: list(folder.rglob("*.snapshot")), "a snapshot")
+    before = _discarded(logs)
+    ground.inventory("workers", "stop", "worker-1")
+    for file in folder.rglob("*.snapshot"):
+        _flip(file)
+    _workers(ground, "start")
+    wait_for(lambda: _discarded(logs) > before, "a log line about a discarded snapshot")
+
+
+def _discarded(logs: Path) -> int:
+    files = logs.glob("worker-*.log")
+    return sum(file.read_bytes().count(b'"snapshot discarded"') for file in files)
+
+
+def _damage_archive(ground: Ground) -> None:
+    folder = ground.home / "archive"
+    files: list[Path] = wait_for(lambda: sorted(folder.rglob("*.parquet")), f"a file in {folder}")
+    _flip(max(files, key=lambda file: file.stat().st_mtime))
+    if not _archive_damaged(ground):
+        problem = "backfill run read a damaged archive without an error"
+        raise NotReached(problem)
+
+
+def _archive_damaged(ground: Ground) -> bool:
+    return ground.inventory("backfill", "run").code != 0
+
+
+def _archive_repairs(ground: Ground) -> list[str]:
+    """Return the command in the error of the backfill that reads the damaged file."""
+    return _COMMAND.findall(ground.inventory("backfill", "run").text)[-1:]
+
+
+def _filler(ground: Ground) -> Path:
+    """Return a file beside the home: `inventory move` takes only the home along."""
+    return ground.home.parent / "filler"
+
+
+def _fill(ground: Ground) -> None:
+    with _filler(ground).open("wb") as file:
+        for size in _PIECES:
+            while _extended(file.fileno(), size):
+                pass
+
+
+def _extended(descriptor: int, size: int) -> bool:
+    try:
+        os.posix_fallocate(descriptor, os.fstat(descriptor).st_size, size)
+    except OSError:
+        return False
+    return True
+
+
+def _disk_full(ground: Ground) -> bool:
+    test = ground.home / ".space"
+    try:
+        test.write_bytes(b"\0" * (1 << 20))
+    except OSError:
+        return True
+    finally:
+        test.unlink(missing_ok=True)
+    return False

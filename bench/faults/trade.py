@@ -1,0 +1,51 @@
+"""Load while a fault lasts: ten sale lines in one transaction, five times a second."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+
+from bench.faults.ground import Ground
+
+_EVERY_S: Final = 0.2
+_SELL: Final = """
+INSERT INTO retail.sale_line
+    (inv_key, location, sku, source, source_ref, quantity_units, amount_minor, occurred_at)
+SELECT 'FAULTS|F' || n, 'FAULTS', 'F' || n, 'faults', %s || '-' || n, 1, 250, clock_timestamp()
+FROM generate_series(1, 10) AS n
+"""
+
+
+@dataclass(slots=True)
+class Load:
+    """Transactions that Postgres committed, and those that it refused or didn't answer."""
+
+    committed: int = 0
+    refused: int = 0
+
+
+@contextmanager
+def trading(ground: Ground, load: Load) -> Iterator[None]:
+    """Sell until the block ends."""
+    stopped = threading.Event()
+
+    def trade() -> None:
+        while not stopped.wait(_EVERY_S):
+            try:
+                ground.sql(_SELL, uuid.uuid4().hex, role="app_rw")
+            except (psycopg.Error, OSError, ValueError, KeyError):
+                load.refused += 1  # the next one is another sale
+            else:
+                load.committed += 1
+
+    thread = threading.Thread(target=trade, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()

@@ -1,0 +1,109 @@
+"""A directory for a bench that destroys its own stack: on a small disk where that is possible.
+
+Nothing is left behind, however the bench ends: Ctrl-C, SIGTERM, SIGHUP or an error. Only SIGKILL
+leaves the directory, whose name is printed at the beginning.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_DISK: Final = "size=6g,mode=0711"
+_PROC: Final = Path("/proc")
+_ENDED_S: Final = 10.0
+_POLL_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A new directory; `not_mounted` says why it is not on a disk of its own, empty if it is."""
+
+    base: Path
+    not_mounted: str
+
+
+@contextmanager
+def directory(say: Callable[[str], None]) -> Iterator[Place]:
+    """Make the directory; end its processes and delete it when the block ends."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
+    base = Path(tempfile.mkdtemp(prefix="inventory-faults-"))
+    base.chmod(0o711)
+    place = Place(base, "")
+    try:
+        place = Place(base, _mount(base))
+        say(f"everything is written to {base}, and deleted at the end")
+        yield place
+    finally:
+        ignore_signals()
+        _clean(place)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ignore_signals() -> None:
+    """Let nothing interrupt the cleaning."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _mount(base: Path) -> str:
+    """Mount a small disk at `base`; return why that is not possible, empty if it was done."""
+    if os.geteuid() != 0:
+        return "only root may mount a small disk for it"
+    problem = _command("mount", "-t", "tmpfs", "-o", _DISK, "none", str(base))
+    return f"this machine mounts no small disk for it: {problem}" if problem else ""
+
+
+def _command(*parts: str) -> str:
+    """Run a command; return its error, empty if it succeeded."""
+    found = shutil.which(parts[0])
+    if found is None:
+        return f"there is no {parts[0]}"
+    done = subprocess.run([found, *parts[1:]], capture_output=True, text=True, check=False)  # noqa: S603 -- mount and umount of a directory that we made
+    return done.stderr.strip() or f"exit code {done.returncode}" if done.returncode else ""
+
+
+def _clean(place: Place) -> None:
+    home = place.base / "home"
+    moved = home.resolve() if home.is_symlink() else None
+    end_processes((place.base, *([moved] if moved else [])))
+    for path in filter(None, (moved, moved and moved.with_name(f"{moved.name}.partial"))):
+        shutil.rmtree(path, ignore_errors=True)
+    if not place.not_mounted and _command("umount", str(place.base)):
+        _command("umount", "--lazy", str(place.base))
+    shutil.rmtree(place.base, ignore_errors=True)
+
+
+def end_processes(places: tuple[Path, ...]) -> None:
+    """Kill every process that works in one of these directories or names one in its command."""
+    deadline = time.monotonic() + _ENDED_S
+    while (found := list(_processes_in(places))) and time.monotonic() < deadline:
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_POLL_S)
+
+
+def _processes_in(places: tuple[Path, ...]) -> Iterator[int]:
+    for process in _PROC.glob("[0-9]*"):
+        pid = int(process.name)
+        if pid != os.getpid() and _works_in(process, places):
+            yield pid
+
+
+def _works_in(process: Path, places: tuple[Path, ...]) -> bool:
+    try:
+        words = (process / "cmdline").read_bytes() + b"\0" + (process / "environ").read_bytes()
+        where = (process / "cwd").readlink()
+    except OSError:  # it has ended, or belongs to another account
+        return False
+    return any(str(place).encode() in words or where.is_relative_to(place) for place in places)
