@@ -5,7 +5,7 @@ what the state includes, and any revision's code writes it in the same form.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from analytics import kafka
@@ -69,3 +69,31 @@ def wait_past(settings: Connections, barrier: Offsets, revision: int, deadline: 
             message = f"logic revision {revision} is {missing} records behind"
             raise StackError(message, repair="inventory revision list")
         time.sleep(_EVERY_S)
+
+
+def wait_past_moment(
+    settings: Connections, moment_us: int, numbers: Collection[int], revision: int, deadline: float
+) -> None:
+    """Return once the revision's state of these partitions includes what committed before a moment.
+
+    A record that was committed later, a heartbeat at the latest, comes behind it in the log.
+
+    Raises:
+        StackError: it does not in time; the message says which partitions.
+    """
+    while waiting := _before(moment_us, told(settings, revision), numbers):
+        if time.monotonic() > deadline:
+            message = (
+                f"logic revision {revision} has seen no record of the last moments in partitions "
+                f"{', '.join(map(str, waiting))}; nothing was changed"
+            )
+            raise StackError(message, repair="inventory restart heartbeat")
+        time.sleep(_EVERY_S)
+
+
+def _before(moment_us: int, states: Mapping[int, Progress], numbers: Collection[int]) -> list[int]:
+    """Return the partitions whose state holds no record committed at the moment or later."""
+    newest = {
+        number: states[number].newest_commit_us or 0 for number in numbers if number in states
+    }
+    return sorted(number for number in numbers if newest.get(number, 0) < moment_us)

@@ -8,6 +8,7 @@ import time
 
 import psycopg
 
+from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions import progress
@@ -16,7 +17,7 @@ from deploy.revisions.decisions import Decisions
 from streams.sinks.active import Switch, active_revision, switch
 from streams.sinks.actuator import Actuator
 from streams.sinks.positions import Connection, move_positions
-from streams.sinks.proposals import propose_only
+from streams.sinks.proposals import approved, propose_only
 
 
 def active(settings: Connections) -> int | None:
@@ -48,10 +49,11 @@ def promote(
     if former is None or former == revision:
         message = f"logic revision {revision} can't take over from {former}"
         raise StackError(message, repair="inventory revision list")
-    fresh = Decisions(settings, revision)
+    fresh, ordered = Decisions(settings, revision), frozenset[str]()
     if accept is None:
         found, reached = None, progress.ends(settings)
         progress.wait_past(settings, reached, revision, time.monotonic() + timeout_s)
+        ordered = _orders_known_to(settings, revision, time.monotonic() + timeout_s)
     else:
         found = compare(settings, Decisions(settings, former), fresh, timeout_s)
         reached = dict(found.barrier)
@@ -60,9 +62,21 @@ def promote(
     counts = {} if found is None else found.counts()
     with connect(settings) as connection, connection.transaction():
         switch(connection, Switch(revision, former, by, reached, counts))
-        propose_only(connection, *fresh.standing())
+        propose_only(connection, *fresh.standing(), ordered)
         move_positions(connection, Actuator.name, fresh.next_offsets())
     return found
+
+
+def _orders_known_to(settings: Connections, revision: int, deadline: float) -> frozenset[str]:
+    """Return the approved needs of the former revision whose orders `revision` has seen.
+
+    Workers of the former revision would close them, but none has to run.
+    """
+    with connect(settings) as connection, connection.transaction():
+        needs, asked_us = approved(connection)
+    numbers = {partition_of(key.encode(), settings.partitions) for key in needs.values()}
+    progress.wait_past_moment(settings, asked_us, numbers, revision, deadline)
+    return frozenset(needs)
 
 
 def _refuse_more_than(accept: int, found: Comparison) -> None:

@@ -4,7 +4,7 @@ A person's final decision is never overwritten. After `approve` or `reject` a pr
 close (the order came back through the log), but no event opens or amends it again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import LiteralString
 
 import orjson
@@ -108,14 +108,16 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
 )
 # No approval may commit between the check for approvals and the switch.
 _HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN SHARE ROW EXCLUSIVE MODE"
-_ON_ITS_WAY: LiteralString = """
-SELECT reorder_id FROM app.reorder_proposal
-WHERE status IN ('open', 'snoozed') AND decided_action = 'approve' AND NOT reorder_id = ANY(%s)
-ORDER BY reorder_id LIMIT 1
+_APPROVED: LiteralString = """
+SELECT reorder_id, inv_key FROM app.reorder_proposal
+WHERE status IN ('open', 'snoozed') AND decided_action = 'approve' ORDER BY reorder_id
 """
+_NOW: LiteralString = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _CLOSE_REORDERS: LiteralString = """
 UPDATE app.reorder_proposal
-SET status = 'superseded', reason = 'logic_revision', updated_at = clock_timestamp()
+SET status = CASE decided_action WHEN 'approve' THEN 'accepted' ELSE 'superseded' END,
+    reason = CASE decided_action WHEN 'approve' THEN NULL ELSE 'logic_revision' END,
+    updated_at = clock_timestamp()
 WHERE status IN ('open', 'snoozed') AND NOT reorder_id = ANY(%s)
 """
 _CLOSE_PRICES: LiteralString = """
@@ -154,22 +156,38 @@ def propose(
         connection.execute(_SUPERSEDE_PRICES, (keys,))
 
 
+def approved(connection: Connection) -> tuple[dict[str, str], int]:
+    """Return each approved need that still stands with its key, and the time in microseconds.
+
+    Approvals of before that time have committed, so a record with a later commit time comes behind
+    their orders in the log. Call this in a transaction of its own: it waits for running approvals.
+    """
+    connection.execute(_HOLD_APPROVALS)
+    rows = connection.execute(_APPROVED).fetchall()
+    [(now_us,)] = connection.execute(_NOW).fetchall()
+    return {str(need): str(key) for need, key in rows}, int(str(now_us))
+
+
 def propose_only(
-    connection: Connection, reorders: Sequence[ReorderEvent], prices: Sequence[PriceEvent]
+    connection: Connection,
+    reorders: Sequence[ReorderEvent],
+    prices: Sequence[PriceEvent],
+    ordered: Collection[str] = (),
 ) -> None:
     """Make exactly these decisions the open ones: all other open proposals are closed.
 
-    Called when another logic revision starts to decide, with all its open decisions.
+    Called when another logic revision starts to decide, with all its open decisions. `ordered` are
+    approved needs whose orders these rules know: they become accepted.
 
     Raises:
         ApprovalOnItsWay: a need with another id was approved, and the order has not come back
             through the log. The other rules don't know of it yet and could order it again.
     """
     ids = [event.output.id for event in reorders]
-    connection.execute(_HOLD_APPROVALS)
-    approved = connection.execute(_ON_ITS_WAY, (ids,)).fetchone()
-    if approved is not None:
-        problem = f"{approved[0]} was approved and its order is on its way: try again in a moment"
+    known = {*ids, *ordered}
+    waiting = [need for need in approved(connection)[0] if need not in known]
+    if waiting:
+        problem = f"{waiting[0]} was approved and its order is on its way: try again in a moment"
         raise ApprovalOnItsWay(problem)
     connection.execute(_CLOSE_REORDERS, (ids,))
     connection.execute(_CLOSE_PRICES, ([event.output.id for event in prices],))

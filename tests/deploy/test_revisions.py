@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cdc.contracts.progress import Progress
 from cdc.contracts.topics import written_by
 from cdc.settings import Connections
 from deploy.errors import StackError
@@ -19,6 +20,7 @@ from inventory.revision import LOGIC_REVISION
 from tests.golden.workers import kept
 
 BARRIER = {0: 100, 1: 100}
+OURS, THEIRS = LOGIC_REVISION, LOGIC_REVISION + 1
 
 
 def decision(**changes: Any) -> dict[str, Any]:
@@ -43,22 +45,25 @@ def found(former: Decisions, fresh: Decisions) -> list[tuple[str, str, tuple[str
 
 
 def test_circumstances_are_no_difference() -> None:
-    former = side(1, A=decision(logic_revision=1, as_of_us=5))
-    fresh = side(2, A=decision(logic_revision=2, as_of_us=9, offset=12))
+    former = side(OURS, A=decision(logic_revision=OURS, as_of_us=5))
+    fresh = side(THEIRS, A=decision(logic_revision=THEIRS, as_of_us=9, offset=12))
 
     assert found(former, fresh) == []
 
 
 def test_what_was_answered_on_both_sides_is_no_difference() -> None:
-    former, fresh = side(1, A=decision(status="accepted")), side(2, A=decision(status="cancelled"))
+    former, fresh = (
+        side(OURS, A=decision(status="accepted")),
+        side(THEIRS, A=decision(status="cancelled")),
+    )
 
     assert found(former, fresh) == []
-    assert found(side(1, A=decision(status="accepted")), side(2)) == []
+    assert found(side(OURS, A=decision(status="accepted")), side(THEIRS)) == []
 
 
 def test_a_decision_differs_by_way_and_names_its_fields() -> None:
-    former = side(1, A=decision(), B=decision(), C=decision(status="cancelled"), D=decision())
-    fresh = side(2, A=decision(quantity_units=99, terms=[]), B=decision(status="cancelled"),
+    former = side(OURS, A=decision(), B=decision(), C=decision(status="cancelled"), D=decision())
+    fresh = side(THEIRS, A=decision(quantity_units=99, terms=[]), B=decision(status="cancelled"),
                  C=decision())  # fmt: skip
 
     assert found(former, fresh) == [
@@ -71,16 +76,19 @@ def test_a_decision_differs_by_way_and_names_its_fields() -> None:
 
 @pytest.mark.parametrize(("offset", "moved"), [(99, False), (100, True)])
 def test_a_key_decided_at_the_barrier_or_behind_it_has_moved(offset: int, *, moved: bool) -> None:
-    former, fresh = side(1, A=decision(offset=offset)), side(2, A=decision(quantity_units=99))
+    former, fresh = (
+        side(OURS, A=decision(offset=offset)),
+        side(THEIRS, A=decision(quantity_units=99)),
+    )
 
     assert found(former, fresh) == [("A", "changed", ("quantity_units",), moved)]
     assert found(fresh, former) == [("A", "changed", ("quantity_units",), moved)]
 
 
 def test_what_differs_in_both_looks_differs_although_it_moves() -> None:
-    former = side(1, A=decision(offset=500), B=decision(offset=500), C=decision())
-    fresh = side(2, A=decision(quantity_units=99), B=decision(quantity_units=99), C=decision())
-    second = Comparison(1, 2, BARRIER, equal=1, moving=2, differences=())
+    former = side(OURS, A=decision(offset=500), B=decision(offset=500), C=decision())
+    fresh = side(THEIRS, A=decision(quantity_units=99), B=decision(quantity_units=99), C=decision())
+    second = Comparison(OURS, THEIRS, BARRIER, equal=1, moving=2, differences=())
 
     lasting = comparing._settled(second, former, fresh, {("reorder", "A")})
 
@@ -96,9 +104,19 @@ def test_only_records_before_the_barrier_are_missing() -> None:
     assert progress.behind({0: 93}, BARRIER) == 107
 
 
+def test_a_moment_is_included_when_something_later_is() -> None:
+    states = {
+        number: Progress(9, newest_us, None, streamed=True)
+        for number, newest_us in ((0, 99), (1, 100), (2, None))
+    }
+
+    assert progress._before(100, states, {0, 1, 2, 3}) == [0, 2, 3]
+    assert progress._before(99, states, {0, 1}) == []
+
+
 def test_only_standing_decisions_are_taken_over() -> None:
     lines = kept("reorder_event", 1)
-    taken = Decisions(Connections(), 2)
+    taken = Decisions(Connections(), THEIRS)
     for number, line in enumerate(lines):
         taken.newest["reorder", f"K{number}"] = json.loads(line)
         taken._content["reorder", f"K{number}"] = line

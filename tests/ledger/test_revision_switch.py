@@ -8,8 +8,9 @@ import psycopg
 import pytest
 
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, encode_reorder
-from cdc.contracts.topics import written_by
+from cdc.contracts.topics import PRICE_EVENTS, REORDER_EVENTS, written_by
 from inventory.model.ids import ProposalId, ReorderId
+from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import (
     RevisionMoved,
     Switch,
@@ -20,11 +21,13 @@ from streams.sinks.active import (
 )
 from streams.sinks.actuator import Actuator
 from streams.sinks.projector import TOPICS, Projector
-from streams.sinks.proposals import ApprovalOnItsWay, propose, propose_only
+from streams.sinks.proposals import ApprovalOnItsWay, approved, propose, propose_only
 from streams.sinks.source import SinkRecord
 from streams.sinks.takeover import take_over
 from tests.cdc.test_records import PRICE, REORDER
 from tests.ledger.postgres import Server
+
+OURS, THEIRS, THIRD = range(LOGIC_REVISION, LOGIC_REVISION + 3)
 
 
 def need(key: str, offset: int, *, by: int, **changes: Any) -> ReorderEvent:
@@ -71,19 +74,21 @@ def test_a_new_installation_follows_the_first_revision_that_starts(
 
 
 def test_a_switch_is_refused_when_somebody_else_has_switched(sinks: psycopg.Connection) -> None:
-    move(sinks, 1, None)
-    move(sinks, 2, 1)
+    move(sinks, OURS, None)
+    move(sinks, THEIRS, OURS)
 
-    with pytest.raises(RevisionMoved, match="logic revision 2 decides now, not 1: compare again"):
-        move(sinks, 3, 1)
+    with pytest.raises(
+        RevisionMoved, match=f"logic revision {THEIRS} decides now, not {OURS}: compare again"
+    ):
+        move(sinks, THIRD, OURS)
 
-    assert active_revision(sinks) == 2
+    assert active_revision(sinks) == THEIRS
 
 
 def test_every_switch_is_kept_with_what_was_known(sinks: psycopg.Connection) -> None:
-    move(sinks, 1, None)
-    move(sinks, 2, 1)
-    move(sinks, 1, 2)
+    move(sinks, OURS, None)
+    move(sinks, THEIRS, OURS)
+    move(sinks, OURS, THEIRS)
 
     kept = sinks.execute(
         "SELECT revision, former, reached, comparison, switched_by FROM app.revision_switch"
@@ -91,7 +96,7 @@ def test_every_switch_is_kept_with_what_was_known(sinks: psycopg.Connection) -> 
     ).fetchall()
 
     known = {"0": 12}, {"equal": 3}, "test"
-    assert kept == [(1, None, *known), (2, 1, *known), (1, 2, *known)]
+    assert kept == [(OURS, None, *known), (THEIRS, OURS, *known), (OURS, THEIRS, *known)]
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         sinks.execute("DELETE FROM app.revision_switch")
 
@@ -99,34 +104,38 @@ def test_every_switch_is_kept_with_what_was_known(sinks: psycopg.Connection) -> 
 def test_a_switch_waits_for_who_acts_on_the_former_revision(
     sinks: psycopg.Connection, server: Server, database: str
 ) -> None:
-    move(sinks, 1, None)
+    move(sinks, OURS, None)
     waiting = threading.Event()
 
     def switch_beside() -> None:
         with psycopg.connect(server.url("sink_rw", database)) as other:
             waiting.set()
-            switch(other, decided(2, 1))
+            switch(other, decided(THEIRS, OURS))
 
     beside = threading.Thread(target=switch_beside)
     with sinks.transaction():
-        hold_active(sinks, 1)
+        hold_active(sinks, OURS)
         beside.start()
         assert waiting.wait(30)
         held_until_here = active_revision(sinks)
     beside.join(30)
 
-    assert (held_until_here, active_revision(sinks)) == (1, 2)
-    with pytest.raises(RevisionMoved, match="2 decides now, not 1"), sinks.transaction():
-        hold_active(sinks, 1)
+    assert (held_until_here, active_revision(sinks)) == (OURS, THEIRS)
+    with (
+        pytest.raises(RevisionMoved, match=f"{THEIRS} decides now, not {OURS}"),
+        sinks.transaction(),
+    ):
+        hold_active(sinks, OURS)
 
 
 def test_the_actuator_reads_what_the_deciding_revision_writes(sinks: psycopg.Connection) -> None:
     actuator = Actuator()
 
-    assert actuator.topics(sinks) == ("reorder.events", "price.events")
-    move(sinks, 2, 1)
+    assert actuator.topics(sinks) == (REORDER_EVENTS, PRICE_EVENTS)
+    move(sinks, THEIRS, OURS)
 
-    assert actuator.topics(sinks) == ("inventory-v2-reorder.events", "inventory-v2-price.events")
+    other = written_by(THEIRS)
+    assert actuator.topics(sinks) == (other.reorder_events, other.price_events)
 
 
 def test_the_actuator_proposes_nothing_of_a_revision_that_decides_no_more(
@@ -134,10 +143,10 @@ def test_the_actuator_proposes_nothing_of_a_revision_that_decides_no_more(
 ) -> None:
     actuator = Actuator()
     actuator.topics(sinks)
-    move(sinks, 2, 1)
+    move(sinks, THEIRS, OURS)
 
     with pytest.raises(RevisionMoved), sinks.transaction():
-        actuator.write(sinks, [read(need("L|A", 10, by=1), 1)])
+        actuator.write(sinks, [read(need("L|A", 10, by=OURS), OURS)])
 
     assert needs(sinks) == []
     assert sinks.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
@@ -151,7 +160,11 @@ def test_the_actuator_leaves_out_what_other_rules_wrote_into_its_topic(
 
     with sinks.transaction():
         actuator.write(
-            sinks, [read(need("L|A", 10, by=2), 1), read(need("L|B", 10, by=1), 1, offset=1)]
+            sinks,
+            [
+                read(need("L|A", 10, by=THEIRS), OURS),
+                read(need("L|B", 10, by=OURS), OURS, offset=1),
+            ],
         )
 
     assert [row[0] for row in needs(sinks)] == ["R:L|B:1-10"]
@@ -159,21 +172,28 @@ def test_the_actuator_leaves_out_what_other_rules_wrote_into_its_topic(
 
 def test_after_a_switch_exactly_the_needs_of_the_new_rules_stand(sinks: psycopg.Connection) -> None:
     both, earlier, only_former = "L|A", "L|B", "L|C"
-    former = [need(both, 10, by=1, revision=5), need(earlier, 90, by=1), need(only_former, 7, by=1)]
-    propose(sinks, former, [offer(both, 3, by=1), offer(earlier, 3, by=1)])
+    former = [
+        need(both, 10, by=OURS, revision=5),
+        need(earlier, 90, by=OURS),
+        need(only_former, 7, by=OURS),
+    ]
+    propose(sinks, former, [offer(both, 3, by=OURS), offer(earlier, 3, by=OURS)])
 
     with sinks.transaction():
         propose_only(
             sinks,
-            [need(both, 10, by=2, revision=1, quantity_units=30), need(earlier, 40, by=2)],
-            [offer(both, 3, by=2)],
+            [
+                need(both, 10, by=THEIRS, revision=1, quantity_units=30),
+                need(earlier, 40, by=THEIRS),
+            ],
+            [offer(both, 3, by=THEIRS)],
         )
 
     assert needs(sinks) == [
-        ("R:L|A:1-10", "open", 30, 2),
-        ("R:L|B:1-40", "open", 24, 2),
-        ("R:L|B:1-90", "superseded", 24, 1),
-        ("R:L|C:1-7", "superseded", 24, 1),
+        ("R:L|A:1-10", "open", 30, THEIRS),
+        ("R:L|B:1-40", "open", 24, THEIRS),
+        ("R:L|B:1-90", "superseded", 24, OURS),
+        ("R:L|C:1-7", "superseded", 24, OURS),
     ]
     assert sinks.execute(
         "SELECT proposal_id, status, reason FROM app.price_proposal ORDER BY proposal_id"
@@ -184,28 +204,28 @@ def test_after_a_switch_exactly_the_needs_of_the_new_rules_stand(sinks: psycopg.
 
 
 def test_a_way_back_restores_the_needs_of_the_former_rules(sinks: psycopg.Connection) -> None:
-    propose(sinks, [need("L|A", 10, by=1, revision=5)], [])
+    propose(sinks, [need("L|A", 10, by=OURS, revision=5)], [])
     with sinks.transaction():
-        propose_only(sinks, [need("L|A", 10, by=2, revision=9, quantity_units=30)], [])
+        propose_only(sinks, [need("L|A", 10, by=THEIRS, revision=9, quantity_units=30)], [])
 
     with sinks.transaction():
-        propose_only(sinks, [need("L|A", 10, by=1, revision=5)], [])
+        propose_only(sinks, [need("L|A", 10, by=OURS, revision=5)], [])
 
-    assert needs(sinks) == [("R:L|A:1-10", "open", 24, 1)]
+    assert needs(sinks) == [("R:L|A:1-10", "open", 24, OURS)]
 
 
 def test_a_way_back_opens_needs_that_the_other_rules_never_had(sinks: psycopg.Connection) -> None:
-    ours = [need("L|A", 10, by=1, revision=5)], [offer("L|A", 3, by=1)]
+    ours = [need("L|A", 10, by=OURS, revision=5)], [offer("L|A", 3, by=OURS)]
     propose(sinks, *ours)
     with sinks.transaction():
-        propose_only(sinks, [need("L|A", 40, by=2)], [])
+        propose_only(sinks, [need("L|A", 40, by=THEIRS)], [])
 
     with sinks.transaction():
         propose_only(sinks, *ours)
 
     assert needs(sinks) == [
-        ("R:L|A:1-10", "open", 24, 1),
-        ("R:L|A:1-40", "superseded", 24, 2),
+        ("R:L|A:1-10", "open", 24, OURS),
+        ("R:L|A:1-40", "superseded", 24, THEIRS),
     ]
     assert sinks.execute("SELECT status, reason FROM app.price_proposal").fetchall() == [
         ("open", None)
@@ -213,32 +233,53 @@ def test_a_way_back_opens_needs_that_the_other_rules_never_had(sinks: psycopg.Co
 
 
 def test_a_final_word_stands_whatever_revision_decides(sinks: psycopg.Connection) -> None:
-    propose(sinks, [need("L|A", 10, by=1)], [])
+    propose(sinks, [need("L|A", 10, by=OURS)], [])
     sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
 
     with sinks.transaction():
-        propose_only(sinks, [need("L|A", 10, by=2, quantity_units=30)], [])
+        propose_only(sinks, [need("L|A", 10, by=THEIRS, quantity_units=30)], [])
 
-    assert needs(sinks) == [("R:L|A:1-10", "open", 24, 1)]
+    assert needs(sinks) == [("R:L|A:1-10", "open", 24, OURS)]
 
 
 def test_rules_are_not_changed_while_an_approved_order_is_on_its_way(
     sinks: psycopg.Connection,
 ) -> None:
-    propose(sinks, [need("L|A", 10, by=1)], [])
+    propose(sinks, [need("L|A", 10, by=OURS)], [])
     sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
-    theirs = [need("L|A", 40, by=2)]
+    theirs = [need("L|A", 40, by=THEIRS)]
 
     with pytest.raises(ApprovalOnItsWay, match=r"R:L\|A:1-10 was approved"), sinks.transaction():
         propose_only(sinks, theirs, [])
-    assert needs(sinks) == [("R:L|A:1-10", "open", 24, 1)]
+    assert needs(sinks) == [("R:L|A:1-10", "open", 24, OURS)]
 
-    propose(sinks, [need("L|A", 10, by=1, revision=3, status="accepted")], [])
+    propose(sinks, [need("L|A", 10, by=OURS, revision=3, status="accepted")], [])
     with sinks.transaction():
         propose_only(sinks, theirs, [])
     assert [row[:2] for row in needs(sinks)] == [
         ("R:L|A:1-10", "accepted"),
         ("R:L|A:1-40", "open"),
+    ]
+
+
+def test_an_order_that_the_new_rules_know_is_accepted(sinks: psycopg.Connection) -> None:
+    """Without workers of the former rules no event says so."""
+    propose(sinks, [need("L|A", 10, by=OURS), need("L|B", 10, by=OURS)], [])
+    sinks.execute(
+        "UPDATE app.reorder_proposal SET decided_action = 'approve' WHERE inv_key = 'L|A'"
+    )
+    with sinks.transaction():
+        ordered, _ = approved(sinks)
+
+    with sinks.transaction():
+        propose_only(sinks, [need("L|A", 40, by=THEIRS)], [], ordered)
+
+    assert ordered == {"R:L|A:1-10": "L|A"}
+    rows = "SELECT reorder_id, status, reason FROM app.reorder_proposal ORDER BY reorder_id"
+    assert sinks.execute(rows).fetchall() == [
+        ("R:L|A:1-10", "accepted", None),
+        ("R:L|A:1-40", "open", None),
+        ("R:L|B:1-10", "superseded", "logic_revision"),
     ]
 
 
