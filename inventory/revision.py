@@ -1,8 +1,19 @@
-"""The revision of the rules: it names the consumer group and the changelogs.
+"""The revision of the rules: it names the consumer group, the changelogs and the outputs.
 
-1: first release.
+A change that alters a result adds an entry to `CHANGES` and raises `LOGIC_REVISION`.
+`tests/golden/test_results.py` fails while either is missing.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
-LOGIC_REVISION: Final = 1
+LOGIC_REVISION: Final = 2
+
+CHANGES: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        1: "first release",
+        2: "rulings R1 to R9: limits of proposed prices, prior price, refused records,"
+        " negative windows",
+    }
+)

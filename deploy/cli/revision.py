@@ -18,7 +18,10 @@ Number = Annotated[int, typer.Argument(metavar="N", min=1, help="Logic revision,
 Timeout = Annotated[
     float, typer.Option(min=1, max=given.LONGEST_S, help="Seconds for both to pass one place.")
 ]
-_COLUMNS: Final = ("revision", "decides", "workers", "records_behind", "group", "outputs")
+_COLUMNS: Final = (
+    *("revision", "decides", "workers", "records_behind", "group", "outputs"),
+    "changes",
+)
 
 revision = typer.Typer(help="Run other rules beside, compare and switch.", no_args_is_help=True)
 
@@ -60,13 +63,12 @@ def start(
 
     They replay stock.events from the beginning, or go on where they were. Returns when ready.
     """
-    settings = _settings()
+    load_environment()
     from deploy.revisions import shadow  # noqa: PLC0415 -- starts processes
-    from deploy.revisions.promote import active  # noqa: PLC0415 -- asks Postgres
     from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- as above
 
-    if number in (LOGIC_REVISION, active(settings)):
-        message = f"logic revision {number} is the one that this stack runs or that decides"
+    if number == LOGIC_REVISION:
+        message = f"logic revision {number} is that of this stack's own workers"
         raise StackError(message, repair="inventory revision list")
     chosen = shadow.Code(code.resolve(), given.interpreter(python))
     beside = shadow.start(Home(default_home()), number, chosen, workers)

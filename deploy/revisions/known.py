@@ -11,14 +11,18 @@ from deploy.revisions import progress, shadow
 from deploy.revisions.promote import active
 from deploy.stack.home import Home
 from deploy.stack.runtime import read_runtime
-from inventory.revision import LOGIC_REVISION
+from inventory.revision import CHANGES, LOGIC_REVISION
 
 _TIMEOUT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One logic revision; `records_behind` is None while it has written nothing."""
+    """One logic revision; `records_behind` is None while it has written nothing.
+
+    `changes` states how its results differ from those of the revision before, as far as this code
+    knows.
+    """
 
     revision: int
     decides: bool
@@ -26,6 +30,7 @@ class Revision:
     records_behind: int | None
     group: str
     outputs: str
+    changes: str
 
 
 def known(home: Home, settings: Connections) -> list[Revision]:
@@ -47,6 +52,7 @@ def known(home: Home, settings: Connections) -> list[Revision]:
                 records_behind=progress.behind(reached, barrier) if reached else None,
                 group=application_id(number),
                 outputs=written_by(number).reorder_events,
+                changes=CHANGES.get(number, ""),
             )
         )
     return rows

@@ -18,6 +18,7 @@ from inventory.model.episode import Episode
 from inventory.model.ids import InvKey, Position, ReorderId
 from inventory.model.policy import ItemLocation
 from inventory.model.state import Count, KeyState, Stock
+from inventory.revision import LOGIC_REVISION
 
 ENDS = {3: 100}
 
@@ -51,8 +52,9 @@ def test_a_proposal_is_a_decision_or_newer_than_the_comparison(decision, proposa
     assert found == ([] if rule is None else [rule])
 
 
-SWITCHED = Reign(1, {3: 40}, since_us=1000)
-THEIRS = Reign(2, {3: 40}, since_us=1000)
+OTHERS = LOGIC_REVISION + 1
+SWITCHED = Reign(LOGIC_REVISION, {3: 40}, since_us=1000)
+THEIRS = Reign(OTHERS, {3: 40}, since_us=1000)
 
 
 def ours(status: str, *, revision: int = 2, offset: int = 30, commit_us: int = 900) -> Said:
@@ -60,7 +62,7 @@ def ours(status: str, *, revision: int = 2, offset: int = 30, commit_us: int = 9
 
 
 def of_others(status: str) -> Said:
-    return Said(4, status, 3, 30, logic_revision=2)
+    return Said(4, status, 3, 30, logic_revision=OTHERS)
 
 
 @pytest.mark.parametrize(
@@ -100,13 +102,13 @@ def test_decisions_are_asked_for_as_far_as_their_revision_has_decided(
 
 
 def test_the_newest_switch_says_who_decides_and_since_when() -> None:
-    first: tuple[int, dict[str, int], int] = (1, {}, 100)
-    other, back = (2, {"3": 20}, 500), (1, {"3": 40}, 1000)
+    first: tuple[int, dict[str, int], int] = (LOGIC_REVISION, {}, 100)
+    other, back = (OTHERS, {"3": 20}, 500), (LOGIC_REVISION, {"3": 40}, 1000)
 
-    assert reign_of([], 0) == Reign(1)
-    assert reign_of([first], 0) == Reign(1)
+    assert reign_of([], 0) == Reign(LOGIC_REVISION)
+    assert reign_of([first], 0) == Reign(LOGIC_REVISION)
     assert reign_of([first, other, back], 50) == SWITCHED
-    assert reign_of([first, other], 600) == Reign(2)
+    assert reign_of([first, other], 600) == Reign(OTHERS)
 
 
 def test_the_highest_revision_of_a_decision_counts() -> None:

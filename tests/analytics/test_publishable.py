@@ -20,6 +20,7 @@ from analytics.backfill.status import status
 from analytics.engines import code
 from analytics.engines.results import DamagedResult
 from cdc.settings import Connections
+from inventory.revision import LOGIC_REVISION
 from tests.analytics.histories import PARTITIONS, archived, generate
 
 SOURCE_ID = "id-of-the-topic"
@@ -114,7 +115,7 @@ def with_another_archive(finished: Finished) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (of_another_revision, "is of logic revision 7, this code is of 1"),
+        (of_another_revision, f"is of logic revision 7, this code is of {LOGIC_REVISION}"),
         (of_other_code, r"other rules \(code 0123456789abcdef, here"),
         (without_an_end, "is unfinished: 0 of 3 units are missing"),
         (with_a_unit_less, "is unfinished: 1 of 3 units are missing"),

@@ -20,8 +20,11 @@ from cdc.contracts.versions import UnknownVersion, UnreadableRecord
 from inventory.model.ids import InvKey, Position, ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.state import KeyState, WindowRow
+from inventory.revision import LOGIC_REVISION
 
-AT = decisions.Circumstances("S1|85123A", rejects.Origin(1, 3, 812), 1_795_229_285_100_000, 1)
+AT = decisions.Circumstances(
+    "S1|85123A", rejects.Origin(1, 3, 812), 1_795_229_285_100_000, LOGIC_REVISION
+)
 REORDER = decisions.ReorderEvent(
     ReorderOutput(
         id=ReorderId("R:S1|85123A:1-812"),
@@ -66,7 +69,7 @@ REJECTION = rejects.Rejection(
     detail="tombstone \udcff",
     key=b"S1|\xff",
     value=None,
-    logic_revision=1,
+    logic_revision=LOGIC_REVISION,
     commit_us=None,
 )
 STATE = KeyState(InvKey("S1|85123A"), Position(1, 812))
@@ -162,9 +165,9 @@ def test_a_version_that_is_released_for_a_kind_is_read_by_its_reader_and_by_no_o
 
 @pytest.mark.parametrize("name", ["state", "level", "window"])
 def test_state_of_another_logic_revision_is_refused(name: str) -> None:
-    read, written = READERS[name]
+    (read, written), ours = READERS[name], LOGIC_REVISION
 
-    with pytest.raises(UnknownVersion, match="logic_revision 9 is unknown here; known: 1"):
+    with pytest.raises(UnknownVersion, match=f"logic_revision 9 is unknown here; known: {ours}"):
         read(json.dumps(json.loads(written) | {"logic_revision": 9}).encode())
 
 

@@ -19,6 +19,7 @@ from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import identify
 from deploy.stack.proof import logins
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_environment, write_runtime
+from inventory.revision import LOGIC_REVISION
 
 NEED_A_STACK = (
     "workers",
@@ -40,10 +41,10 @@ NEED_A_STACK = (
     "rejected dismiss 1-0-0 --reason r",
     "rejected replay 1-0-0 --reason r",
     "revision list",
-    "revision start 2 --code .",
-    "revision compare 2",
-    "revision promote 2",
-    "revision retire 2",
+    "revision start 9 --code .",
+    "revision compare 9",
+    "revision promote 9",
+    "revision retire 9",
     "bench pipeline",
     "bench faults",
     "bench verify",
@@ -104,7 +105,7 @@ def test_a_command_that_needs_the_stack_names_the_one_that_starts_it(line, home,
 def test_where_nothing_runs_nothing_is_stopped_shown_or_deleted(home, typed) -> None:
     code, told = typed("status")
     assert code == 1
-    assert told.startswith(f"down · {home.path} · logic revision 1")
+    assert told.startswith(f"down · {home.path} · logic revision {LOGIC_REVISION}")
     assert told.endswith("repair: inventory up --detach")
     assert typed("down") == (0, f"nothing was running in {home.path}")
     assert typed("reset") == (0, f"nothing in {home.path}")
@@ -248,7 +249,7 @@ def test_a_run_of_another_release_hides_no_other(home, typed, monkeypatch) -> No
     for name in ("KAFKA_BOOTSTRAP", "READ_DATABASE_URL"):
         monkeypatch.setenv(f"INVENTORY_{name}", "postgresql://app_ro@127.0.0.1:1/retail")
     for run in ("ours", "theirs", "torn"):
-        plan = Plan(run, "local", {}, 1, logic_revision=1, code="c", units=())
+        plan = Plan(run, "local", {}, 1, logic_revision=LOGIC_REVISION, code="c", units=())
         directory = save(plan, home.path / "backfill" / "runs")
     (directory / PLAN_FILE).write_text("{")
     (directory.parent / "theirs" / RUN_FILE).write_text('{"schema": 9}')

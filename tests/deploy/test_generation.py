@@ -28,6 +28,7 @@ from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_runtime
 from deploy.stack.supervisor import Supervisor
 from inventory.partition import Folded, Partition
+from inventory.revision import LOGIC_REVISION
 from tests.deploy.test_home import context
 from tests.streams import facts
 
@@ -122,7 +123,7 @@ def test_other_revisions_are_put_aside_by_whoever_asks_for_it(
     done = CliRunner().invoke(app, ["generation", "--yes", "--own-rules"])
 
     assert done.exit_code == 0, done.output
-    assert "logic revision 1, of this code, decides from then on" in done.output
+    assert f"logic revision {LOGIC_REVISION}, of this code, decides from then on" in done.output
     assert generation_of(home) == Generation(2, captured=False, own_rules=getpass.getuser())
     assert (home.path / "former" / "generation-1" / "revisions" / "v2" / "logs").is_dir()
     assert not (home.path / "revisions").exists()

@@ -11,6 +11,7 @@ from analytics.backfill.run import runs_dir
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.revisions.publish import _alone, commit, patiently, publish
+from inventory.revision import LOGIC_REVISION
 
 
 def test_where_nothing_was_published_the_group_is_given_nothing() -> None:
@@ -53,7 +54,7 @@ def test_not_for_ever_and_not_for_any_reason(
 def test_a_run_that_another_process_uses_is_not_published(tmp_path: Path) -> None:
     """`discard` could move its files away between the check and the last record."""
     settings = Connections(home=tmp_path)
-    plan = Plan("one", "local", {}, 1, logic_revision=1, code="c", units=())
+    plan = Plan("one", "local", {}, 1, logic_revision=LOGIC_REVISION, code="c", units=())
     directory = save(plan, runs_dir(settings))
 
     with only_run(directory), pytest.raises(RunInUse, match="run one is in use"):

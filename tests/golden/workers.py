@@ -1,11 +1,13 @@
 """What workers write, folded from seeded histories: `python -m tests.golden.workers` keeps some.
 
 The kept lines are released records: whatever this code becomes, it has to read them. A version of
-a record gets its lines once, when it is released; after that they are never written again.
+a record gets its lines once, when it is released; after that they are never written again. Records
+of state carry the logic revision of their release, so tests read them under today's number.
 """
 
 import asyncio
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,6 +19,7 @@ from cdc.contracts.progress import Progress
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.partition import Partition
+from inventory.revision import LOGIC_REVISION
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker
 from streams.engine.records import SourceRecord
@@ -29,6 +32,7 @@ RECORDS = Path(__file__).parent / "records"
 PARTITION, GENERATION = 3, 1
 CHUNK = 5
 SEEDS = range(60)
+_REVISION = re.compile(rb'"logic_revision":\d+,')
 KEPT_EACH = 12
 LAST_US = (datetime(9999, 12, 31, tzinfo=UTC) - facts.EPOCH) // timedelta(microseconds=1)
 
@@ -99,6 +103,12 @@ def kept(kind: str, version: int) -> list[bytes]:
     """The released records of a kind and version."""
     text = (RECORDS / f"v{version}" / f"{kind}.jsonl").read_text("utf-8")
     return [line.encode() for line in text.splitlines()]
+
+
+def kept_state(kind: str, version: int) -> list[bytes]:
+    """The released records of a kind of state, under the number of today's logic revision."""
+    ours = b'"logic_revision":%d,' % LOGIC_REVISION
+    return [_REVISION.sub(ours, content) for content in kept(kind, version)]
 
 
 def main() -> None:

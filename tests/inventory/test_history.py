@@ -16,6 +16,7 @@ from cdc.contracts.state import (
 )
 from cdc.contracts.versions import UnknownVersion
 from inventory.model.state import with_windows
+from inventory.revision import LOGIC_REVISION
 from tests.inventory.builders import KEY, Log, at, count, policy, price, sale
 
 RECORD = {
@@ -165,4 +166,6 @@ def test_level_and_windows_together_are_the_state() -> None:
 def test_another_revision_is_refused_by_name() -> None:
     content = encode_state(written().state)
     with pytest.raises(UnknownVersion, match="logic_revision"):
-        decode_state(content.replace(b'"logic_revision":1', b'"logic_revision":9'))
+        decode_state(
+            content.replace(b'"logic_revision":%d' % LOGIC_REVISION, b'"logic_revision":9')
+        )

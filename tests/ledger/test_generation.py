@@ -20,6 +20,7 @@ from deploy.stack.home import Home
 from deploy.stack.recapture import _rows, conclude, refuse_too_many, settle
 from inventory.model.ids import InvKey, Position
 from inventory.model.state import WindowRow
+from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import Switch, switch
 from streams.sinks.actuator import Actuator
 from streams.sinks.positions import read_positions
@@ -30,7 +31,8 @@ from tests.ledger.postgres import Server
 from tests.ledger.rows import write
 
 PROPOSED = SinkRecord(REORDER_EVENTS, 0, 7, REORDER.at.inv_key.encode(), encode_reorder(REORDER))
-OTHER = replace(REORDER, at=replace(REORDER.at, logic_revision=2))
+OURS, THEIRS = LOGIC_REVISION, LOGIC_REVISION + 1
+OTHER = replace(REORDER, at=replace(REORDER.at, logic_revision=THEIRS))
 COMING = Generation(2, captured=False)
 
 
@@ -84,16 +86,18 @@ def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
 def test_another_revision_decides_no_more_only_if_somebody_has_asked(
     sinks: psycopg.Connection, url: str
 ) -> None:
-    for revision, former in ((1, None), (2, 1)):
+    for revision, former in ((OURS, None), (THEIRS, OURS)):
         with sinks.transaction():
             switch(sinks, Switch(revision, former, "analyst", {}, {}))
     sink = Actuator()
     sink.topics(sinks)
-    other = SinkRecord(written_by(2).reorder_events, 0, 7, PROPOSED.key, encode_reorder(OTHER))
+    other = SinkRecord(written_by(THEIRS).reorder_events, 0, 7, PROPOSED.key, encode_reorder(OTHER))
     with sinks.transaction():
         sink.write(sinks, [other])
 
-    with pytest.raises(StackError, match=r"logic revision 2 decides and .* are of 1") as refused:
+    with pytest.raises(
+        StackError, match=f"logic revision {THEIRS} decides and .* are of {OURS}"
+    ) as refused:
         settle(url, COMING)
     assert refused.value.repair == "inventory generation --yes --own-rules"
     assert read_positions(sinks, Actuator.name)
@@ -102,12 +106,12 @@ def test_another_revision_decides_no_more_only_if_somebody_has_asked(
 
     words = "SELECT revision, former, switched_by FROM app.revision_switch ORDER BY id"
     assert sinks.execute(words).fetchall() == [
-        (1, None, "analyst"),
-        (2, 1, "analyst"),
-        (1, 2, "ann, generation 2"),
+        (OURS, None, "analyst"),
+        (THEIRS, OURS, "analyst"),
+        (OURS, THEIRS, "ann, generation 2"),
     ]
     assert sinks.execute("SELECT status, logic_revision FROM app.reorder_proposal").fetchall() == [
-        ("superseded", 2)
+        ("superseded", THEIRS)
     ]
     assert not read_positions(sinks, Actuator.name)
     assert set(sink.topics(sinks)) == {REORDER_EVENTS, PRICE_EVENTS}

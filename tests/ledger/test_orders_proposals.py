@@ -11,6 +11,7 @@ from cdc.contracts.decisions import Circumstances, PriceEvent, ReorderEvent
 from cdc.contracts.rejects import Origin
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
+from inventory.revision import LOGIC_REVISION
 from streams.sinks.proposals import propose
 from webui.ledger import services
 
@@ -30,7 +31,7 @@ OPENED = ReorderEvent(
     ),
     supplier="ACME",
     cost_minor=120,
-    at=Circumstances(KEY, Origin(1, 0, 10), 1_795_229_285_100_000, 1),
+    at=Circumstances(KEY, Origin(1, 0, 10), 1_795_229_285_100_000, LOGIC_REVISION),
 )
 
 

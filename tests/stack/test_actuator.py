@@ -8,8 +8,10 @@ from confluent_kafka import Producer
 
 from cdc.contracts.decisions import Circumstances, ReorderEvent, encode_reorder
 from cdc.contracts.rejects import Origin
+from cdc.contracts.topics import REORDER_EVENTS
 from inventory.model.ids import ReorderId
 from inventory.model.outputs import ReorderOutput
+from inventory.revision import LOGIC_REVISION
 from tests.stack.running import RunningStack
 
 KEY = "ACT|X"
@@ -30,7 +32,7 @@ OPENED = ReorderEvent(
     ),
     supplier="ACME",
     cost_minor=120,
-    at=Circumstances(KEY, NOWHERE, 1_795_229_285_100_000, 1),
+    at=Circumstances(KEY, NOWHERE, 1_795_229_285_100_000, LOGIC_REVISION),
 )
 
 
@@ -43,7 +45,7 @@ def produce(stack: RunningStack, *values: bytes) -> None:
         {"bootstrap.servers": stack.settings.kafka_bootstrap, "partitioner": "murmur2_random"}
     )
     for value in values:
-        producer.produce("reorder.events", value, KEY.encode())
+        producer.produce(REORDER_EVENTS, value, KEY.encode())
     assert producer.flush(30) == 0
 
 

@@ -24,6 +24,7 @@ from analytics.archive.manifest import BrokenArchive
 from analytics.archive.source import SOURCE, source_id
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
+from inventory.revision import LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
 from tests.stack.test_lost_topics import PARTS, made_anew
@@ -31,7 +32,7 @@ from tests.stack.test_revisions import code_of, desk, report, revisions, sell, w
 
 pytestmark = pytest.mark.soak
 
-OTHER = 2  # of the same rules
+OTHER = LOGIC_REVISION + 1  # of the same rules
 APPROVE = """
 import sys
 import django
@@ -216,9 +217,9 @@ def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
     done = own.cli("generation", "--yes", "--own-rules")
 
     assert unasked.returncode == 1
-    assert "v2 stands beside this stack" in unasked.stderr
+    assert f"v{OTHER} stands beside this stack" in unasked.stderr
     assert "inventory generation --yes --own-rules" in unasked.stderr
-    assert "logic revision 1, of this code, decides from then on" in done.stdout
+    assert f"logic revision {LOGIC_REVISION}, of this code, decides from then on" in done.stdout
     own = again(own, PARTS)
     wait_for_desk(own, shop, {sku: (units, 1) for sku, (units, _) in needed.items()})
     verified(own)

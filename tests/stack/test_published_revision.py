@@ -19,13 +19,14 @@ from analytics.backfill.plan import directory_of, load
 from analytics.backfill.publish import NotPublishable, refuse_other_log
 from analytics.backfill.run import runs_dir
 from deploy.stack.home import PROJECT
+from inventory.revision import LOGIC_REVISION
 from streams.endings import Ending
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 from tests.stack.test_revision_deployed import CODE
 from tests.stack.test_revisions import desk, replaced, report, sell
 
-PUBLISHED = 5
+PUBLISHED = LOGIC_REVISION + 3
 WITHIN_S = 300.0
 CUT_OFF = """
 import os, signal, sys
@@ -164,7 +165,9 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     stack: RunningStack, shop: Shop, tree: Path
 ) -> None:
     own = recomputed(stack)
-    assert f"{own} is of logic revision 1, this code is of {PUBLISHED}" in refused(stack, tree, own)
+    assert f"{own} is of logic revision {LOGIC_REVISION}, this code is of {PUBLISHED}" in refused(
+        stack, tree, own
+    )
     of_tree = ("--code", str(tree))
     run = recomputed(stack, *of_tree)
 
@@ -193,7 +196,7 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     assert compared["states"]["equal"] >= 3
     replayed = states(stack, PROJECT, shop)
     assert states(stack, tree, shop) == replayed != {}
-    assert {made_by for _, made_by in desk(stack, shop).values()} == {1}
+    assert {made_by for _, made_by in desk(stack, shop).values()} == {LOGIC_REVISION}
     assert "workers of logic revision 5 run" in refused(stack, tree, run)
     assert stack.cli("revision", "retire", str(PUBLISHED)).returncode == 0
     assert "has a state of its own" in refused(stack, tree, recomputed(stack, *of_tree))

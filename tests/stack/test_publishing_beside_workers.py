@@ -15,7 +15,7 @@ from analytics.archive.manifest import BrokenArchive
 from analytics.archive.source import source_id
 from analytics.archive.writer import PartitionWriter, open_writers
 from analytics.backfill.publish import Publishable
-from cdc.contracts.topics import STOCK_EVENTS
+from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 from deploy.errors import StackError
 from deploy.revisions import progress, publish
 from deploy.revisions.publish import commit, refuse_workers
@@ -106,4 +106,4 @@ def test_offsets_that_workers_commit_themselves_are_left_to_them(stack: RunningS
     commit(stack.settings.kafka_bootstrap, {0: 1}, said.append)
 
     assert len(said) == 1
-    assert "published, but the offsets of group inventory-v1 are left as they are" in said[0]
+    assert f"published, but the offsets of group {APP_ID} are left as they are" in said[0]

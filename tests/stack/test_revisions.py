@@ -15,14 +15,15 @@ import psycopg
 import pytest
 
 from cdc.capture.admin import topic_drift
-from cdc.contracts.topics import application_id, topics_of
+from cdc.contracts.topics import APP_ID, REORDER_EVENTS, application_id, topics_of
 from deploy.stack.home import PROJECT
+from inventory.revision import LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 from tests.stack.test_actuator import produce
 
 PACKAGES = ("inventory", "cdc", "streams")
-SAME, OTHER = 2, 3
+OURS, SAME, OTHER = range(LOGIC_REVISION, LOGIC_REVISION + 3)
 ANY = "1000000"  # differences; needs of other tests may come and go meanwhile
 SELL = """
 INSERT INTO retail.sale_line
@@ -99,7 +100,7 @@ def is_verified(stack: RunningStack, shop: Shop) -> bool:
 
 @pytest.fixture
 def shop(stack: RunningStack) -> Iterator[Shop]:
-    """A shop with needs; afterwards revision 1 decides again and nothing of others is left."""
+    """A shop with needs; afterwards this code's revision decides and no other is left."""
     opened = Shop(stack.settings.owner_database_url.get_secret_value())
     opened.trade()
     sell(stack, opened, "C", 90)
@@ -107,7 +108,7 @@ def shop(stack: RunningStack) -> Iterator[Shop]:
     try:
         yield opened
     finally:
-        stack.cli("revision", "promote", "1", "--without-comparison", "--timeout", "600")
+        stack.cli("revision", "promote", str(OURS), "--without-comparison", "--timeout", "600")
         for revision in (SAME, OTHER):
             stack.cli("revision", "retire", str(revision), "--delete")
 
@@ -131,18 +132,18 @@ def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
     assert found["states"]["differing"] == 0, found["states"]["keys"]
     assert found["states"]["equal"] >= 3
     known = revisions(stack)
-    assert known[1] | {"records_behind": 0} == {
-        "revision": 1,
+    assert known[OURS] | {"records_behind": 0} == {
+        "revision": OURS,
         "decides": True,
         "workers": "of this stack",
         "records_behind": 0,
-        "group": "inventory-v1",
-        "outputs": "reorder.events",
+        "group": APP_ID,
+        "outputs": REORDER_EVENTS,
     }
     assert known[SAME]["workers"] == "shadow ready"
     assert not known[SAME]["decides"]
     assert (stack.home.path / "workers" / application_id(SAME)).is_dir()
-    assert {row[1] for row in desk(stack, shop).values()} == {1}
+    assert {row[1] for row in desk(stack, shop).values()} == {OURS}
 
     assert stack.cli("revision", "retire", str(SAME)).returncode == 0
     sell(stack, shop, "B", 1)
@@ -151,7 +152,7 @@ def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
     assert behind.returncode == 1
     assert f"logic revision {SAME} is " in behind.stderr
     assert "records behind" in behind.stderr
-    assert revisions(stack)[1]["decides"]
+    assert revisions(stack)[OURS]["decides"]
     assert stack.cli("revision", "retire", str(SAME), "--delete").returncode == 0
     assert {drift.found for drift in topic_drift(
         stack.settings.kafka_bootstrap, topics_of(SAME)
@@ -177,9 +178,9 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     assert desk(stack, shop) == before
     refused = stack.cli("revision", "promote", str(OTHER))
     assert refused.returncode == 1
-    assert f"differs from 1 in {found['differing']} keys, 0 are accepted" in refused.stderr
-    refused = stack.cli("revision", "retire", "1")
-    assert "logic revision 1 decides" in refused.stderr
+    assert f"differs from {OURS} in {found['differing']} keys, 0 are accepted" in refused.stderr
+    refused = stack.cli("revision", "retire", str(OURS))
+    assert f"logic revision {OURS} decides" in refused.stderr
 
     report(stack, "promote", str(OTHER), "--accept", ANY, "--by", "analyst")
 
@@ -193,9 +194,9 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     larger = desk(stack, shop)
     assert is_verified(stack, shop)
 
-    report(stack, "promote", "1", "--accept", ANY)
+    report(stack, "promote", str(OURS), "--accept", ANY)
 
-    assert desk(stack, shop) == {sku: (quantity - 6, 1) for sku, (quantity, _) in larger.items()}
+    assert desk(stack, shop) == {sku: (quantity - 6, OURS) for sku, (quantity, _) in larger.items()}
     assert is_verified(stack, shop)
     sell(stack, shop, "A", 95)
-    stack.wait_until(lambda: desk(stack, shop).get("A", (0, 0))[1] == 1)
+    stack.wait_until(lambda: desk(stack, shop).get("A", (0, 0))[1] == OURS)

@@ -16,7 +16,7 @@ from inventory.model.ids import InvKey, ProposalId
 from inventory.model.state import KeyState
 from streams.engine.glance import Glance, _parsed, _seen, glance
 from streams.engine.store import has_open
-from tests.golden.workers import kept
+from tests.golden.workers import kept_state
 from tests.streams.lives import PARTITION, Crashes, live
 from tests.streams.test_engine import Step, history, steps
 
@@ -29,7 +29,7 @@ def levels(plan: list[Step]) -> list[bytes]:
 
 
 def level(**changes: object) -> tuple[KeyState, bytes]:
-    state, _dropped = decode_level(kept("level", 1)[0])
+    state, _dropped = decode_level(kept_state("level", 1)[0])
     changed = replace(state, **changes)
     return changed, encode_level(changed, list(changed.windows))
 
@@ -61,7 +61,7 @@ def test_a_glance_reads_any_key(key: str) -> None:
 
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_level_in_another_form_is_parsed(indent: int | None) -> None:
-    content = kept("level", 1)[0]
+    content = kept_state("level", 1)[0]
     other = json.dumps(json.loads(content), indent=indent).encode()
 
     assert _seen(other) is None
@@ -70,7 +70,7 @@ def test_a_level_in_another_form_is_parsed(indent: int | None) -> None:
 
 @pytest.mark.parametrize("counter", ["schema", "logic_revision"])
 def test_a_level_of_another_version_is_refused(counter: str) -> None:
-    document = json.loads(kept("level", 1)[0]) | {counter: 9}
+    document = json.loads(kept_state("level", 1)[0]) | {counter: 9}
     content = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
     with pytest.raises(UnknownVersion, match=f"{counter} 9"):

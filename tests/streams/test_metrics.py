@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from inventory.model.ids import InvKey, Position, ProposalId
 from inventory.model.state import KeyState
+from inventory.revision import LOGIC_REVISION
 from streams.engine.effects import Effects
 from streams.engine.snapshot import freeze
 from streams.query.metrics import Metrics
@@ -116,7 +117,7 @@ def test_the_state_of_the_worker_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
         "inventory_restores_kept": 0,
         "inventory_transactions": 7,
         "inventory_transaction_seconds": 0.5,
-        "inventory_logic_revision": 1,
+        "inventory_logic_revision": LOGIC_REVISION,
         "inventory_generation": 1,
         "inventory_watchdog_silent_seconds": 0,
         "inventory_watchdog_limit_seconds": 30,

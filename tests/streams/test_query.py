@@ -11,6 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from cdc.contracts.state import encode_state
+from cdc.contracts.topics import APP_ID
 from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 from streams.query.peers import HOP_HEADER
@@ -62,7 +63,7 @@ def test_a_key_is_answered_with_its_level_and_how_far_it_reaches(
         assert answer.body["next_offset"] == owned.published_offset
         assert answer.body["as_of_us"] == facts.DAY_0_US + 3 * facts.SECOND_US
         assert (answer.body["state"], answer.body["worker"]) == ("RUNNING", OWN)
-        assert answer.body["logic_revision"] == 1
+        assert answer.body["logic_revision"] == LOGIC_REVISION
 
     with_two(monkeypatch, story)
 
@@ -160,8 +161,8 @@ def test_state_needs_the_token_and_an_empty_token_opens_nothing(
                 assert (await found.ask(1, path, token="")).status == 401
             assert (await found.ask(0, "/iq/v1/revision")).body == {
                 "schema": 1,
-                "logic_revision": 1,
-                "group": "inventory-v1",
+                "logic_revision": LOGIC_REVISION,
+                "group": APP_ID,
                 "generation": 1,
             }
 
@@ -293,7 +294,8 @@ def test_of_two_that_claim_a_partition_the_one_that_is_further_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("version", "revision", "is_asked"), [({"schema": 1}, 2, False), ({}, LOGIC_REVISION, True)]
+    ("version", "revision", "is_asked"),
+    [({"schema": 1}, LOGIC_REVISION + 1, False), ({}, LOGIC_REVISION, True)],
 )
 def test_workers_of_another_revision_are_not_asked_those_that_say_no_version_are(
     monkeypatch: pytest.MonkeyPatch, version: dict[str, int], revision: int, *, is_asked: bool

@@ -14,6 +14,7 @@ from cdc.contracts.topics import (
     STOCK_REJECTED,
 )
 from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from inventory.revision import LOGIC_REVISION
 from streams.engine.memory import MemoryBroker
 from streams.engine.mismatch import LogMismatch
 from streams.engine.records import LogRecord
@@ -21,14 +22,15 @@ from streams.engine.restore import restore
 from streams.sinks.actuator import Actuator
 from streams.sinks.projector import Projector
 from streams.sinks.source import SinkRecord
-from tests.golden.workers import kept
+from tests.golden.workers import kept, kept_state
 
 PARTITION, OFFSET = 3, 812
 NO_DATABASE = None  # nothing of a batch is written before all of it was read
 
 
 def of_version(kind: str, **changes: object) -> bytes:
-    return json.dumps(json.loads(kept(kind, 1)[0]) | changes).encode()
+    released = kept_state if kind in ("level", "window") else kept
+    return json.dumps(json.loads(released(kind, 1)[0]) | changes).encode()
 
 
 def found(topic: str, value: bytes, **headers: bytes) -> SinkRecord:
@@ -38,9 +40,9 @@ def found(topic: str, value: bytes, **headers: bytes) -> SinkRecord:
 @pytest.mark.parametrize(
     ("topic", "kind"), [(ON_HAND_CHANGELOG, "level"), (SALES_WINDOWS_CHANGELOG, "window")]
 )
-@pytest.mark.parametrize("counter", ["schema", "logic_revision"])
+@pytest.mark.parametrize(("counter", "known"), [("schema", 1), ("logic_revision", LOGIC_REVISION)])
 def test_a_worker_restores_no_state_of_an_unknown_version(
-    topic: str, kind: str, counter: str
+    topic: str, kind: str, counter: str, known: int
 ) -> None:
     broker = MemoryBroker()
     broker.produce(topic, PARTITION, b"k", of_version(kind))
@@ -50,7 +52,7 @@ def test_a_worker_restores_no_state_of_an_unknown_version(
         asyncio.run(restore(PARTITION, 1, broker))
 
     assert str(stopped.value) == (
-        f"{topic}[{PARTITION}]@1: {kind} record: {counter} 9 is unknown here; known: 1"
+        f"{topic}[{PARTITION}]@1: {kind} record: {counter} 9 is unknown here; known: {known}"
     )
 
 
@@ -100,7 +102,7 @@ def test_the_projector_believes_no_header_of_an_unknown_version(header: str) -> 
         PARTITION,
         OFFSET,
         b"~heartbeat|3",
-        kept("level", 1)[0],
+        kept_state("level", 1)[0],
         ((header, b'{"schema":9}'),),
     )
 
