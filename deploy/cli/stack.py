@@ -92,6 +92,7 @@ def up(
 
             fleet.scale(home, workers)
         _tell_addresses(home)
+        _show_rules(home)
 
 
 def _refuse_what_only_a_start_does(home: Home, current: Runtime, options: Options) -> None:
@@ -111,6 +112,7 @@ def _stay_in_front(home: Home, options: Options) -> None:
     try:
         control.start_detached(home, options, _say)
         _tell_addresses(home)
+        _show_rules(home)
         output.console.print("Ctrl-C stops it; `inventory up --detach` returns when it is ready.")
         control.wait_down(home)
     except KeyboardInterrupt:
@@ -140,6 +142,18 @@ def _tell_addresses(home: Home) -> None:
         if service.url
     ]
     output.table("", ("service", "state", "address"), rows)
+
+
+def _show_rules(home: Home) -> None:
+    """Print what to do if other rules decide than those of the workers here."""
+    from deploy.doctor import checks, running  # noqa: PLC0415 -- asks Postgres
+
+    if "actuator" not in read_runtime(home).services:
+        return
+    row = running.rules(home)
+    if row.verdict != "ok":
+        output.console.print(f"{row.mark} {row.found}", soft_wrap=True, markup=False)
+        _show_repairs(checks.by_repair([row]))
 
 
 def down() -> None:

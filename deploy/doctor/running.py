@@ -12,6 +12,7 @@ from deploy.doctor.halted import halted
 from deploy.doctor.of_service import of_service
 from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row, ok
+from deploy.revisions.shadow import home_of
 from deploy.stack import observe, status
 from deploy.stack.home import Home
 from deploy.stack.observe import Seen
@@ -106,10 +107,12 @@ def _kind_of(drift: Drift) -> Failure:
 def rules(home: Home) -> Row:
     """The logic revision that decides is that of the workers here."""
     rows = _query(home, "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1")
-    decides = rows[0][0] if rows else LOGIC_REVISION
+    decides = int(str(rows[0][0])) if rows else LOGIC_REVISION
     found = f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}"
     if decides == LOGIC_REVISION:
         return ok("rules", found)
+    if not read_runtime(home_of(home, decides)).running:
+        found += f"; desks keep the proposals of {decides} and get no new ones"
     return Failure.OTHER_RULES_DECIDE.row(found, decides=decides)
 
 

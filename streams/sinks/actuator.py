@@ -32,7 +32,11 @@ class Actuator:
 
     def topics(self, connection: Connection) -> Sequence[str]:
         """Return the decision topics of the deciding revision."""
-        self._revision = active_or_first(connection, LOGIC_REVISION)
+        decides = active_or_first(connection, LOGIC_REVISION)
+        if decides not in (self._revision, LOGIC_REVISION):
+            repair = f"inventory revision promote {LOGIC_REVISION} --without-comparison"
+            log.warning("other rules decide", decides=decides, code=LOGIC_REVISION, repair=repair)
+        self._revision = decides
         names = written_by(self._revision)
         return names.reorder_events, names.price_events
 

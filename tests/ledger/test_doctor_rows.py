@@ -99,4 +99,7 @@ def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> No
         "warning",
         f"{PROMOTE}  # or deploy the code of revision {LOGIC_REVISION + 1}",
     )
-    assert other.found.startswith(f"logic revision {LOGIC_REVISION + 1} decides")
+    assert other.found == (
+        f"logic revision {LOGIC_REVISION + 1} decides, workers here are of {LOGIC_REVISION};"
+        f" desks keep the proposals of {LOGIC_REVISION + 1} and get no new ones"
+    )

@@ -8,19 +8,22 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
 
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.runtime import environment_of
+from inventory.revision import LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
-from tests.stack.test_revisions import SELL, desk, replaced
+from tests.stack.test_new_generation import approve
+from tests.stack.test_revisions import ANY, SELL, desk, replaced
 
 pytestmark = pytest.mark.soak
 
-LATER = 2
+LATER = LOGIC_REVISION + 1
 CODE = ("analytics", "bench", "cdc", "deploy", "inventory", "streams", "webui")
 
 
@@ -92,18 +95,59 @@ def test_new_code_shows_its_state_at_once_and_decides_when_it_is_promoted(
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert json.loads(checked.stdout)["keys_compared"] >= 3
     assert shown(stack) == {LATER}
-    assert "logic revision 1 decides, workers here are of 2" in later.cli("doctor").stdout
+    assert (
+        f"logic revision {LOGIC_REVISION} decides, workers here are of {LATER}"
+        in later.cli("doctor").stdout
+    )
     assert desk(stack, shop) == before
+    assert f"inventory revision promote {LATER} --without-comparison" in up.stdout
+    need = standing(stack, shop, "C")
+    # No worker of the former rules runs that would close it.
+    approve(stack, need)
 
     promoted = later.cli("revision", "promote", str(LATER), "--without-comparison", "--json")
 
     assert promoted.returncode == 0, promoted.stderr
-    assert desk(stack, shop) == {sku: (units, LATER) for sku, (units, _) in before.items()}
+    assert status(stack, need) == "accepted"
+    assert desk(stack, shop) == {
+        sku: (units, LATER) for sku, (units, _) in before.items() if sku != "C"
+    }
     with psycopg.connect(shop.url, autocommit=True) as connection:
         connection.execute(SELL, {"place": shop.location, "sku": "B", "units": 95})
     stack.wait_until(lambda: desk(stack, shop).get("B", (0, 0))[1] == LATER)
-    checked = later.cli("verify", "--json")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    for command in (("verify",), ("backfill", "verify")):
+        checked = later.cli(*command)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+    take_back(later)
+
+
+def take_back(later: Deployed) -> None:
+    """Let the former revision decide again by workers beside the new code's."""
+    former = ("revision", "start", str(LOGIC_REVISION), "--code", str(PROJECT))
+    started = later.cli(*former)
+    assert started.returncode == 0, started.stderr
+    back = later.cli("revision", "promote", str(LOGIC_REVISION), "--accept", ANY)
+    assert back.returncode == 0, back.stderr
+    assert "get no new ones" not in later.cli("doctor").stdout
+    assert later.cli(*former).returncode == 0, "workers of what decides may be started"
+
+
+def standing(stack: RunningStack, shop: Shop, sku: str) -> str:
+    """Id of the item's open need."""
+    return asked(stack, "inv_key = %s AND status = 'open'", f"{shop.location}|{sku}")[0]
+
+
+def status(stack: RunningStack, need: str) -> str:
+    return asked(stack, "reorder_id = %s", need)[1]
+
+
+def asked(stack: RunningStack, where: LiteralString, value: str) -> tuple[str, str]:
+    """Id and status of the proposal."""
+    url = stack.settings.read_database_url.get_secret_value()
+    rows: LiteralString = "SELECT reorder_id, status FROM app.reorder_proposal WHERE "
+    with psycopg.connect(url, autocommit=True) as connection:
+        [(need, found)] = connection.execute(rows + where, (value,)).fetchall()
+    return str(need), str(found)
 
 
 def shown(stack: RunningStack) -> set[int]:
