@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from deploy.stack import rotation
-from deploy.stack.home import PROJECT
+from deploy.stack.context import Context, Options
+from deploy.stack.home import PROJECT, Home
 from deploy.stack.rotation import rotate
+from deploy.stack.services import application
 
 
 def test_a_log_that_grew_is_emptied_under_its_writer(tmp_path: Path) -> None:
@@ -86,3 +88,20 @@ def test_events_libraries_warnings_and_ends_are_documents_without_locals() -> No
     ]
     assert "old call" in lines[2]["event"]
     assert lines[-1]["exception"][0]["exc_value"] == "as planned"
+
+
+def test_the_demos_people_log_like_every_service(tmp_path: Path) -> None:
+    """Without a database their first words are what ends them."""
+    home = Home(tmp_path / "home")
+    home.create()
+    ports = dict.fromkeys(("postgres", "kafka", "connect", "web"), 1)
+    service = application.trading(Context(home, Options(), ports, home.secrets()))
+
+    ended = subprocess.run(  # noqa: S603 -- our own program
+        service.command, env=service.environment, cwd=PROJECT, capture_output=True, check=False
+    )
+
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert ended.returncode == 1
+    assert {line["service"] for line in lines} == {"trading"}
+    assert "connection failed" in lines[-1]["exception"][0]["exc_value"]

@@ -10,9 +10,6 @@ from deploy.stack.home import PROJECT
 from deploy.stack.probes import probes_of
 from deploy.stack.service import Service
 
-DEMO_RATE: Final = 2
-DEMO_LEFT_PERMILLE: Final = 500
-DEMO_PATIENCE_S: Final = 60
 # Whoever writes facts stops before whoever reads them.
 WRITERS: Final = ("heartbeat", "automation", "web")
 
@@ -59,15 +56,10 @@ def application(context: Context, name: str) -> Service:
 
 
 def trading(context: Context) -> Service:
-    """The demo's people: `inventory simulate` without an end, through the services.
-
-    They answer half of the proposals, and not at once: the others are for who looks at the pages.
-    """
-    simulate: tuple[str, ...] = ("simulate", "--rate", str(DEMO_RATE), "--minutes", "0")
-    simulate += ("--leave", str(DEMO_LEFT_PERMILLE), "--patience", str(DEMO_PATIENCE_S))
+    """Return the definition of the demo's people, see `deploy.stack.trader`."""
     return Service(
         name="trading",
-        command=(sys.executable, "-m", "deploy.cli.main", *simulate),
+        command=(sys.executable, "-m", "deploy.stack.trader"),
         environment=context.environment("trading"),
         directory=PROJECT,
         ready=lambda _pid: True,
