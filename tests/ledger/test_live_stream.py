@@ -25,3 +25,20 @@ def test_keys_that_were_not_signed_for_this_person_are_refused(
     }[signed]
 
     assert ann.get("/live/stream", {"keys": keys}).status_code == 403
+
+
+def test_a_session_that_has_ended_opens_no_stream(ledger: psycopg.Connection) -> None:
+    """The address is none of those that end the session: an open page would keep it."""
+    stream = import_module("webui.live.stream")
+    sessions = import_module("webui.accounts.sessions")
+    ann = person("associate", "ann")
+    people = import_module("webui.ledger.people")
+    keys = stream.sign_keys(people.User.objects.get(username="ann").pk, ["L|S"])
+    before = ann.get("/live/stream", {"keys": keys}).status_code
+    session = ann.session
+    session[sessions.ACTIVE] = 1.0
+    session.save()
+
+    after = ann.get("/live/stream", {"keys": keys}).status_code
+
+    assert (before, after) == (200, 401)

@@ -58,7 +58,8 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
 def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
     """Return the keys this session may follow, or the refusal; close the database connection."""
     try:
-        if not request.user.is_authenticated:
+        is_over = ended_because(request.session, time.time()) is not None
+        if is_over or not request.user.is_authenticated:
             return HttpResponse("log in first", status=401, content_type="text/plain")
         interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)
         if interest["u"] != request.user.pk:
