@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from bench.faults.fault import Expected, Fault, is_well, named, sound
-from bench.faults.ground import Ground, NotReached, wait_for
+from bench.faults.ground import Ground, NotReached, send, wait_for
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 
 FILL: Final = "fill disk"
@@ -23,7 +24,7 @@ def state_faults() -> Iterator[Fault]:
     """Yield the faults after which everything comes back from other stores."""
     at_work = Expected(sound, is_well)
     yield Fault("damage snapshots", _damage_snapshots, lambda _: at_work)
-    yield Fault("remove group", _remove_group, lambda _: at_work)
+    yield Fault("remove group", _remove_group, lambda _: Expected(_halts, named(*_WORKERS)))
     yield Fault(
         "damage archive",
         _damage_archive,
@@ -69,8 +70,11 @@ def _halts(ground: Ground) -> bool:
 
 
 def _remove_group(ground: Ground) -> None:
-    """Delete the workers' group; the broker allows that only without members."""
-    _workers(ground, "stop")
+    """Delete the workers' group while both are suspended.
+
+    The broker deletes only a group without members, so their sessions have to end first.
+    """
+    pids = [ground.pid(name) for name in _WORKERS]
     admin = ground.admin
 
     def deleted() -> bool:
@@ -80,16 +84,13 @@ def _remove_group(ground: Ground) -> None:
             return False
         return True
 
-    wait_for(deleted, f"group {APP_ID} without members", _GROUP_S)
-    _workers(ground, "start")
-
-
-def _workers(ground: Ground, verb: str) -> None:
-    for name in _WORKERS:
-        done = ground.inventory("workers", verb, name)
-        if done.code and verb == "start":
-            problem = f"inventory workers {verb} {name} ended with {done.code}: {done.text[-300:]}"
-            raise NotReached(problem)
+    for pid in pids:
+        send(pid, signal.SIGSTOP)
+    try:
+        wait_for(deleted, f"group {APP_ID} without members", _GROUP_S)
+    finally:
+        for pid in pids:
+            send(pid, signal.SIGCONT)
 
 
 def _flip(file: Path) -> None:
@@ -106,7 +107,10 @@ def _damage_snapshots(ground: Ground) -> None:
     ground.inventory("workers", "stop", "worker-1")
     for file in folder.rglob("*.snapshot"):
         _flip(file)
-    _workers(ground, "start")
+    done = ground.inventory("workers", "start", "worker-1")
+    if done.code:
+        problem = f"inventory workers start worker-1 ended with {done.code}: {done.text[-300:]}"
+        raise NotReached(problem)
     wait_for(lambda: _discarded(logs) > before, "a log line about a discarded snapshot")
 
 
@@ -116,6 +120,8 @@ def _discarded(logs: Path) -> int:
 
 
 def _damage_archive(ground: Ground) -> None:
+    """Change a byte of the newest file; a first backfill has the archiver write one."""
+    ground.inventory("backfill", "run")
     folder = ground.home / "archive"
     files: list[Path] = wait_for(lambda: sorted(folder.rglob("*.parquet")), f"a file in {folder}")
     _flip(max(files, key=lambda file: file.stat().st_mtime))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bench.faults.ground import Ground
     from bench.faults.outcome import Outcome
 
+_SOUND_TRIES = 5
 _UP = ("up", "--detach", "--seed-data", "demo")
 
 
@@ -109,12 +110,18 @@ def _stack(ground: "Ground") -> "Iterator[None]":
 
 
 def _start(ground: "Ground") -> None:
-    """Start the stack.
+    """Start the stack and wait until it has processed what was written at its start.
 
     Raises:
-        StackError: it did not start.
+        StackError: it did not start, or `verify` doesn't end with 0 without any fault.
     """
     done = ground.inventory(*_UP)
     if done.code:
         message = f"the stack of the bench did not start: {done.text[-800:]}"
         raise StackError(message, repair="inventory up")
+    for _ in range(_SOUND_TRIES):
+        done = ground.inventory("verify")
+        if done.code == 0:
+            return
+    message = f"verify ended with {done.code} before any fault: {done.text[-800:]}"
+    raise StackError(message, repair="inventory bench faults --all")
