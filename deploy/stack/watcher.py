@@ -16,7 +16,7 @@ from typing_extensions import override
 from deploy.errors import StackError
 from deploy.stack.home import Home
 from deploy.stack.processes import ProcessId, suspended
-from deploy.stack.service import Service
+from deploy.stack.service import Answer, Service
 from deploy.stack.supervisor import Supervisor
 from deploy.stack.wanted import read_wanted
 from deploy.stack.watch import Repair, Watch, silent_limit_s
@@ -60,12 +60,24 @@ class Watcher(threading.Thread):
     def _look_at(self, row: tuple[Service, ProcessId]) -> None:
         service, process = row
         is_suspended = suspended(process)
-        answer = None if is_suspended else service.alive(process.pid)
+        answer = None if is_suspended else _answer(service, process)
         watch = self._watches[process]
         due = watch.look(time.monotonic(), suspended=is_suspended, answer=answer)
         if due is not Repair.NONE:
             log.warning("service repaired", name=service.name, by=due.value, reason=watch.reason)
             self._supervisor.repair(service.name, process, due, watch.reason)
+
+
+def _answer(service: Service, process: ProcessId) -> Answer:
+    """Return the answer of a service, or None if its probe itself failed.
+
+    A failed probe shows nothing about the service. It must not end the thread that watches all.
+    """
+    try:
+        return service.alive(process.pid)
+    except Exception as error:  # noqa: BLE001 -- a probe may fail in ways that no list names
+        log.warning("probe failed", name=service.name, error=repr(error))
+        return None
 
 
 def _held(home: Home) -> frozenset[str]:

@@ -12,7 +12,7 @@ from deploy.stack import report
 from deploy.stack.home import Home
 from deploy.stack.processes import ProcessId, identify, suspended, wait_until
 from deploy.stack.runtime import Runtime, read_runtime, write_runtime
-from deploy.stack.service import Service
+from deploy.stack.service import Ask, Service
 from deploy.stack.supervisor import Supervisor
 from deploy.stack.wanted import Wanted, write_wanted
 from deploy.stack.watch import Repair, Watch
@@ -82,7 +82,9 @@ def supervisor(home: Home) -> Iterator[Supervisor]:
     loop.join(60)
 
 
-def serving(home: Home, supervisor: Supervisor, *, answers: bool) -> ProcessId:
+def serving(
+    home: Home, supervisor: Supervisor, *, answers: bool, alive: Ask | None = None
+) -> ProcessId:
     """A process that has served, and from now on answers or doesn't."""
     mute = Service(
         "web",
@@ -91,7 +93,7 @@ def serving(home: Home, supervisor: Supervisor, *, answers: bool) -> ProcessId:
         home.path,
         lambda _pid: True,
         0,
-        alive=lambda _pid: answers,
+        alive=alive or (lambda _pid: answers),
     )
     supervisor.want(mute)
     assert wait_until(lambda: supervisor.pid_of("web") is not None, timeout_s=60)
@@ -118,6 +120,22 @@ def test_the_supervisor_starts_a_silent_service_again_and_counts_it(
     entry = supervisor.runtime.services["web"]
     assert (entry.restarts, entry.repairs) == (1, 1)
     assert entry.last_repair == "restart: no answer for 0 s"
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_probe_that_fails_itself_restarts_nothing_and_ends_no_thread(
+    home: Home, supervisor: Supervisor
+) -> None:
+    def broken(_pid: int) -> bool:
+        message = "an address without a port"
+        raise ValueError(message)
+
+    process = serving(home, supervisor, answers=True, alive=broken)
+
+    Watcher(home, supervisor).look()
+
+    assert supervisor.running()[0][1] == process
+    assert supervisor.runtime.services["web"].repairs == 0
 
 
 def test_a_suspended_service_goes_on(home: Home, supervisor: Supervisor) -> None:
