@@ -251,6 +251,14 @@ def setup() -> dict[str, Any]:
     return service
 
 
+def generation() -> dict[str, Any]:
+    """The repair of a damaged capture: `docker compose run --rm generation`."""
+    service = setup()
+    del service["build"]
+    command = ["python", "-m", "deploy.container.generation"]
+    return service | {"command": command, "profiles": ["generation"], "restart": "no"}
+
+
 def tools() -> dict[str, Any]:
     """An operator's commands: `docker compose run --rm tools inventory verify`."""
     service = _application("tools", "deploy.cli.main")
@@ -352,6 +360,7 @@ def document() -> dict[str, Any]:
     }
     services["web"] = web()
     services["tools"] = tools()
+    services["generation"] = generation()
     services |= {f"spark-{role}": spark(role) for role in ("master", "worker")}
     for service in services.values():
         # Docker's init process collects what ends, and passes signals on.

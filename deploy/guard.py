@@ -39,7 +39,9 @@ class Guard:
         self._watch = watch
         self._answered = False
         self._started = time.monotonic()
-        self._child = subprocess.Popen(command, start_new_session=True)  # noqa: S603 -- the container's own command
+        self._child = subprocess.Popen(  # noqa: S603 -- the container's own command
+            command, start_new_session=True, env=_environment()
+        )
         self._process: ProcessId = identify(self._child.pid)
 
     def run(self, every_s: float, start_s: float) -> int:
@@ -72,6 +74,13 @@ class Guard:
         self._child.send_signal(number)
         if suspended(self._process):
             self._child.send_signal(signal.SIGCONT)
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables of the container, with the number of the log's generation."""
+    from deploy.stack.home import Home, default_home  # noqa: PLC0415 -- as the probes
+
+    return {"INVENTORY_GENERATION": str(Home(default_home()).generation), **os.environ}
 
 
 def _exit_code(code: int) -> int:

@@ -157,6 +157,28 @@ class ConnectClient:
         """Stop the task. Configuration and offsets remain."""
         self._http.put(f"/connectors/{CONNECTOR}/stop").raise_for_status()
 
+    def forget_offsets(self, config: Mapping[str, str]) -> None:
+        """Stop the connector, registered with `config` if it is missing, and delete its offsets.
+
+        Connect keeps the offsets of a connector that was deleted, and deletes only those of one
+        that is stopped.
+        """
+        if self.state().connector == "UNREGISTERED":
+            body = {"name": CONNECTOR, "config": dict(config), "initial_state": "STOPPED"}
+            self._http.post("/connectors", json=body).raise_for_status()
+        else:
+            self.stop()
+        deadline = time.monotonic() + _FAILED_FOR_S
+        while True:
+            answer = self._http.delete(f"/connectors/{CONNECTOR}/offsets")
+            # Refused until its task has ended, and while the group rebalances.
+            if not answer.is_error or time.monotonic() > deadline:
+                break
+            time.sleep(_POLL_S)
+        if answer.is_error:
+            message = f"connector {CONNECTOR}: its offsets stay: {answer.text[:500]}"
+            raise CaptureError(message)
+
     def resume(self) -> None:
         """Resume a paused or stopped connector."""
         self._http.put(f"/connectors/{CONNECTOR}/resume").raise_for_status()

@@ -110,17 +110,17 @@ def damage_of(connection: Connection) -> Damage | None:
     problem = publication_problem(connection)
     if problem:
         return Damage("publication", problem)
-    identity = identity_problem(connection)
-    if identity:
-        return Damage("replica identity", identity)
     recorded = _recorded(connection)
-    if recorded is None:
-        return None
-    found = _identity(connection)
-    changed = sorted(name for name, of in recorded.items() if found.get(name) != of)
+    found = _identity(connection) if recorded else {}
+    changed = sorted(name for name, of in (recorded or {}).items() if found.get(name) != of)
     if changed:
         tables = "" if PUBLICATION in changed else f": {', '.join(changed)}"
         return Damage("publication", f"was changed or created again{tables}")
+    identity = identity_problem(connection)
+    if identity:
+        return Damage("replica identity", identity)
+    if recorded is None:
+        return None
     slot = slot_of(connection)
     if slot is None:
         return Damage("slot", "does not exist")

@@ -79,6 +79,11 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
     former = generation_of(home)
     own_rules = own_rules or ("" if former.captured else former.own_rules)
     _refuse(home, beside_allowed=bool(own_rules))
+    return put_aside(home, former, own_rules)
+
+
+def put_aside(home: Home, former: Generation, own_rules: str) -> tuple[Generation, Path]:
+    """Write the number of the next generation and move the files of the former one."""
     aside = home.path / "former" / f"generation-{former.number}"
     aside.mkdir(parents=True, mode=0o700, exist_ok=True)
     coming = Generation(former.number + 1, captured=False, own_rules=own_rules)

@@ -78,6 +78,15 @@ class Home:
         """Whether the demo retailer was written here."""
         return self.logins_file.exists()
 
+    @property
+    def generation(self) -> int:
+        """Number of the log's incarnation; 1 before the first `inventory generation`."""
+        try:
+            found = json.loads((self.path / "generation.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return 1
+        return int(found["number"])
+
     def log_of(self, service: str) -> Path:
         """Log file of one service."""
         return self.logs / f"{service}.log"

@@ -168,6 +168,7 @@ def load_environment(home: Home | None = None) -> dict[str, str]:
     """
     chosen = home or Home(default_home())
     if _ADDRESS in os.environ and not read_runtime(chosen).running:
+        os.environ.setdefault("INVENTORY_GENERATION", str(chosen.generation))
         return {name: value for name, value in os.environ.items() if name.startswith("INVENTORY_")}
     found = {name: text for name, text in environment_of(chosen).items() if name != _OWNER}
     os.environ.update(found)

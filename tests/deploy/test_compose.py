@@ -11,6 +11,7 @@ import yaml
 
 from deploy import compose
 from deploy.artifacts.fetch import Artifacts
+from deploy.container.setup import STOP
 from deploy.parts import BROKER, CONNECT, LOCAL_BROKER, LOCAL_CONNECT
 from deploy.stack.context import APPLICATIONS, Context, Options
 from deploy.stack.home import PROJECT, Home
@@ -99,7 +100,20 @@ def test_every_process_of_the_project_is_a_service(parsed: dict[str, Any]) -> No
     ours = {name: s for name, s in services.items() if s["image"] == OURS and name != "tools"}
     modules = {service["command"][-1] for service in ours.values()}
 
-    assert modules == {*APPLICATIONS.values(), "streams.worker", "deploy.container.setup"}
+    one_shots = {"deploy.container.setup", "deploy.container.generation"}
+    assert modules == {*APPLICATIONS.values(), "streams.worker", *one_shots}
+
+
+def test_a_new_generation_has_what_the_setup_has_and_runs_on_request_only(
+    parsed: dict[str, Any],
+) -> None:
+    setup, generation = parsed["services"]["setup"], parsed["services"]["generation"]
+
+    assert generation["environment"] == setup["environment"]
+    assert (generation["profiles"], generation["restart"]) == (["generation"], "no")
+    stopped = set(STOP.removeprefix("docker compose stop ").split())
+    guarded = {n for n, s in parsed["services"].items() if "deploy.guard" in s.get("command", ())}
+    assert stopped == guarded
 
 
 def test_commands_of_an_operator_have_a_container_that_no_service_shares(

@@ -88,3 +88,21 @@ def test_a_part_that_halts_and_names_its_repair_does_not_end_the_start(director:
 def ticks() -> int:
     """Return the start time of this process, which poses as the supervisor."""
     return identify(os.getpid()).started
+
+
+def test_up_waits_for_a_service_that_is_on_its_way(director: Director) -> None:
+    home = director.context.home
+    director.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
+    service = slow(director, on_its_way=True)
+    director.supervisor.want(service)
+    assert wait_until(
+        lambda: "restoring" in read_runtime(home).services and read_runtime(home).phase == "ready",
+        timeout_s=60,
+    )
+    serving = threading.Thread(target=director._serve, args=(service, time.monotonic()))
+    serving.start()
+
+    found = control.start_detached(home, Options())
+
+    serving.join(60)
+    assert found.services["restoring"].state == "running"

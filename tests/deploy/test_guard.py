@@ -147,3 +147,24 @@ def test_one_answer_makes_a_health_check_count_again(sleeper: ProcessId, tmp_pat
 
     assert alive(sleeper)
     assert count.read_text().count("\n") == 1
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "3"), ("7", "7")])
+def test_a_child_learns_the_generation_of_the_volume(
+    tmp_path: Path, given: str | None, expected: str
+) -> None:
+    (tmp_path / "generation.json").write_text('{"number": 3, "captured": true, "own_rules": ""}')
+    program = "import os; print(os.environ['INVENTORY_GENERATION'])"
+    mine = {"INVENTORY_HOME": str(tmp_path)}
+    mine |= {"INVENTORY_GENERATION": given} if given else {}
+
+    done = subprocess.run(  # noqa: S603 -- our own program
+        [sys.executable, "-m", "deploy.guard", "heartbeat", "--", sys.executable, "-c", program],
+        cwd=PROJECT,
+        env=os.environ | mine,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout == f"{expected}\n", done.stderr

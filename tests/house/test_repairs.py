@@ -2,8 +2,12 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import combinations
 
+from deploy.doctor.failures import Failure
+from deploy.stack.home import PROJECT
 from tests.house.sources import PACKAGES, name, parsed, python_files
+from tests.stack.test_repairs import CASES, ELSEWHERE, NOT_CAUSED
 
 LOOKING = ("inventory doctor", "inventory status", "inventory logs")
 # Errors of a command, not states of the stack: the log says what the command met.
@@ -52,3 +56,39 @@ def test_only_errors_of_commands_name_a_command_that_looks() -> None:
     found = {file for file, text in texts() if text.startswith(LOOKING)}
 
     assert found <= MAY_LOOK
+
+
+def test_every_failure_is_caused_by_a_test_or_has_the_reason_why_none_does() -> None:
+    caused = frozenset().union(*CASES.values())
+    parts = (caused, frozenset(ELSEWHERE), frozenset(NOT_CAUSED))
+
+    assert frozenset().union(*parts) == frozenset(Failure)
+    assert [one & other for one, other in combinations(parts, 2)] == [frozenset()] * 3
+    for place in ELSEWHERE.values():
+        file, _, test = place.partition("::")
+        assert f"def {test}(" in (PROJECT / file).read_text(encoding="utf-8")
+
+
+def calls_and_attributes() -> Iterator[tuple[str, ast.AST]]:
+    """Every node of the doctor's sources, with its file."""
+    for path in python_files("deploy/doctor"):
+        for node in ast.walk(parsed(path)):
+            yield name(path), node
+
+
+def test_a_row_of_the_doctor_that_is_not_ok_comes_from_the_table() -> None:
+    made = {
+        file
+        for file, node in calls_and_attributes()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Row"
+    }
+    used = {
+        node.attr
+        for file, node in calls_and_attributes()
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "Failure"
+    }
+
+    assert made == {"deploy/doctor/row.py", "deploy/doctor/failures.py"}
+    assert used == {failure.name for failure in Failure}

@@ -4,7 +4,6 @@ A stack of its own: its capture is destroyed, and its log is captured again.
 """
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ import pytest
 from cdc.capture.client import PUBLICATION, SLOT, client_of
 from cdc.capture.source import TABLES
 from tests.analytics.shop import Shop
-from tests.stack.running import COMMAND_S, INVENTORY, RunningStack, run_inventory, start
+from tests.stack.repairing import run_as_printed
+from tests.stack.running import RunningStack, run_inventory, start
 from tests.stack.test_revisions import sell
 
 pytestmark = pytest.mark.soak
@@ -65,16 +65,6 @@ def execute(own: RunningStack, statement: str, *values: object, role: str = "ret
         return done.fetchone() if done.description else None
 
 
-def run_as_printed(own: RunningStack, repair: str) -> subprocess.CompletedProcess[str]:
-    """Run a repair in a shell, exactly as it is printed."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("INVENTORY_")}
-    mine |= {"INVENTORY_HOME": str(own.home.path), "INVENTORY_WEB_PORT": "0"}
-    mine |= {"PATH": f"{INVENTORY.parent}{os.pathsep}{mine['PATH']}"}
-    return subprocess.run(  # noqa: S602 -- the line that a person would paste
-        repair, shell=True, env=mine, capture_output=True, text=True, timeout=COMMAND_S, check=False
-    )
-
-
 @dataclass(frozen=True)
 class Destroyed:
     """Everything that was reported about a capture that lost publication and slot."""
@@ -91,6 +81,7 @@ def destroyed(own: RunningStack) -> Destroyed:
     shop = Shop(own.environment["INVENTORY_OWNER_DATABASE_URL"])
     shop.trade()
     own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A") == (TRADED,))
+    execute(own, "ALTER TABLE retail.sale_line REPLICA IDENTITY DEFAULT")
     execute(own, f"DROP PUBLICATION {PUBLICATION}")
     sell(own, shop, "A", SOLD)
     own.wait_until(lambda: connector(own) == "STOPPED" and execute(own, FREE, SLOT) == (True,))
@@ -112,6 +103,7 @@ def test_doctor_status_and_a_failing_start_name_the_damage(destroyed: Destroyed)
     said = destroyed.refused.stderr
 
     assert dropped["publication"]["found"] == "does not exist"
+    assert dropped["replica identity"]["found"] == "not FULL: sale_line"
     assert dropped["connector"]["verdict"] == "failure"
     assert again["publication"]["found"] == "was changed or created again"
     assert lost["slot"]["found"] == f"{SLOT} does not exist"
@@ -124,7 +116,7 @@ def test_doctor_status_and_a_failing_start_name_the_damage(destroyed: Destroyed)
 
 def test_the_printed_repair_brings_every_sale_back(own: RunningStack, destroyed: Destroyed) -> None:
     dropped, again, lost, failed = destroyed.reports
-    named = [dropped[name] for name in ("publication", "connector", "slot")]
+    named = [dropped[name] for name in ("publication", "connector", "slot", "replica identity")]
     named += [again["publication"], lost["slot"], failed["stack"]]
     [repair] = {row["repair"] for row in named}
     assert f"repair: {repair}" in destroyed.refused.stderr
@@ -137,4 +129,5 @@ def test_the_printed_repair_brings_every_sale_back(own: RunningStack, destroyed:
     found = execute(own, ON_HAND, f"{destroyed.shop.location}|A")
     assert found == (TRADED - SOLD,)
     well = rows(own)
-    assert {well[name]["verdict"] for name in ("publication", "slot", "connector")} == {"ok"}
+    names = ("publication", "slot", "connector", "replica identity")
+    assert {well[name]["verdict"] for name in names} == {"ok"}

@@ -1,0 +1,127 @@
+"""A new generation of the log in containers: `docker compose run --rm generation`.
+
+The local command moves the files of a stopped broker. Here the broker runs, so the topics, the
+workers' group and the connector's offsets are deleted. Then the steps are those of a local start:
+every row of Postgres is captured into empty topics while nothing reads them.
+
+Cut off, the setup refuses to start the services until this has run again.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import httpx
+import psycopg
+from confluent_kafka import KafkaException
+
+from cdc.capture.admin import create_topics, delete_group, delete_topics
+from cdc.capture.client import CaptureError, ConnectClient, slot_active
+from cdc.capture.keeper import config_of
+from cdc.contracts.topics import APP_ID, TOPICS
+from deploy.container.setup import AGAIN, GENERATION, STOP, server_of, variable
+from deploy.errors import StackError
+from deploy.stack import capture, generation, recapture
+from deploy.stack.generation import Generation
+from deploy.stack.home import Home
+from inventory.revision import LOGIC_REVISION
+from streams.sinks.active import active_revision
+
+OWN_RULES: Final = "--own-rules"
+_QUIET_S: Final = 15.0
+_ENDED_WITHIN_S: Final = 60.0
+_POLL_S: Final = 0.2
+_ALIVE: Final = """
+SELECT service FROM read_model.service_heartbeat
+WHERE at > clock_timestamp() - make_interval(secs => %s) ORDER BY service
+"""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Begin the next generation and capture it.
+
+    Raises:
+        StackError: a service still runs, another logic revision decides, or the capture failed.
+    """
+    own_rules = "setup container" if OWN_RULES in arguments else ""
+    url, bootstrap = server_of().database_url, variable("INVENTORY_KAFKA_BOOTSTRAP")
+    home = Home(Path(variable("INVENTORY_HOME")))
+    _refuse(url, own_rules)
+    recapture.refuse_too_many(url)
+    password = variable("INVENTORY_CONNECT_PASSWORD")
+    client = ConnectClient(variable("INVENTORY_CONNECT_URL"), password)
+    coming, aside = generation.put_aside(home, generation.generation_of(home), own_rules)
+    sys.stdout.write(f"what the services kept is in {aside}\n")
+    _throw_away(client, url, bootstrap)
+    _capture(client, home, url, bootstrap, coming)
+    sys.stdout.write(f"generation {coming.number} is captured; start the services: {AGAIN}\n")
+
+
+def _refuse(url: str, own_rules: str) -> None:
+    with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
+        decides = active_revision(connection)
+    if decides not in (None, LOGIC_REVISION) and not own_rules:
+        message = (
+            f"logic revision {decides} decides, the workers here are of {LOGIC_REVISION}; "
+            "nothing was changed"
+        )
+        command = f"{GENERATION} python -m deploy.container.generation {OWN_RULES}"
+        raise StackError(message, repair=command)
+    deadline = time.monotonic() + _QUIET_S + 1.0
+    while running := _alive(url):
+        if time.monotonic() > deadline:
+            message = f"{', '.join(running)} still run; nothing was changed"
+            raise StackError(message, repair=f"{STOP} && {GENERATION}")
+        time.sleep(_POLL_S)
+
+
+def _alive(url: str) -> list[str]:
+    """Return the services that have left a sign of life lately."""
+    with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
+        return [str(name) for (name,) in connection.execute(_ALIVE, (_QUIET_S,)).fetchall()]
+
+
+def _throw_away(client: ConnectClient, url: str, bootstrap: str) -> None:
+    """Delete the former log with everything that remembers a place in it."""
+    _delete_group(bootstrap)
+    client.forget_offsets(config_of(url))
+    deadline = time.monotonic() + _ENDED_WITHIN_S
+    while slot_active(url) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    delete_topics(bootstrap, [topic.name for topic in TOPICS])
+    create_topics(bootstrap)
+
+
+def _delete_group(bootstrap: str) -> None:
+    """Delete the workers' group; a worker that was stopped is a member for a session more."""
+    deadline = time.monotonic() + _ENDED_WITHIN_S
+    while True:
+        try:
+            delete_group(bootstrap, APP_ID)
+        except KafkaException as error:
+            if time.monotonic() > deadline:
+                message = f"workers are in the group {APP_ID}: {error}. The topics were kept"
+                raise StackError(message, repair=f"{STOP} && {GENERATION}") from error
+        else:
+            return
+        time.sleep(_POLL_S)
+
+
+def _capture(
+    client: ConnectClient, home: Home, url: str, bootstrap: str, coming: Generation
+) -> None:
+    capture.publish_tables(variable("INVENTORY_OWNER_DATABASE_URL"))
+    recapture.settle(url, coming)
+    capture.capture(client, url, lambda asked, at: recapture.wait_whole(asked, at, bootstrap))
+    recapture.conclude(home, url)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (StackError, CaptureError, httpx.HTTPError, KafkaException, psycopg.Error) as problem:
+        repair = getattr(problem, "repair", "")
+        is_local = not repair or repair.startswith("inventory ")
+        sys.exit(f"error: {problem}\nrepair: {GENERATION if is_local else repair}")

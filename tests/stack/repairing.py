@@ -1,0 +1,31 @@
+"""Commands that are printed as repairs, run exactly as printed."""
+
+import os
+import re
+import subprocess
+from typing import Final
+
+from tests.stack.running import COMMAND_S, INVENTORY, RunningStack
+
+# Of the machine that the tests run on, not of what they cause.
+_MACHINE: Final = ("mvn", "chromium", "memory", "disk")
+
+
+def commands_of(printed: str) -> list[str]:
+    """Return the commands in the text of `inventory doctor`, without those for the machine."""
+    found = re.finditer(r"^repair ([^:]+): (.+)$", printed, re.MULTILINE)
+    return [
+        line[2]
+        for line in found
+        if not {name.strip() for name in line[1].split(",")} <= {*_MACHINE}
+    ]
+
+
+def run_as_printed(own: RunningStack, repair: str) -> subprocess.CompletedProcess[str]:
+    """Run a repair in a shell, exactly as it is printed."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("INVENTORY_")}
+    mine |= {"INVENTORY_HOME": str(own.home.path), "INVENTORY_WEB_PORT": "0"}
+    mine |= {"PATH": f"{INVENTORY.parent}{os.pathsep}{mine['PATH']}"}
+    return subprocess.run(  # noqa: S602 -- the line that a person would paste
+        repair, shell=True, env=mine, capture_output=True, text=True, timeout=COMMAND_S, check=False
+    )

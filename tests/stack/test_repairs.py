@@ -1,0 +1,288 @@
+"""Each failure that `doctor` reports is caused, and exactly the printed commands repair it.
+
+A stack of its own: it is damaged on purpose, stopped and started again. The failures that are not
+here are in `ELSEWHERE` with their tests, or in `NOT_CAUSED` with the reason.
+"""
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+import pytest
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    ResourceType,
+)
+
+from cdc.capture.admin import admin_client, create_topics, delete_topics
+from cdc.capture.client import client_of
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_EVENTS,
+    STOCK_LATE,
+    TOPICS,
+)
+from deploy.doctor.failures import Failure
+from deploy.stack import fleet
+from deploy.stack.wanted import read_wanted, write_wanted
+from inventory.revision import LOGIC_REVISION
+from tests.analytics.shop import Shop
+from tests.golden.workers import kept
+from tests.stack.repairing import commands_of, run_as_printed
+from tests.stack.running import RunningStack, run_inventory, start
+
+pytestmark = pytest.mark.soak
+
+PARTS: Final = (
+    "postgres,kafka,connect,migrate,topics,connector,worker-1,worker-2,projector,archiver,"
+    "heartbeat,capture"
+)
+CHANGELOGS: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
+LINES: Final = 10_500  # the doctor warns from 10,000 records on
+RETAINED: Final = 280  # megabytes of WAL; the doctor fails from 256 on
+SELL_MANY: Final = """
+INSERT INTO retail.sale_line (inv_key, location, sku, source, source_ref, occurred_at,
+    quantity_units, amount_minor, condition)
+SELECT %(place)s || '|A', %(place)s, 'A', 'bulk', 'bulk-' || n, clock_timestamp(), 1, 100,
+    'resaleable'
+FROM generate_series(1, %(lines)s) AS n
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
+    """Two workers and what they are compared with; printed commands start the rest too."""
+    home = tmp_path_factory.mktemp("repairs") / "home"
+    try:
+        yield start(home, "--only", PARTS)
+    finally:
+        run_inventory("down", home=home)
+
+
+@pytest.fixture(scope="module")
+def shop(own: RunningStack) -> Shop:
+    opened = Shop(own.environment["INVENTORY_OWNER_DATABASE_URL"])
+    opened.trade()
+    return opened
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A running stack with a shop in it."""
+
+    own: RunningStack
+    shop: Shop
+
+    def execute(self, statement: str, **values: object) -> None:
+        port, secrets = self.own.runtime.ports["postgres"], self.own.home.secrets()
+        url = f"postgresql://postgres:{secrets['postgres']}@127.0.0.1:{port}/retail"
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(statement.encode(), values or None)
+
+    @property
+    def bootstrap(self) -> str:
+        return self.own.settings.kafka_bootstrap
+
+    def suspend(self, *services: str) -> None:
+        """Suspend these, and have nobody repair them but the printed command."""
+        for name in services:
+            fleet.hold(self.own.home, name)
+            pid = self.own.runtime.services[name].pid
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+
+    def begin_again(self, name: str) -> None:
+        """Have a worker start now, which it may not survive."""
+        wanted = read_wanted(self.own.home)
+        assert wanted is not None
+        write_wanted(self.own.home, wanted.restarted(name))
+
+
+Cause = Callable[[Scene], object]
+
+
+def postgres_suspended(scene: Scene) -> None:
+    scene.suspend("postgres")
+
+
+def worker_stopped(scene: Scene) -> None:
+    assert scene.own.cli("workers", "stop", "worker-2").returncode == 0
+
+
+def rebuild_cut_off(scene: Scene) -> None:
+    fleet.pause(scene.own.home, "projector")
+
+
+def supervisor_suspended(scene: Scene) -> None:
+    os.kill(scene.own.runtime.supervisor_pid, signal.SIGSTOP)
+
+
+def supervisor_killed(scene: Scene) -> None:
+    os.kill(scene.own.runtime.supervisor_pid, signal.SIGKILL)
+    scene.own.wait_until(lambda: not scene.own.runtime.running)
+
+
+def changelogs_made_again(scene: Scene) -> None:
+    """Topics that look like the former ones and are empty: the worker halts with 66."""
+    delete_topics(scene.bootstrap, CHANGELOGS)
+    create_topics(scene.bootstrap, [topic for topic in TOPICS if topic.name in CHANGELOGS])
+
+
+def archive_of_the_former_release(scene: Scene) -> None:
+    manifest = scene.own.home.path / "archive" / "manifest.jsonl"
+    scene.own.wait_until(manifest.exists)
+    assert scene.own.cli("down").returncode == 0
+    manifest.write_bytes(b"".join(line + b"\n" for line in kept("archive_file", 1)))
+    (manifest.parent / "head.json").unlink(missing_ok=True)
+    started = scene.own.cli("up", "--detach")
+    assert started.returncode == 1
+    assert "repair: inventory backfill rearchive --yes && inventory restart archiver" in (
+        started.stderr
+    )
+
+
+def capture_paused(scene: Scene) -> None:
+    assert scene.own.cli("capture", "pause").returncode == 0
+
+
+def connector_stopped_without_its_keeper(scene: Scene) -> None:
+    scene.suspend("capture")
+    client = client_of(scene.own.environment, timeout_s=60)
+    with contextlib.closing(client):
+        client.stop()
+        scene.own.wait_until(lambda: client.state().connector == "STOPPED")
+
+
+def slot_behind(scene: Scene) -> None:
+    """Write WAL that a suspended Connect doesn't confirm."""
+    scene.suspend("connect")
+    for _ in range(RETAINED):
+        scene.execute("SELECT pg_logical_emit_message(false, 'test', repeat('x', 1 << 20))")
+
+
+def late_topic_deleted(scene: Scene) -> None:
+    delete_topics(scene.bootstrap, [STOCK_LATE])
+
+
+def changelog_grown(scene: Scene) -> None:
+    grow(scene, ON_HAND_CHANGELOG)
+
+
+def log_grown(scene: Scene) -> None:
+    grow(scene, STOCK_EVENTS)
+
+
+def grow(scene: Scene, topic: str) -> None:
+    answers = admin_client(scene.bootstrap).create_partitions([NewPartitions(topic, 13)])
+    answers[topic].result(60)
+
+
+def retention_changed(scene: Scene) -> None:
+    entry = ConfigEntry("retention.ms", "86400000", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, STOCK_LATE, incremental_configs=[entry])
+    [answer] = admin_client(scene.bootstrap).incremental_alter_configs([resource]).values()
+    answer.result(60)
+
+
+def other_rules_decide(scene: Scene) -> None:
+    scene.execute(
+        "INSERT INTO app.revision_switch (revision, switched_by) VALUES (%(other)s, 'test')",
+        other=LOGIC_REVISION + 1,
+    )
+
+
+def readers_and_heartbeat_stuck(scene: Scene) -> None:
+    scene.suspend("projector", "heartbeat")
+    scene.execute(SELL_MANY, place=scene.shop.location, lines=LINES)
+
+
+CASES: Final[dict[Cause, frozenset[Failure]]] = {
+    worker_stopped: frozenset({Failure.SERVICE_PAUSED}),
+    rebuild_cut_off: frozenset({Failure.HALF_REBUILT}),
+    changelogs_made_again: frozenset({Failure.WORKER_HALTED}),
+    other_rules_decide: frozenset({Failure.OTHER_RULES_DECIDE}),
+    capture_paused: frozenset({Failure.CONNECTOR_PAUSED, Failure.IDLE_SLOT}),
+    connector_stopped_without_its_keeper: frozenset({Failure.CONNECTOR_DIFFERS}),
+    readers_and_heartbeat_stuck: frozenset({Failure.LAG, Failure.STALE}),
+    slot_behind: frozenset({Failure.SLOT_BEHIND}),
+    postgres_suspended: frozenset({Failure.SERVICE_DOWN, Failure.NO_ANSWER}),
+    retention_changed: frozenset({Failure.TOPIC_DIFFERS}),
+    late_topic_deleted: frozenset({Failure.TOPIC_DIFFERS}),
+    changelog_grown: frozenset({Failure.CHANGELOG_DIFFERS}),
+    supervisor_suspended: frozenset({Failure.SUPERVISOR_AWAY}),
+    supervisor_killed: frozenset({Failure.STACK_DOWN}),
+    archive_of_the_former_release: frozenset({Failure.SERVICE_HALTED}),
+    log_grown: frozenset({Failure.LOG_DIFFERS}),
+}
+
+_CAPTURE: Final = (
+    "tests/stack/test_capture_repairs.py::test_the_printed_repair_brings_every_sale_back"
+)
+ELSEWHERE: Final[dict[Failure, str]] = {
+    Failure.LOST_SLOT: _CAPTURE,
+    Failure.PUBLICATION_CHANGED: _CAPTURE,
+    Failure.IDENTITY_NOT_FULL: _CAPTURE,
+    Failure.CAPTURE_DAMAGED: _CAPTURE,
+    Failure.SERVICE_STARTS: (
+        "tests/deploy/test_director.py::test_up_waits_for_a_service_that_is_on_its_way"
+    ),
+}
+_INSTALLS: Final = "installs packages of the machine, as root and from the network"
+NOT_CAUSED: Final[dict[Failure, str]] = {
+    Failure.START_FAILED: "prints the repair of the error that ended the start, each with a test "
+    "of its own, as in tests/deploy/test_failing_start.py and tests/deploy/test_places.py",
+    Failure.OTHER_PYTHON: _INSTALLS,
+    Failure.NO_JAVA: _INSTALLS,
+    Failure.OLD_JAVA: _INSTALLS,
+    Failure.NO_PROGRAM: _INSTALLS,
+    Failure.NO_OPTIONAL_PROGRAM: _INSTALLS,
+    Failure.POSTGRES_PROGRAMS: "installs the clone again; tests/deploy/test_places.py has the row",
+    Failure.NO_JVM_PARTS: "downloads 60 MB; `inventory fetch` is run by every installation",
+    Failure.CHANGED_JVM_PARTS: "downloads 60 MB; deletes what every clone of the machine shares",
+    Failure.LITTLE_MEMORY: "takes the memory of the machine",
+    Failure.LITTLE_DISK: "takes the disk of the machine; its command is that of FULL_DISK",
+    Failure.FULL_DISK: "needs a disk of its own and root: `inventory bench faults --all` does it, "
+    "tests/deploy/test_move.py and tests/deploy/test_prune.py take the steps of the command",
+    Failure.OLD_COMPILED_RULES: "compiles for minutes; tests/deploy/test_finding_compiled_rules.py",
+    Failure.CLOSED_HOME: "needs an account without rights that may become root",
+    Failure.OTHER_WAL_LEVEL: "the start sets it on the command line of Postgres, which wins over "
+    "ALTER SYSTEM, and Postgres doesn't start below it while the slot exists",
+}
+
+
+def rows(own: RunningStack) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(own.cli("doctor", "--json").stdout)
+    return found
+
+
+def kinds(own: RunningStack) -> set[str]:
+    return {kind for row in rows(own) for kind in row["kinds"]}
+
+
+@pytest.mark.parametrize("cause", CASES, ids=lambda cause: cause.__name__)
+def test_the_printed_commands_repair_what_is_reported(
+    own: RunningStack, shop: Shop, cause: Cause
+) -> None:
+    expected = {failure.name.lower() for failure in CASES[cause]}
+
+    cause(Scene(own, shop))
+    own.wait_until(lambda: expected <= kinds(own), describe=lambda: rows(own))
+    commands = commands_of(own.cli("doctor").stdout)
+    assert commands
+    done = [run_as_printed(own, command) for command in commands]
+
+    said = "\n".join(f"{one.args}\n{one.stdout}{one.stderr}" for one in done)
+    assert all("inventory doctor" not in command for command in commands), commands
+    own.wait_until(lambda: own.cli("doctor").returncode < 2, describe=lambda: (said, rows(own)))
+    assert not expected & kinds(own), said
+    checked = own.cli("verify", "--json")
+    assert checked.returncode == 0, said + checked.stdout + checked.stderr
