@@ -40,7 +40,9 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def test_no_message_sends_its_reader_to_the_doctor() -> None:
-    assert [(file, text) for file, text in texts() if "inventory doctor" in text] == []
+    named = {file for file, text in texts() if "inventory doctor" in text}
+
+    assert named <= {"deploy/reference.py"}  # text of a page about exit codes, no message
 
 
 def test_no_row_of_the_doctor_is_repaired_by_looking() -> None:
