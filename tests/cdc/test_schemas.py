@@ -11,6 +11,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cdc.contracts import versions
+from cdc.contracts.state import (
+    decode_level,
+    decode_state,
+    decode_window,
+    encode_level,
+    encode_state,
+    encode_window,
+)
 from cdc.contracts.topics import APP_ID, TOPICS
 from tests.cdc.compatibility import breaks
 from tests.cdc.contract import (
@@ -26,6 +34,7 @@ from tests.cdc.contract import (
     validator,
 )
 from tests.golden.workers import kept, written
+from tests.inventory.builders import Log, at, sale
 
 PAGE = Path(__file__).parents[2] / "docs" / "contracts.md"
 RELEASED = SCHEMAS / "released.sha256"
@@ -98,9 +107,25 @@ def test_a_released_schema_is_never_edited() -> None:
 
 # Version 1 of level, window and state says that a window counts 0 or more. It counts less where
 # a line is retracted that it never counted (domain.md 3.3); readers take such a record.
-RETRACTED = re.compile(
-    r"\.(sold_units|returned_units|sale_lines|return_lines): -\d+ is less than the minimum of 0$"
-)
+RETRACTED = re.compile(r"\.(sale_lines|return_lines): -\d+ is less than the minimum of 0$")
+
+
+def test_a_retracted_line_that_was_never_counted_is_written_below_zero_and_read() -> None:
+    log = Log(commit_us=at("12:00"))
+    log.delete("sale_line", sale(1, 2, at("11:50")))
+    state, start_us = log.state, at("11:50")
+    window = encode_window(state.key, state.windows[start_us], state.position)
+
+    assert decode_window(window)[1].sale_lines == -1
+    assert decode_state(encode_state(state)) == state
+    assert decode_level(encode_level(state, [start_us])) == (state, ())
+    for kind, content in (
+        ("window", window),
+        ("state", encode_state(state)),
+        ("level", encode_level(state, [start_us])),
+    ):
+        [said] = complaints(kind, content)
+        assert RETRACTED.search(said), f"{kind}: {said}"
 
 
 @pytest.mark.generated
