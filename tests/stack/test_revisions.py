@@ -17,7 +17,7 @@ import pytest
 from cdc.capture.admin import topic_drift
 from cdc.contracts.topics import APP_ID, REORDER_EVENTS, application_id, topics_of
 from deploy.stack.home import PROJECT
-from inventory.revision import LOGIC_REVISION
+from inventory.revision import CHANGES, LOGIC_REVISION
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 from tests.stack.test_actuator import produce
@@ -139,6 +139,7 @@ def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
         "records_behind": 0,
         "group": APP_ID,
         "outputs": REORDER_EVENTS,
+        "changes": CHANGES[OURS],
     }
     assert known[SAME]["workers"] == "shadow ready"
     assert not known[SAME]["decides"]
