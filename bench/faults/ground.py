@@ -183,7 +183,8 @@ class Ground:
     @property
     def admin(self) -> AdminClient:
         """A client that may change topics and groups."""
-        return AdminClient({"bootstrap.servers": self.variables["INVENTORY_KAFKA_BOOTSTRAP"]})
+        address = self.variables["INVENTORY_KAFKA_BOOTSTRAP"]
+        return AdminClient({"bootstrap.servers": address, "log_level": 3})
 
 
 def wait_for(
