@@ -24,7 +24,11 @@ from inventory.revision import LOGIC_REVISION
 
 _US: Final = 1_000_000
 _TIMEOUT_S: Final = 20.0
-_DOWN: Final = (observe.GONE, observe.SUSPENDED, observe.SILENT, "restarting", "stopped")
+# These are not asked: a Connect without its broker keeps its clients waiting, for example.
+_DOWN: Final = (
+    *(observe.GONE, observe.SUSPENDED, observe.SILENT, observe.NOT_READY),
+    *("restarting", "stopped"),
+)
 _OLDEST_BEAT: Final = "SELECT min(commit_us), count(*) FROM read_model.heartbeat"
 _KEPT: Final = "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'"
 _COUNTS: Final = """

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -71,6 +72,17 @@ def test_status_says_which_part_did_not_answer(home, capsys) -> None:
     }
     assert "freshness unknown" in shown
     assert "no answer about lag" in shown
+
+
+def test_status_asks_nothing_of_a_part_that_is_not_ready(home: Home) -> None:
+    """Connect keeps its clients waiting while its broker is away."""
+    seen = observe.look(home)
+    waiting = replace(seen, states={**seen.states, "connect": observe.NOT_READY})
+
+    found = status.collect(home, waiting)
+
+    assert found["unanswered"]["connector"] == "connect is in state 'not ready'"
+    assert "connect: not ready" in found["not_well"]
 
 
 def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
