@@ -1,1 +1,1 @@
-"""History: the archive, its recomputation, and the comparison with what is live."""
+"""The archive of `stock.events`, recomputation from it, and comparison with the live state."""

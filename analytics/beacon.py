@@ -1,4 +1,4 @@
-"""The row in which a service says that it lives, and what it is doing."""
+"""The heartbeat row of a service, with its current progress."""
 
 import json
 import os
@@ -19,9 +19,9 @@ _log = structlog.get_logger(__name__)
 
 
 class Beacon:
-    """Writes the row at most every few seconds; a missing database is told, not fatal.
+    """A writer of the heartbeat row, at most every 5 s. It logs a missing database and continues.
 
-    The archiver's own work needs no database, so it goes on while Postgres is restarted.
+    The archiver's own work needs no database, so it continues while Postgres restarts.
     """
 
     def __init__(self, service: str, database_url: str) -> None:
@@ -44,7 +44,7 @@ class Beacon:
             self.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -1,8 +1,8 @@
 """A fingerprint of many rows that does not depend on their order or on how they were split.
 
-The sum of the rows' 128-bit hashes modulo 2^128: parts are added up, so any plan over partitions
-and buckets gives the same number. A plain xor was ruled out: two equal rows would cancel out, and a
-row counted twice is exactly what must show.
+It is the sum of the rows' 128-bit hashes modulo 2^128. Sums of parts add up, so any split over
+partitions and buckets gives the same number. XOR was ruled out: two equal rows would cancel out,
+and a row counted twice must show.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _ABSENT: Final = (1 << 64) - 1  # no field is that long, so None and b"" differ
 
 
 def row_hash(*fields: bytes | None) -> int:
-    """128-bit hash of one row; fields are length-prefixed, so their borders count."""
+    """Return the 128-bit hash of one row. Each field is prefixed with its length."""
     digest = blake2b(digest_size=16)
     for field in fields:
         length = _ABSENT if field is None else len(field)
@@ -24,20 +24,20 @@ def row_hash(*fields: bytes | None) -> int:
 
 
 def add(left: int, right: int) -> int:
-    """Digest of both sets of rows together."""
+    """Return the digest of both sets of rows together."""
     return (left + right) % _MODULUS
 
 
 def total(parts: Iterable[int]) -> int:
-    """Digest of all parts together."""
+    """Return the digest of all parts together."""
     return sum(parts) % _MODULUS
 
 
 def as_hex(digest: int) -> str:
-    """The digest as 32 hexadecimal digits."""
+    """Return the digest as 32 hexadecimal digits."""
     return f"{digest:032x}"
 
 
 def from_hex(text: str) -> int:
-    """The digest that `as_hex` wrote."""
+    """Return the digest that `as_hex` wrote."""
     return int(text, 16)

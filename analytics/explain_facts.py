@@ -1,4 +1,4 @@
-"""What Postgres, the archive and the worker know of one key, for its explanation."""
+"""The facts of one key in Postgres, archive and worker, as its explanation shows them."""
 
 import json
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ _WHEREABOUTS: Final = "SELECT * FROM retail.whereabouts(%s, %s)"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One fact and the on-hand after it; a count sets on-hand and shows its variance."""
+    """One fact and the on-hand after it. A count sets on-hand and shows its variance."""
 
     at: str
     recorded_at: str
@@ -70,13 +70,16 @@ class Step:
     moved_units: int
     variance_units: int | None
     on_hand_units: int
-    arrival: str  # on_time, late_counted, late_uncounted; of sale and return lines only, else ""
-    offsets: tuple[int, ...]  # places of this row's changes in its partition, as far as archived
+    arrival: str  # on_time, late_counted or late_uncounted for sale and return lines, else ""
+    offsets: tuple[int, ...]  # of this row's archived changes in its partition
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A state, whether it has its window rows, how far it reaches and who gave it."""
+    """A state, its completeness, its as-of time and its source.
+
+    `is_whole` is True if the state has its window rows.
+    """
 
     state: KeyState
     is_whole: bool
@@ -86,7 +89,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the tables say of a key, all in one snapshot of the database."""
+    """The facts of a key in the database, all in one snapshot."""
 
     steps: tuple[Step, ...]
     stock: StockFacts
@@ -98,7 +101,7 @@ class Facts:
 def read_facts(
     connection: psycopg.Connection, key: str, until: datetime | None, places: Places
 ) -> Facts:
-    """Every fact of `key` up to a business time, the split of its stock, documents, prices."""
+    """Return all facts of `key` up to a business time, with stock split, documents and prices."""
     asked = {"key": key, "until": until}
     prices = connection.execute(_PRICES, asked).fetchall()
     policy = connection.execute(_POLICY, asked).fetchone()
@@ -149,7 +152,7 @@ def _stock(connection: psycopg.Connection, asked: dict[str, Any]) -> StockFacts:
 
 
 def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | None:
-    """A person's last word on the key's need."""
+    """Return the newest decision of a person on the key's need."""
     asked = {"key": state.inv_key, "id": state.episode.id}
     found = connection.execute(_DECISION, asked).fetchone()
     return None if found is None else Source("reorder_decision", *found)
@@ -158,7 +161,7 @@ def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | N
 def read_state(
     connection: psycopg.Connection, settings: Connections, key: str, topic: str
 ) -> Known | None:
-    """The state in the worker that holds the key; in the read model while no worker answers."""
+    """Return the state of the key's worker, or the read model's while no worker answers."""
     shown = connection.execute(_STATE, {"key": key, "topic": topic}).fetchone()
     live = workers.ask(settings, key, within_s=PATIENCE_S)
     if live.state is not None:
@@ -170,7 +173,7 @@ def read_state(
 
 
 def why_unknown(connection: psycopg.Connection, sku: str, location: str) -> str:
-    """Which half of an unknown key nobody knows, and what was probably meant."""
+    """Return the unknown half of a key, location or SKU, with similar known ones."""
     row = connection.execute(_WHEREABOUTS, (location, sku)).fetchone()
     is_location, elsewhere, similar, places = row or (False, [], [], [])
     if not is_location:

@@ -1,7 +1,8 @@
-"""What the archived log knows of one key: where its rows stand, its state then, its late windows.
+"""A key's archived log: the offsets of its rows, a former state, and its late window changes.
 
-One pass over the key's archived records, with the workers' own fold. Facts say what is true of a
-business time; only the log says what was known at it, and what a window said before it changed.
+This takes one pass over the key's archived records, with the workers' own fold. Facts hold the
+truth about a business time. Only the log holds the knowledge at that time, and a window before its
+change.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ Places = dict[tuple[str, int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A closed window after one late change, and the row whose change that was."""
+    """A closed window after one late change, and the row that changed it."""
 
     offset: int
     table: str
@@ -39,10 +40,10 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Offsets of each row's changes, revisions in log order, and the state that was asked for.
+    """Offsets of each row's changes, revisions in log order, and the requested state.
 
-    `state` is the newest whose clock had not passed the time asked for, the last one without such
-    a time; None where nothing was known then, or nothing is archived.
+    `state` is the newest one whose clock had not passed the requested time; without such a time,
+    the last one. None if no state existed by then, or nothing is archived.
     """
 
     places: Places
@@ -53,10 +54,10 @@ class History:
 def history_of(
     settings: Connections, key: str, number: int, *, until_us: int | None = None
 ) -> History:
-    """Fold the archived records of `key`, all of them; the state stops at `until_us`.
+    """Fold all archived records of `key`. The returned state stops at `until_us`.
 
-    `until_us` is compared with the key's own clock: commit times of a live key, business times of
-    one that is replayed.
+    `until_us` is compared with the key's own clock: commit times of a live key, business times of a
+    replayed one.
     """
     places: Places = {}
     revisions: list[Revision] = []
@@ -77,7 +78,7 @@ def history_of(
 def _records(
     settings: Connections, key: str, number: int
 ) -> Iterator[tuple[Record, Admission, int]]:
-    """The key's archived records in log order, each with its verdict and generation."""
+    """Yield the key's archived records in log order, each with its verdict and generation."""
     manifest = Manifest(settings.archive_dir)
     for file in manifest.files(number):
         for record, admission in _of_file(manifest, file, key.encode()):

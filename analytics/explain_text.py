@@ -11,7 +11,7 @@ from inventory.explanation.lines import ADD, SUM, Line, Section
 
 
 def step_lines(steps: tuple[Step, ...]) -> Iterator[str]:
-    """One line per fact, with on-hand after it, its row, its people and its places in the log."""
+    """Yield a line per fact: on-hand after it, its row, its actor and its offsets in the log."""
     for step in steps:
         moved = "counted" if step.variance_units is not None else f"{step.moved_units:+d}"
         variance = "" if step.variance_units is None else f", variance {step.variance_units:+d}"
@@ -24,7 +24,7 @@ def step_lines(steps: tuple[Step, ...]) -> Iterator[str]:
 
 
 def revision_lines(revisions: tuple[Revision, ...]) -> Iterator[str]:
-    """One line per late change of a closed window, with its counters after it."""
+    """Yield one line per late change of a closed window, with the counters after it."""
     if revisions:
         yield "Late changes of closed windows"
     for one in revisions:
@@ -36,7 +36,7 @@ def revision_lines(revisions: tuple[Revision, ...]) -> Iterator[str]:
 
 
 def section_lines(sections: tuple[Section, ...]) -> Iterator[str]:
-    """The fixed lines; `=` before a sum, the sign on every step."""
+    """Yield the fixed lines: `=` before a sum, a sign on every step."""
     for section in sections:
         lines = words.shown(section)
         if lines:
@@ -47,7 +47,7 @@ def section_lines(sections: tuple[Section, ...]) -> Iterator[str]:
 def _printed(line: Line) -> str:
     mark = "=" if line.part == SUM else " "
     value = words.text(line, time_text) if line.amount is not None else words.UNKNOWN
-    # Steps stand in one column with their sums, notes beside it.
+    # Steps share a column with their sums; notes have the next column.
     cell = f"{mark} {value:>16}" if line.part in (ADD, SUM) else f"  {value:>16}"
     about = ", ".join(part for part in (line.detail, words.origin(line)) if part)
     return f"  {words.label(line):<42}{cell}" + (f"  {about}" if about else "")

@@ -1,7 +1,7 @@
-"""Reading topics from explicit offsets, without a group: positions are kept where the result is.
+"""Reading topics from explicit offsets, without a group: offsets are stored with the result.
 
-A group would keep a second truth about progress in the broker, one that can disagree with the files
-or rows that were written.
+A group would store a second progress in the broker, which could contradict the written files or
+rows.
 """
 
 import time
@@ -26,35 +26,35 @@ from cdc.contracts.versions import UnreadableRecord
 TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.25
 _BATCH: Final = 5000
-_WARNINGS: Final = 4  # syslog's number; the client's notices would mix with a command's answer
+_WARNINGS: Final = 4  # syslog's number; the client's notices would mix with a command's output
 _END_OF_PARTITION: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 -- public in spite of its name
 
 
 class TopicUnreadable(RuntimeError):
-    """The topic does not hold what the caller needs; going on would skip records silently."""
+    """The topic lacks records that the caller needs; reading on would skip them silently."""
 
 
 def consumer(bootstrap: str) -> Consumer:
-    """A consumer that sees committed records only and commits nothing."""
+    """Return a consumer that reads committed records only and commits nothing."""
     return Consumer(
         {
             "bootstrap.servers": bootstrap,
-            "group.id": "inventory-analytics",  # the client demands a name; nothing is stored
+            "group.id": "inventory-analytics",  # required by the client; nothing is stored
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
-            "auto.offset.reset": "error",  # a missing offset is a loss, never a new start
+            "auto.offset.reset": "error",  # a missing offset is a loss, not a new start
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
             "log_level": _WARNINGS,
             "fetch.wait.max.ms": 50,
-            "queued.max.messages.kbytes": 65_536,  # default 1 GB would be this process's memory
+            "queued.max.messages.kbytes": 65_536,  # the default would let the client buffer 1 GB
         }
     )
 
 
 @contextmanager
 def reading(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client has no types
-    """Add the message's place to whatever is found unreadable in it."""
+    """Add the message's topic, partition and offset to an `UnreadableRecord` raised inside."""
     try:
         yield
     except UnreadableRecord as unreadable:
@@ -63,17 +63,17 @@ def reading(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client has n
 
 
 def end_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
-    """Per partition the offset after the last stable record (`read_committed`)."""
+    """Return for each partition the offset after its last stable record (`read_committed`)."""
     return _offsets(bootstrap, topic, partitions, OffsetSpec.latest())
 
 
 def start_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
-    """Per partition the first offset that is still there."""
+    """Return for each partition the first offset that still exists."""
     return _offsets(bootstrap, topic, partitions, OffsetSpec.earliest())
 
 
 def topic_id(bootstrap: str, topic: str) -> str:
-    """What the broker named the topic when it was made; one made anew has another.
+    """Return the id that the broker gave the topic; a recreated topic has another id.
 
     Raises:
         KafkaException: there is no such topic, or no broker.
@@ -95,7 +95,11 @@ def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> d
 
 
 def records(client: Consumer, *, wait_s: float = _POLL_S) -> list[Any]:
-    """Messages that have arrived, end-of-partition marks included; raises on anything else."""
+    """Return the messages that have arrived, including end-of-partition marks.
+
+    Raises:
+        KafkaException: a message carries any other error.
+    """
     messages: list[Any] = client.consume(num_messages=_BATCH, timeout=wait_s)
     for message in messages:
         error = message.error()
@@ -106,30 +110,30 @@ def records(client: Consumer, *, wait_s: float = _POLL_S) -> list[Any]:
 
 @dataclass(slots=True)
 class Tail:
-    """A topic read from the beginning to its end, again and again, each time only what is new."""
+    """A topic read to its current end, repeatedly; each read returns only new records."""
 
     bootstrap: str
     topic: str
     partitions: int
     next_offsets: dict[int, int] = field(default_factory=dict)
-    last_offsets: dict[int, int] = field(default_factory=dict)  # of records, not of markers
+    last_offsets: dict[int, int] = field(default_factory=dict)  # of records, not markers
     clock: Callable[[], float] = time.monotonic
 
     def read(self, *, deadline: float) -> Iterator[Any]:
-        """Messages up to the end that the topic has now, per partition in offset order."""
+        """Yield messages up to the topic's current end, in offset order of each partition."""
         ends = end_offsets(self.bootstrap, self.topic, self.partitions)
         yield from self.read_until(ends, deadline=deadline)
 
     def read_until(
         self, ends: Mapping[int, int], *, deadline: float | None = None
     ) -> Iterator[Any]:
-        """Messages before `ends`, by `deadline`; without one as long as more and more arrives.
+        """Yield messages before `ends`; without `deadline` as long as more arrive.
 
-        Transaction markers and compaction leave gaps, so the end of a partition is where the
-        client says so or where a record reaches it.
+        Transaction markers and compaction leave gaps. So a partition has ended where the client
+        reports its end, or where a record reaches it.
 
         Raises:
-            TopicUnreadable: not in time, or without a deadline nothing for `TIMEOUT_S`.
+            TopicUnreadable: `deadline` passed, or without one no message came for `TIMEOUT_S`.
         """
         open_partitions = {
             number for number, end in ends.items() if self.next_offsets.get(number, 0) < end

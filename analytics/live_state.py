@@ -1,9 +1,9 @@
-"""What the live workers know, rebuilt from their changelogs as a worker would rebuild it.
+"""The live workers' states, rebuilt from their changelogs as a worker would rebuild them.
 
-A key's level and its window rows are one state, in two topics. Levels are read, then the windows,
-then the levels that came meanwhile. A level record carries the rows that its chunk changed
-(docs/domain.md 4), so rows that were still on their way when the windows were read come with the
-levels read after them: of those every record counts, of the earlier ones a key's last.
+A key's level and its window rows are one state in two topics. Levels are read first, then windows,
+then the levels that arrived meanwhile. A level record carries the rows that its chunk changed
+(docs/domain.md 4). So rows that were missing when the windows were read come with the later levels.
+Every record of those counts. Of the first levels, only each key's last record counts.
 """
 
 import time
@@ -24,7 +24,7 @@ from inventory.windows import horizon_us
 
 @dataclass(slots=True)
 class _Row:
-    """A window row and the offset of the source record up to which it counts; None is dropped."""
+    """A window row and the source offset up to which it counts; `row` is None if dropped."""
 
     row: WindowRow | None
     offset: int
@@ -32,10 +32,10 @@ class _Row:
 
 @dataclass(slots=True)
 class LiveState:
-    """States of all keys, or of one partition's; `refresh` reads on from where it ended last."""
+    """States of all keys, or of one partition's; `refresh` continues where the last one ended."""
 
     settings: Connections
-    only: int | None = None  # the one partition
+    only: int | None = None  # read this partition only
     levels: dict[InvKey, KeyState] = field(default_factory=dict)
     partition_of: dict[InvKey, int] = field(default_factory=dict)
     positions: dict[int, int] = field(default_factory=dict)  # M[p]: largest offset in a state
@@ -43,10 +43,10 @@ class LiveState:
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
     def refresh(self, *, timeout_s: float = 300.0) -> None:
-        """Take in what the workers have committed since the last refresh.
+        """Read everything that the workers have committed since the last refresh.
 
         Raises:
-            UnreadableRecord: names the place of a record of another version of this code.
+            UnreadableRecord: a record is of another version of this code; names its offset.
         """
         deadline = time.monotonic() + timeout_s
         newest = {m.key(): m for m in self._records(ON_HAND_CHANGELOG, deadline)}
@@ -61,7 +61,7 @@ class LiveState:
             self._take_level(message)
 
     def state(self, key: InvKey) -> KeyState:
-        """The whole state of one key: its level with every retained window row."""
+        """Return the complete state of one key: its level with every retained window row."""
         level = self.levels[key]
         oldest_us = horizon_at_us(level)
         rows = self._rows.get(key, {})
@@ -69,7 +69,7 @@ class LiveState:
         return with_windows(level, {at: row for at, row in kept.items() if row is not None})
 
     def keys(self, location: str | None = None) -> list[InvKey]:
-        """Item-location keys, heartbeats left out, sorted."""
+        """Return the item-location keys, sorted, without heartbeats."""
         start = "" if location is None else f"{location}|"
         return sorted(key for key in self.levels if key.startswith(start))
 
@@ -96,13 +96,13 @@ class LiveState:
             rows[start_us] = row
 
     def _is_retained(self, window_key: bytes) -> bool:
-        """Whether the row can still be part of a state: horizons only move forward."""
+        """Return True if the row can still be part of a state: horizons only move forward."""
         key, _, start_us = window_key.decode().rpartition("@")
         level = self.levels.get(InvKey(key))
         return level is None or int(start_us) + WINDOW_US > horizon_at_us(level)
 
     def _records(self, topic: str, deadline: float) -> Iterator[Any]:
-        """New records of item-locations; heartbeats and tombstones say nothing about a key."""
+        """Yield new records of item-locations; heartbeats and tombstones hold no key's state."""
         if topic not in self._tails:
             self._tails[topic] = kafka.Tail(
                 self.settings.kafka_bootstrap, topic, self.settings.partitions
@@ -121,5 +121,5 @@ class LiveState:
 
 
 def horizon_at_us(state: KeyState) -> int:
-    """Start of the oldest retained day of the key; 0 while it has no stream time."""
+    """Return the start of the key's oldest retained day, in microseconds; 0 without stream time."""
     return horizon_us(state.stream_time_us) or 0

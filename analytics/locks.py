@@ -10,9 +10,9 @@ from typing import TextIO
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[bool]:
-    """Hold the lock of `path` and write the process id into it; yields False if it is taken.
+    """Hold the lock of `path` and write the process id into it. Yield False if it is taken.
 
-    Also False if another process has moved the file between the opening and the locking.
+    Also yield False if another process moved the file between opening and locking.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as stream:
@@ -39,7 +39,7 @@ def holder(path: Path) -> str:
 
 
 def _is_still(path: Path, stream: TextIO) -> bool:
-    """Return False if the opened file has another name by now: a directory moves with its lock."""
+    """Return False if the opened file was renamed since: a directory moves with its lock."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
     except FileNotFoundError:

@@ -1,8 +1,9 @@
-"""`inventory sales`: what a key sold in the last hour, day and week, and its selling sessions.
+"""`inventory sales`: a key's sales in the last hour, day and week, and its selling sessions.
 
-Functions of the window rows that the read model keeps (`inventory.views`). It keeps rows that
-workers have expired, from the first record of the running logic revision on, and counts sales that
-came later than that in `stock.late` only: the report says from when windows are known.
+They are computed from the window rows in the read model (`inventory.views`). The read model also
+keeps rows that workers have expired, since the first record of the running logic revision. Sales
+that came later than that are counted in `stock.late` only. The report shows since when windows are
+known.
 """
 
 from collections.abc import Iterator
@@ -46,7 +47,7 @@ class SalesReport:
     sessions: tuple[Session, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts; times in epoch microseconds."""
+        """Return the report for scripts. Times are microseconds since 1970 UTC."""
         return {
             "inv_key": self.inv_key,
             "as_of_us": self.as_of_us,
@@ -56,7 +57,7 @@ class SalesReport:
         }
 
     def as_text(self) -> str:
-        """The report for people."""
+        """Return the report for people."""
         return "\n".join(_lines(self))
 
     __str__ = as_text
@@ -65,7 +66,7 @@ class SalesReport:
 def sales(
     sku: str, location: str, *, count: int = 6, settings: Connections | None = None
 ) -> SalesReport:
-    """The newest `count` hops of each span, ten minutes apart, and the sessions of 7 days.
+    """Return the newest `count` hops of each span, ten minutes apart, and the sessions of 7 days.
 
     Raises:
         UnknownItem: the read model has no such key.

@@ -1,9 +1,11 @@
-"""`inventory verify`: compare every number with what the facts in Postgres say.
+"""`inventory verify`: compare every number with the facts in Postgres.
 
-Workers' state (their changelogs) and read model are held against SQL sums over the facts, all at
-one cut, with trade going on (docs/decisions/0023). Keys that differ are looked at again at a later
-cut. A difference counts if it is there in every look, or if a row of the read model contradicts the
-very changelog record that it was written from. If all differences of a look are of the second kind,
+The workers' states (from their changelogs) and the read model are compared with SQL sums over the
+facts. All are taken at one cut while trade continues (docs/decisions/0023). Keys that differ are
+compared again at a later cut.
+
+A difference counts if every look shows it. It also counts if a row of the read model contradicts
+the changelog record that it was written from. If all differences of a look are of this second kind,
 no later look is needed.
 """
 
@@ -25,20 +27,21 @@ from cdc.settings import Connections
 
 __all__ = ["BehindReport", "VerifyReport", "verify"]
 
-LOOKS: Final = 3  # how often keys that differ are looked at, at most
+LOOKS: Final = 3  # maximum number of looks at keys that differ
 _SHOWN: Final = 20
 _AGAIN_S: Final = 0.5
-# Broker or Postgres is away, or went away in the middle of an answer.
+# Broker or Postgres is unavailable, or became so during a query.
 _AWAY: Final = (KafkaException, TopicUnreadable, TimeoutError, psycopg.OperationalError)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """Everything that was compared and that differs, and the totals of the part asked for.
+    """All differences found, and the totals of the requested location.
 
-    Totals are those of one cut at `as_of_us`. `settled` keys differed in the first look and were
-    equal in a later one. `undecided` keys differed in a look, and the pipeline did not catch up in
-    time for the next; such a report exists only if other differences are certain.
+    Totals are those of one cut at `as_of_us` (microseconds since 1970 UTC). `settled` keys differed
+    in the first look and were equal in a later one. `undecided` keys differed in a look, and the
+    pipeline did not catch up in time for the next. Such a report exists only if other differences
+    are certain.
     """
 
     location: str | None
@@ -55,7 +58,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """No difference, no duplicate, nothing missing.
+        """Return True without any difference, duplicate or missing reorder.
 
         Equal windows also mean that every committed line is counted, late or rejected.
         """
@@ -63,11 +66,11 @@ class VerifyReport:
 
     @property
     def exit_code(self) -> int:
-        """0 all equal, 1 something differs."""
+        """Return 0 if all is equal, else 1."""
         return 0 if self.ok else 1
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts (names: design of the command line)."""
+        """Return the report for scripts."""
         return {
             "ok": self.ok,
             "location": self.location,
@@ -87,7 +90,7 @@ class VerifyReport:
             "missing_reorders": len(self.reorders.missing),
             "as_of": self.as_of_us,
             "seconds": round(self.seconds, 3),
-            # The exceptions to "every need is answered": all of them, not a sample.
+            # All exceptions to "every need is answered", not a sample.
             "missing_reorder_keys": [entry["key"] for entry in self.reorders.missing],
             "differences": {
                 "keys": list(self.keys[:_SHOWN]),
@@ -100,7 +103,7 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class BehindReport:
-    """Nothing was compared: the pipeline did not catch up in time."""
+    """The pipeline did not catch up in time, so nothing was compared."""
 
     location: str | None
     behind: dict[str, Any]
@@ -109,7 +112,7 @@ class BehindReport:
     exit_code: int = 2
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         return {
             "ok": False,
             "location": self.location,
@@ -122,9 +125,9 @@ class BehindReport:
 def verify(
     location: str | None = None, timeout: float = 120.0, *, settings: Connections | None = None
 ) -> VerifyReport | BehindReport:
-    """Wait until the pipeline has caught up with this moment, then compare everything.
+    """Wait until the pipeline has caught up with the present, then compare everything.
 
-    A part that restarts meanwhile is waited for: the comparison then begins again.
+    If a service restarts meanwhile, wait for it and begin the comparison again.
     """
     known = settings or Connections()
     deadline = time.monotonic() + timeout
@@ -155,7 +158,7 @@ def _verified(
 
 
 def _looked(looker: Looker) -> tuple[list[Look], tuple[str, ...]]:
-    """Look until nothing is uncertain, at most `LOOKS` times; return the keys left undecided.
+    """Look until nothing is uncertain, at most `LOOKS` times. Return the looks and undecided keys.
 
     Raises:
         NotCaughtUp: the pipeline did not catch up for a look, and nothing certain is known.
@@ -174,7 +177,7 @@ def _looked(looker: Looker) -> tuple[list[Look], tuple[str, ...]]:
 def _report(
     looks: list[Look], undecided: tuple[str, ...], location: str | None, seconds: float
 ) -> VerifyReport:
-    """Return what the looks found; with `undecided` keys only what is certain counts."""
+    """Return the report of all looks. With `undecided` keys only certain differences count."""
     first, last = looks[0], looks[-1]
     keys, windows = _certain(looks)
     if not undecided:
@@ -200,7 +203,7 @@ def _report(
 def _certain(
     looks: list[Look],
 ) -> tuple[dict[str, Difference], dict[tuple[str, int], Difference]]:
-    """Differences that no moment explains, in whichever look they were seen."""
+    """Return differences that no later record can explain, from every look."""
     keys: dict[str, Difference] = {}
     windows: dict[tuple[str, int], Difference] = {}
     for look in looks:

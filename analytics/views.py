@@ -1,9 +1,9 @@
-"""Sales views for analysts, over the states that a recomputation leaves.
+"""Sales views for analysts, over the states that a recomputation writes.
 
-Each function takes the bytes of one state, as the column `state` of a run's `states.parquet` holds
-them, and gives plain tuples: so they fit `flatMap` of PySpark, a loop, and a test alike. A state
-keeps today and the three days before (docs/domain.md 3.2), so no row here reaches further back; the
-read model and the facts do.
+Each function takes the bytes of one state (column `state` of a run's `states.parquet`) and yields
+plain tuples. So it works with PySpark's `flatMap`, in a loop and in a test. A state keeps today and
+the three days before (docs/domain.md 3.2), so no row here is older. The read model and the facts go
+further back.
 """
 
 from collections.abc import Iterator
@@ -33,18 +33,18 @@ HOP_COLUMNS: Final = ["inv_key", "span", "start_us", "end_us", "units", "covered
 
 
 def state_files(run: Path) -> list[str]:
-    """The `states.parquet` of each finished unit of a run; orphans of killed attempts are not.
+    """Return the `states.parquet` of each finished unit, without those of killed attempts.
 
     Raises:
         UnknownRun: the run's plan or a line of its manifest was changed.
-        DamagedResult: a file is not what its unit wrote.
+        DamagedResult: a file differs from what its unit wrote.
     """
     rows = finished_units(run, load(run)).values()
     return [str(checked_path(row, STATES)) for row in rows]
 
 
 def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:
-    """The retained windows with a line, oldest first: `WINDOW_COLUMNS`."""
+    """Yield the retained windows that had a line, oldest first, as `WINDOW_COLUMNS`."""
     found = decode_state(bytes(state))
     for start_us in sorted(found.windows):
         row = found.windows[start_us]
@@ -63,16 +63,16 @@ def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, in
 
 
 def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
-    """The selling sessions of the retained days, oldest first: `SESSION_COLUMNS`."""
+    """Yield the selling sessions of the retained days, oldest first, as `SESSION_COLUMNS`."""
     found = decode_state(bytes(state))
     for one in sessions({at: row.sold_units for at, row in found.windows.items()}):
         yield found.inv_key, one.start_us, one.end_us, one.units, one.windows
 
 
 def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
-    """The newest hop of each span as of the key's stream time: `HOP_COLUMNS`.
+    """Yield the newest hop of each span as of the key's stream time, as `HOP_COLUMNS`.
 
-    A span that begins before `covered_from_us` counts only from there.
+    A span that begins before `covered_from_us` counts sales only from there.
     """
     found = decode_state(bytes(state))
     now_us = found.stream_time_us

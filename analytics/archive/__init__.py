@@ -1,1 +1,1 @@
-"""`stock.events` as Parquet: written once, by partition and offset, listed in a manifest."""
+"""`stock.events` as Parquet files, each written once and listed in a manifest."""

@@ -1,4 +1,4 @@
-"""The archiver process: follows `stock.events` until it is told to stop."""
+"""The archiver process. It follows `stock.events` until SIGTERM."""
 
 import sys
 import time
@@ -16,13 +16,16 @@ from cdc.processes import stop_event
 from cdc.settings import Connections
 
 _LOCK_TIMEOUT_S: Final = 60.0
-# An archiver that halts is started again after up to 30 s, or at once by the second command.
+# The supervisor restarts a halted archiver within 30 s. The second command restarts it at once.
 _AGAIN: Final = f"{REARCHIVE} && inventory restart archiver"
 _log = structlog.get_logger(__name__)
 
 
 def main() -> int:
-    """Archive until SIGTERM; 1 if the archive is broken or another archiver keeps the lock."""
+    """Archive until SIGTERM.
+
+    Return 1 if the archive is broken or its lock stays with another process.
+    """
     configure_logging(service="archiver")
     try:
         return _archive()

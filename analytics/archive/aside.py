@@ -1,7 +1,7 @@
-"""An archive put aside, so that it is made again from the first record of `stock.events`.
+"""Moving an archive away, so that the archiver writes a new one from offset 0 of `stock.events`.
 
-For an archive that contradicts the topic, or itself. All it holds stands in the topic; what was put
-aside is kept, but nothing reads it again.
+This repairs an archive that contradicts the topic or itself. The topic holds all of its records.
+The moved files are kept, but no program reads them again.
 """
 
 import shutil
@@ -18,10 +18,10 @@ _POLL_S: Final = 0.1
 
 
 def put_aside(archive: Path, *, timeout_s: float) -> Path | None:
-    """Move the archive to `former/archive-N` beside it; gives the place.
+    """Move the archive to `former/archive-N` beside it. Return the new path.
 
-    A running archiver is asked for its lock; it begins again in an empty directory. None if it
-    held the lock for `timeout_s` nevertheless.
+    A running archiver is asked to release its lock; it continues in an empty directory. Return None
+    if the archiver still holds the lock after `timeout_s`.
     """
     deadline = time.monotonic() + timeout_s
     request = archive / ASIDE
@@ -49,7 +49,7 @@ def put_unlisted_aside(archive: Path) -> tuple[Path, ...]:
     aside = _free_name(archive.parent / "former", "unlisted")
     moved = []
     for path in found:
-        if path.exists():  # it may have gone with its directory
+        if path.exists():  # the file may have moved with its directory
             moved.append(aside / path.relative_to(archive))
             moved[-1].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.move(path, moved[-1])
@@ -57,7 +57,7 @@ def put_unlisted_aside(archive: Path) -> tuple[Path, ...]:
 
 
 def move_aside(directory: Path, former: Path) -> Path:
-    """Move a directory to `NAME-N` below `former`; gives the place."""
+    """Move a directory to `NAME-N` below `former`. Return the new path."""
     former.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = _free_name(former, directory.name)
     shutil.move(directory, aside)

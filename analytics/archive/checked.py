@@ -1,7 +1,7 @@
-"""Archive files as every reader reads them: checked against the manifest before a row is used.
+"""Archive files checked against the manifest before any row is used.
 
-A file is read once, hashed, and decoded from the same bytes. So nothing can change between check
-and use. A file holds 20,000 rows at most, some megabytes.
+A file is read once into memory, hashed, and decoded from the same bytes. So its content can't
+change between check and use. A file holds at most 20,000 rows (some megabytes).
 """
 
 import hashlib
@@ -23,10 +23,10 @@ _SUFFIXES: Final = (".parquet", ".tmp")
 def checked_rows(
     directory: Path, source: Source, *, bucket: int = 0, buckets: int = 1
 ) -> Iterator[ArchiveRow]:
-    """Rows of one listed file in offset order, of one key bucket where there are several.
+    """Yield the rows of one listed file in offset order, or of one key bucket if `buckets` > 1.
 
     Raises:
-        BrokenArchive: the file is missing, or its content is not what the manifest says.
+        BrokenArchive: the file is missing, or its content differs from the manifest.
     """
     content = pa.BufferReader(checked_content(directory, source))
     try:
@@ -46,7 +46,7 @@ def checked_content(directory: Path, source: Source) -> bytes:
     """Return the bytes of a listed file.
 
     Raises:
-        BrokenArchive: missing, unreadable, or of another size or checksum.
+        BrokenArchive: the file is missing, unreadable, or of another size or checksum.
     """
     try:
         content = (directory / source.file).read_bytes()
@@ -62,7 +62,7 @@ def checked_content(directory: Path, source: Source) -> bytes:
 
 
 def refuse_missing(manifest: Manifest) -> None:
-    """Raise `BrokenArchive` unless each listed file exists in its size; reads no content."""
+    """Raise `BrokenArchive` unless each listed file exists in its listed size. Read no content."""
     for file in manifest.all_files():
         path = manifest.directory / file.file
         try:
@@ -75,7 +75,7 @@ def refuse_missing(manifest: Manifest) -> None:
 
 
 def refuse_damaged(manifest: Manifest, ends: Mapping[int, int]) -> None:
-    """Raise `BrokenArchive` unless every file with records before `ends` is what was written."""
+    """Raise `BrokenArchive` unless each file with records before `ends` has its listed checksum."""
     for number, end in sorted(ends.items()):
         for file in manifest.files(number):
             if file.first_offset < end:
@@ -85,7 +85,7 @@ def refuse_damaged(manifest: Manifest, ends: Mapping[int, int]) -> None:
 def refuse_unlisted(manifest: Manifest) -> None:
     """Raise `BrokenArchive` if a partition's directory holds a file that no line lists.
 
-    The archiver writes a file before its line. So one behind the last line is allowed.
+    The archiver writes a file before its line. So a file after the last line's offset is allowed.
     """
     for path in unlisted(manifest):
         problem = f"{path}: no line of the manifest lists this file"
@@ -93,12 +93,15 @@ def refuse_unlisted(manifest: Manifest) -> None:
 
 
 def unlisted(manifest: Manifest) -> Iterator[Path]:
-    """Yield the files of the partitions that no line lists, without one behind the last line."""
+    """Yield the partitions' files that no line lists, except files after the last listed offset."""
     return (path for path in _unlisted(manifest) if not _is_ahead(manifest, path))
 
 
 def remove_unlisted(manifest: Manifest) -> None:
-    """Delete what a killed archiver left behind the last line; its records are taken again."""
+    """Delete unlisted files after the last listed offset, left by a killed archiver.
+
+    The archiver reads their records from the topic again.
+    """
     for path in _unlisted(manifest):
         if _is_ahead(manifest, path):
             path.unlink()

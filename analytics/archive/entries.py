@@ -1,4 +1,4 @@
-"""One line of an archive's manifest: its fields, its JSON form, and the error of an archive."""
+"""One line of an archive's manifest: its fields, its JSON form, and the error `BrokenArchive`."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ FORMER: Final = (
 
 
 class BrokenArchive(Damage):
-    """The archive contradicts itself or the topic; nothing may be computed from it."""
+    """The archive contradicts itself or the topic; no command may compute from it."""
 
 
 def broken(problem: str) -> BrokenArchive:
@@ -32,7 +32,7 @@ def broken(problem: str) -> BrokenArchive:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a reader needs of one archive file to check what it reads."""
+    """The fields of one archive file that a reader needs to check it."""
 
     file: str  # relative to the archive
     partition: int
@@ -44,16 +44,16 @@ class Source:
 
     @property
     def place(self) -> str:
-        """Partition and offsets, for messages."""
+        """Return partition and offsets, for messages."""
         return f"stock.events[{self.partition}]@{self.first_offset} to {self.next_offset}"
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFile:
-    """One Parquet file: records [first_offset, next_offset) of one partition, offset-sorted.
+    """One Parquet file: records [first_offset, next_offset) of one partition, sorted by offset.
 
-    `previous_next_offset` and `previous_hash` are those of the partition's line before; 0 and "" if
-    there is none.
+    `previous_next_offset` and `previous_hash` are those of the partition's previous line; 0 and ""
+    for its first line.
     """
 
     file: str  # relative to the archive
@@ -63,10 +63,10 @@ class ArchiveFile:
     next_offset: int
     rows: int
     digest: str
-    newest_commit_us: int | None  # of the partition, up to and including this file
-    highest_lsn: int | None  # likewise
-    streamed: bool  # whether the partition's snapshot phase is over, likewise
-    fact_end: int  # offset after the partition's last record that is no heartbeat, up to here
+    newest_commit_us: int | None  # newest commit (µs) of the partition up to here
+    highest_lsn: int | None  # likewise, the highest LSN
+    streamed: bool  # likewise, True once the partition's snapshot phase is over
+    fact_end: int  # offset after the partition's last record so far that is not a heartbeat
     bytes: int = 0
     sha256: str = ""
     previous_next_offset: int = 0
@@ -75,7 +75,7 @@ class ArchiveFile:
 
     @property
     def source(self) -> Source:
-        """The part of it that a reader checks."""
+        """Return the fields that a reader checks."""
         return Source(
             file=self.file,
             partition=self.partition,
@@ -88,7 +88,7 @@ class ArchiveFile:
 
     @property
     def expected_name(self) -> str:
-        """The only name that a file of these offsets has."""
+        """Return the only valid name for a file with these offsets."""
         return file_name(self.partition, self.first_offset, self.next_offset)
 
 
@@ -98,7 +98,7 @@ def file_name(partition: int, first_offset: int, next_offset: int) -> str:
 
 
 def line_of(file: ArchiveFile) -> bytes:
-    """Return the line without its end."""
+    """Return the JSON line without the line end."""
     return json.dumps(asdict(file), sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -106,7 +106,7 @@ def parsed(line: bytes, place: Path | str) -> ArchiveFile:
     """Return the file that a line lists, of any released schema.
 
     Raises:
-        BrokenArchive: it is no such line, or of an unknown schema.
+        BrokenArchive: the line is malformed, or of an unknown schema.
     """
     try:
         row: dict[str, Any] = document_of(KIND, line)

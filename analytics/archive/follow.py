@@ -1,7 +1,7 @@
-"""From the topic into the archive: for ever as a service, or up to given offsets for a run.
+"""Copying the topic into the archive: continuously as a service, or up to given offsets for a run.
 
-One process at a time: a lock file says who. A run that needs the archive complete waits for the
-service that holds the lock, or does the work itself where no service runs.
+A lock file admits one process at a time. A run that needs a complete archive waits for the service
+that holds the lock. Without a service, the run archives the records itself.
 """
 
 import time
@@ -32,12 +32,12 @@ Progress = Callable[[Mapping[int, int]], None]
 
 
 class ArchiveBehind(Damage):
-    """The archive did not reach the offsets it was asked for in time."""
+    """The archive did not reach the requested offsets in time."""
 
 
 @contextmanager
 def only_archiver(directory: Path) -> Iterator[bool]:
-    """Hold the archive's lock; yields False if another process has it, or moved it meanwhile."""
+    """Hold the archive's lock. Yield False if another process holds it or has moved the file."""
     with exclusive(directory / _LOCK) as mine:
         yield mine
 
@@ -45,10 +45,10 @@ def only_archiver(directory: Path) -> Iterator[bool]:
 def archive_until(
     settings: Connections, ends: Mapping[int, int], *, timeout_s: float = 600.0
 ) -> Manifest:
-    """Have every record before `ends` archived, by the service or here; gives the manifest.
+    """Archive every record before `ends`, by the service or here. Return the manifest.
 
     Raises:
-        ArchiveBehind: not complete within `timeout_s`.
+        ArchiveBehind: records are still missing after `timeout_s`.
     """
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
@@ -87,12 +87,12 @@ def _archive_here(settings: Connections, ends: Mapping[int, int], deadline: floa
 
 
 def follow(settings: Connections, *, goes_on: Callable[[], bool], progress: Progress) -> None:
-    """Archive what arrives until `goes_on` says no; the last records are written before it ends.
+    """Archive new records while `goes_on()` is true, then write the buffered ones.
 
-    Also until another process asks for the lock, to put the archive aside.
+    Also end when another process asks for the lock, so that it can move the archive away.
     """
     given_up = settings.archive_dir / ASIDE
-    given_up.unlink(missing_ok=True)  # of a command that was killed
+    given_up.unlink(missing_ok=True)  # left by a command that was killed
     writers = open_writers(
         settings.archive_dir,
         partitions=settings.partitions,
@@ -129,7 +129,7 @@ class _FlushRequest:
         self._seen = self._stamp()
 
     def is_new(self) -> bool:
-        """Whether the file was touched since the last look."""
+        """Return True if the file was touched since the last call."""
         before, self._seen = self._seen, self._stamp()
         return self._seen != before
 
@@ -138,10 +138,10 @@ class _FlushRequest:
 
 
 def checked_starts(settings: Connections, writers: list[PartitionWriter]) -> dict[int, int]:
-    """Offsets to go on from.
+    """Return the next offset of each partition.
 
     Raises:
-        BrokenArchive: the topic was cut or recreated under the archive.
+        BrokenArchive: the topic was truncated, or deleted and recreated.
     """
     starts = {writer.partition: writer.next_offset for writer in writers}
     refuse_other_log(settings, starts)

@@ -1,7 +1,8 @@
-"""`head.json`: how much of an archive's manifest is valid, and where each partition ends.
+"""`head.json`: the valid length of an archive's manifest and each partition's end offset.
 
-A chain of lines can't show that its last lines were cut off. The head can. It is written after each
-line: under a temporary name, flushed, renamed. So it is one line behind at most and never ahead.
+The hash chain of the lines can't reveal that the last lines are missing. The head can. It is
+replaced after each line: written under a temporary name, flushed, renamed. So it is at most one
+line behind the manifest and never ahead of it.
 """
 
 import json
@@ -26,15 +27,15 @@ class Head:
     partitions: dict[int, tuple[int, str]]
 
     def next_offsets(self) -> dict[int, int]:
-        """Where each partition goes on."""
+        """Return the next offset of each partition."""
         return {number: next_offset for number, (next_offset, _hash) in self.partitions.items()}
 
 
 def read_head(directory: Path) -> Head | None:
-    """Return the head; None if there is no file.
+    """Return the head, or None if there is no file.
 
     Raises:
-        BrokenArchive: the file is not, byte for byte, what `write_head` writes.
+        BrokenArchive: the file differs from the bytes that `write_head` writes.
     """
     path = directory / HEAD
     try:
@@ -52,7 +53,7 @@ def read_head(directory: Path) -> Head | None:
 
 
 def write_head(directory: Path, head: Head) -> None:
-    """Replace the head; a crash leaves the one before."""
+    """Replace the head atomically. A crash leaves the former head."""
     temporary = directory / f"{HEAD}.tmp"
     with temporary.open("wb") as stream:
         stream.write(_encoded(head))

@@ -1,10 +1,11 @@
-"""The list of archive files: one JSON line per file, appended after the file is safely on disk.
+"""The list of archive files: one JSON line per file, appended after the file is flushed to disk.
 
-Each line names the next offset and the hash of the line before it in its partition. So a line that
-was removed, doubled, moved or changed breaks the chain. A chain says nothing about its own end:
-`head.json` says how much of the manifest is valid. It is replaced after each line. Readers take the
-lines that it covers and no others. A crash between file, line and head leaves a tail that no reader
-takes and that the next archiver cuts.
+Each line names the next offset and the hash of its partition's previous line. So a removed,
+repeated, moved or changed line breaks the chain. The chain can't reveal lines missing at its end.
+
+`head.json` records the valid length and is replaced after each line. Readers use only the lines
+that it covers. A crash between file, line and head leaves a tail. Readers ignore the tail, and the
+next archiver truncates it.
 """
 
 import hashlib
@@ -42,20 +43,20 @@ class Manifest:
         self.refresh()
 
     def files(self, partition: int) -> tuple[ArchiveFile, ...]:
-        """Files of the partition in offset order, without gap or overlap."""
+        """Return the partition's files in offset order, without gap or overlap."""
         return tuple(self._files.get(partition, ()))
 
     def all_files(self) -> tuple[ArchiveFile, ...]:
-        """Every file, by partition and offset."""
+        """Return every file, by partition and offset."""
         return tuple(file for part in sorted(self._files) for file in self._files[part])
 
     def next_offset(self, partition: int) -> int:
-        """Offset of the first record of the partition that is not archived."""
+        """Return the offset of the partition's first record that is not archived."""
         files = self._files.get(partition)
         return files[-1].next_offset if files else 0
 
     def fact_end(self, partition: int) -> int:
-        """Offset after the last archived record that can change a key: heartbeats can't."""
+        """Return the offset after the last archived record that is not a heartbeat."""
         files = self._files.get(partition)
         return files[-1].fact_end if files else 0
 
@@ -64,7 +65,7 @@ class Manifest:
         return all(self.next_offset(partition) >= end for partition, end in ends.items())
 
     def refresh(self) -> None:
-        """Take in the lines that the head covers by now.
+        """Read the lines that the head covers now and that were not read before.
 
         Raises:
             BrokenArchive: manifest and head differ, or a line doesn't continue its partition.
@@ -77,9 +78,10 @@ class Manifest:
         self._compare(head)
 
     def append(self, file: ArchiveFile) -> ArchiveFile:
-        """List `file` behind the last one of its partition; it must already be on disk.
+        """Append the line of `file`, which must already be on disk.
 
-        The chain is filled in here: the caller can't know it.
+        Return it with its chain fields. `previous_next_offset` and `previous_hash` are set here,
+        because the caller can't know them.
         """
         listed = replace(
             file,
@@ -97,9 +99,9 @@ class Manifest:
         return listed
 
     def recover(self) -> None:
-        """Cut what a crash left behind the head, and write the first head of a new archive.
+        """Truncate the tail that a crash left, and write the first head of a new archive.
 
-        Only the archiver may call this. What is cut is in the topic.
+        Only the archiver may call this. The topic still holds the truncated records.
         """
         if self.path.exists() and self.path.stat().st_size > self._read_to:
             with self.path.open("r+b") as stream:
@@ -108,7 +110,7 @@ class Manifest:
             write_head(self.directory, self._head())
 
     def behind_head(self) -> int:
-        """Return the number of bytes that the manifest has behind its head; a tail until cut."""
+        """Return the number of bytes in the manifest that its head doesn't cover."""
         return self.path.stat().st_size - self._read_to if self.path.exists() else 0
 
     def _read(self, end: int) -> bytes:
@@ -143,7 +145,7 @@ class Manifest:
         self._read_to += len(line) + 1
 
     def _check(self, file: ArchiveFile) -> None:
-        """Refuse a line that doesn't continue its partition where the line before it ended."""
+        """Raise `BrokenArchive` if the line doesn't continue its partition at the previous end."""
         end, known = self.next_offset(file.partition), self._hashes.get(file.partition, "")
         place = f"{self._place()}: partition {file.partition}, {file.file}"
         if file.previous_next_offset != end:

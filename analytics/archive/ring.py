@@ -1,4 +1,4 @@
-"""The dedupe ring of a partition as the archive's own files give it, without the broker."""
+"""Rebuilding a partition's dedupe ring from the archive's files, without the broker."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,9 +13,10 @@ from inventory.dedupe import HORIZON_US, Ring
 def ring_at(
     manifest: Manifest, partition: int, end: int, *, newest_commit_us: int | None, streamed: bool
 ) -> Ring:
-    """The ring behind the records before `end`, which is archived.
+    """Return the ring after all records before `end`, which must be archived.
 
-    `newest_commit_us` and `streamed` are what it knows there; they say which files are read.
+    `newest_commit_us` and `streamed` are the ring's values at `end`. They determine the files to
+    read.
     """
     files = [file for file in manifest.files(partition) if file.first_offset < end]
     ring = Ring()
@@ -31,9 +32,9 @@ def ring_at(
         for row in checked_rows(manifest.directory, file.source):
             if row.offset >= end:
                 return ring
-            with suppress(Malformed):  # it is no member, whatever earlier code took it for
+            with suppress(Malformed):  # malformed: no member, whatever older code stored
                 record = decode(row.key, row.value, offset=row.offset)
-                if row.admission == RESENT:  # its first coming may lie in a file before these
+                if row.admission == RESENT:  # its first delivery may be in a file before these
                     ring.take_again(record)
                 else:
                     ring.replay(record)
@@ -43,10 +44,10 @@ def ring_at(
 def _first_remembered(
     files: Sequence[ArchiveFile], newest_commit_us: int | None, *, streamed: bool
 ) -> int:
-    """Index of the first file that may hold members of a ring that knows so much besides them.
+    """Return the index of the first file that may hold members of the ring.
 
-    Commit times up to an earlier file lie before the horizon, so its records are forgotten. While
-    the snapshot lasts nothing is.
+    Files whose commit times all lie before the horizon hold only forgotten records. During the
+    snapshot phase the ring forgets nothing, so all files are read.
     """
     if not streamed or newest_commit_us is None:
         return 0

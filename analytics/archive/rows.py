@@ -1,8 +1,8 @@
 """The row of the archive and its Parquet form.
 
-A row keeps the record exactly as the log has it (key and value bytes) plus what a recomputation of
-part of a partition could not find out by itself: the dedupe verdict, which needs the whole
-partition in order. Table, op, lsn and commit time are copied out for people and for pruning.
+A row keeps the record's exact key and value bytes from the log. It adds the dedupe verdict, because
+a recomputation of one key bucket can't derive it: the verdict needs the full partition in order.
+Table, op, LSN and commit time are copied into columns for queries and for pruning.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRow:
-    """One record of `stock.events`; `table`, `op` and `commit_us` are null if it is malformed."""
+    """One record of `stock.events`; `table`, `op` and `commit_us` are None if it is malformed."""
 
     offset: int
     kafka_timestamp_ms: int
@@ -60,7 +60,7 @@ _FIELDS: Final = tuple(field.name for field in fields(ArchiveRow))
 
 
 def hash_of(row: ArchiveRow) -> int:
-    """Hash of what the row means: place, bytes and verdict."""
+    """Return the hash of a row's offset, key, value and verdict."""
     place = row.offset.to_bytes(8, "little")
     return row_hash(place, row.key, row.value, row.admission.encode())
 
@@ -68,9 +68,9 @@ def hash_of(row: ArchiveRow) -> int:
 def write_once(
     path: Path, rows: Sequence[ArchiveRow], *, topic: str, partition: int
 ) -> tuple[int, str]:
-    """Write `rows` under a temporary name, flush, and rename: readers see all or nothing.
+    """Write `rows` under a temporary name, flush, and rename, so that readers see all or nothing.
 
-    Return size and sha256 of what was meant to be written, so that a bad disk shows.
+    Return size and SHA-256 of the intended content, so that a later check reveals a bad disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -88,17 +88,17 @@ def write_once(
 
 
 def count_of(content: Any) -> int:  # noqa: ANN401 -- pyarrow ships no types
-    """Return the number of rows that a Parquet file says it has."""
+    """Return the number of rows in a Parquet file's metadata."""
     return int(pq.read_metadata(content).num_rows)
 
 
 def read(content: Any, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:  # noqa: ANN401 -- as above
-    """Rows of one file, a path or its content, of one key bucket where there are several.
+    """Yield the rows of one file (path or content), or of one key bucket if `buckets` > 1.
 
-    A bucket is the CRC-32 of the key modulo `buckets`: the partitioner's hash would put most keys
+    A bucket is the CRC-32 of the key modulo `buckets`. The partitioner's hash would put most keys
     of a partition into one bucket.
 
-    Unchecked: `checked_rows` is what readers of an archive use.
+    Nothing is checked against the manifest; readers of an archive use `checked_rows`.
     """
     with pq.ParquetFile(content) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=[*_FIELDS, "key_crc32"]):

@@ -1,8 +1,8 @@
-"""Which topic an archive was made of: the id that the broker gave it.
+"""The id of the topic from which an archive was made, as the broker assigned it.
 
-A topic that was deleted and made anew has the name and after a while the offsets of the one before;
-an archive that went on in it would join two histories. An archive of an earlier release says no id:
-it is told by its last records, which the topic must hold at the same offsets, byte for byte.
+A deleted and recreated topic has the same name and, after a while, the same offsets. An archive
+that continued from it would join two histories. An archive of an earlier release records no id. Its
+last records identify the topic instead: the topic must hold the same bytes at the same offsets.
 """
 
 import json
@@ -28,10 +28,10 @@ _ID: Final = "topic_id"
 
 
 def source_id(directory: Path) -> str | None:
-    """The id of the archived topic; None for an archive of an earlier release.
+    """Return the id of the archived topic, or None for an archive of an earlier release.
 
     Raises:
-        BrokenArchive: the file says something else, or another release has written it.
+        BrokenArchive: the file is malformed, or another release wrote it.
     """
     path = directory / SOURCE
     try:
@@ -45,9 +45,9 @@ def source_id(directory: Path) -> str | None:
 
 
 def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> None:
-    """Raise `BrokenArchive` unless the archive, up to these offsets, is of the topic that is there.
+    """Raise `BrokenArchive` unless the archive, up to these offsets, is of the broker's topic.
 
-    What was found out is kept: from then on the archive says of which topic it is.
+    An archive without a topic id gets one after the check, so that later checks are cheaper.
     """
     directory = settings.archive_dir
     topic_id = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
@@ -59,7 +59,7 @@ def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> 
 
 
 def refuse_other_source(directory: Path, topic_id: str) -> None:
-    """Raise `BrokenArchive` if the archive is known to be of another topic."""
+    """Raise `BrokenArchive` if the archive records the id of another topic."""
     known = source_id(directory)
     if known not in (None, topic_id):
         problem = (
@@ -82,9 +82,9 @@ def _refuse_other_offsets(settings: Connections, next_offsets: Mapping[int, int]
 
 
 def _refuse_other_records(settings: Connections) -> None:
-    """Look for the last record of each archived partition, at its offset in the topic.
+    """Raise `BrokenArchive` unless the topic holds each partition's last archived record.
 
-    Its times and its lsn are in it, so no other history has the same one.
+    A record contains its times and its LSN, so no other history has the same one.
     """
     archived = _last_records(Manifest(settings.archive_dir))
     tail = kafka.Tail(
@@ -110,8 +110,8 @@ def _refuse_other_records(settings: Connections) -> None:
 
 
 def _last_records(manifest: Manifest) -> dict[int, Arrival]:
-    """The last archived record of each partition that has one."""
-    newest = {file.partition: file for file in manifest.all_files()}  # in offset order
+    """Return the last archived record of each partition that has one."""
+    newest = {file.partition: file for file in manifest.all_files()}  # all_files is in offset order
     found: dict[int, Arrival] = {}
     for number, file in newest.items():
         [row] = deque(checked_rows(manifest.directory, file.source), maxlen=1)
@@ -120,7 +120,7 @@ def _last_records(manifest: Manifest) -> dict[int, Arrival]:
 
 
 def settle_source(directory: Path, topic_id: str) -> None:
-    """Say for ever of which topic the archive is, unless that is known."""
+    """Write the archive's topic id, unless it has one."""
     if source_id(directory) is not None:
         return
     path = directory / SOURCE
@@ -130,7 +130,7 @@ def settle_source(directory: Path, topic_id: str) -> None:
 
 
 def refuse_changed_source(directory: Path) -> None:
-    """Raise `BrokenArchive` unless the file is, byte for byte, what `settle_source` writes."""
+    """Raise `BrokenArchive` unless the file has exactly the bytes that `settle_source` writes."""
     path = directory / SOURCE
     found = source_id(directory)
     if found is None or path.read_bytes() != _encoded(found):

@@ -1,7 +1,7 @@
-"""One partition on its way into the archive: verdicts in order, files when there is enough.
+"""One partition's archive writer: dedupe verdicts in offset order, and files of buffered records.
 
-The verdict (new, re-sent, …) needs every record of the partition in order, so it is found here,
-once, and stored beside the record; a task over one key bucket could not find it out.
+The verdict (new, re-sent, …) needs every record of the partition in order. So the archiver decides
+it once and stores it beside the record. A task over one key bucket could not derive it.
 """
 
 import time
@@ -21,9 +21,9 @@ from cdc.contracts.topics import STOCK_EVENTS
 from inventory.dedupe import Ring
 from inventory.model.record import Record
 
-# The log itself keeps everything, and a run that is in a hurry asks for a roll. So waiting costs
-# nothing but memory, and rolling often would leave thousands of tiny files a day: heartbeats alone
-# bring a record per partition and second.
+# The log keeps every record, and a run in a hurry can request a roll. So waiting costs only memory.
+# Frequent rolls would leave thousands of tiny files a day, because heartbeats alone bring one
+# record per partition and second.
 ROLL_ROWS: Final = 20_000
 ROLL_FACTS_AFTER_S: Final = 600.0
 ROLL_HEARTBEATS_AFTER_S: Final = 3600.0
@@ -42,7 +42,7 @@ class Arrival:
 
 
 def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has no public type
-    """What the archive keeps of a Kafka message."""
+    """Return the fields of a Kafka message that the archive keeps."""
     return Arrival(
         offset=message.offset(),
         kafka_timestamp_ms=message.timestamp()[1],
@@ -53,7 +53,7 @@ def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has n
 
 @dataclass(slots=True)
 class PartitionWriter:
-    """Takes records of one partition in offset order and lists files in the manifest."""
+    """A writer of one partition's records, in offset order, into files that the manifest lists."""
 
     manifest: Manifest
     partition: int
@@ -83,7 +83,7 @@ class PartitionWriter:
         self.fact_end = last.fact_end
 
     def take(self, arrival: Arrival) -> None:
-        """Judge and keep one record; a full buffer becomes a file."""
+        """Decide the record's verdict and buffer it. A full buffer becomes a file."""
         row = self._judged(arrival)
         if not self._rows:
             self._oldest_waiting = self.clock()
@@ -95,13 +95,13 @@ class PartitionWriter:
             self.roll()
 
     def roll_if_due(self) -> None:
-        """Write a file if the oldest waiting record has waited long enough."""
+        """Write a file if the oldest buffered record has waited long enough."""
         after_s = ROLL_FACTS_AFTER_S if self._facts_wait else ROLL_HEARTBEATS_AFTER_S
         if self._rows and self.clock() - self._oldest_waiting >= after_s:
             self.roll()
 
     def roll(self) -> None:
-        """Write what waits as one file: first the bytes, then the manifest's line."""
+        """Write the buffered records as one file: first its bytes, then its manifest line."""
         if not self._rows:
             return
         first, last = self._rows[0].offset, self._rows[-1].offset
@@ -130,7 +130,7 @@ class PartitionWriter:
 
     @property
     def next_offset(self) -> int:
-        """Offset of the next record to take: archived or waiting ones are behind it."""
+        """Return the offset of the next record to take, after all archived and buffered records."""
         if self._rows:
             return self._rows[-1].offset + 1
         return self.manifest.next_offset(self.partition)
@@ -167,7 +167,7 @@ def _row(arrival: Arrival, record: Record | None, admission: str) -> ArchiveRow:
 
 
 def _text(content: str) -> str:
-    """Copied out for people only; a lone surrogate of a forged record has no Parquet form."""
+    """Return text that Parquet can store: a lone surrogate of a forged record becomes `?`."""
     return content.encode("utf-8", "replace").decode()
 
 
@@ -176,10 +176,10 @@ def _int64(number: int | None) -> int | None:
 
 
 def open_writers(directory: Path, *, partitions: int, generation: int) -> list[PartitionWriter]:
-    """A writer per partition, continuing where the manifest ends.
+    """Return one writer per partition, continuing at the end of the manifest.
 
     Raises:
-        BrokenArchive: manifest, head and files don't agree.
+        BrokenArchive: manifest, head and files disagree.
     """
     directory.mkdir(parents=True, exist_ok=True)
     manifest = Manifest(directory)

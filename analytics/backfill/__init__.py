@@ -1,1 +1,1 @@
-"""Recomputing history: one module per verb."""
+"""Recomputation of history: one module per subcommand of `inventory backfill`."""

@@ -1,13 +1,12 @@
-"""Proposals in Postgres against the decisions that a fresh fold of the log gives.
+"""Comparison of the proposals in Postgres with the decisions of a fresh fold of the log.
 
-A proposal names the record that its newest revision comes from. One that comes from behind the end
-of the recomputed history is newer than the comparison and is judged by what it was before only as
-far as that shows: its id may be new, its revision may not be lower.
+A proposal names the record of its newest revision. If that record is at or after the end of the
+recomputed history, the check is weaker: its id may be unknown, but its revision may not be lower.
 
-Only the logic revision that decides makes proposals (`analytics.backfill.reign`). Of a decision
-that was closed while another one decided, a proposal may be missing or may have stayed at the
-revision at which a switch closed it. Proposals of other revisions are counted; this code can't
-judge them.
+Only the deciding logic revision makes proposals (`analytics.backfill.reign`). A decision may have
+been closed while another revision decided. Its proposal may then be missing, or may have kept the
+revision at which a switch closed it. Proposals of other revisions are only counted, because this
+code can't judge them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +34,7 @@ SELECT reorder_id, revision, status, position, logic_revision FROM app.reorder_p
 UNION ALL
 SELECT proposal_id, revision, status, position, logic_revision FROM app.price_proposal
 """
-# A newer need of the key closes an older proposal in Postgres before the fold's word arrives.
+# A newer need of the key closes an older proposal in Postgres before the fold's decision arrives.
 _CLOSED: Final = frozenset({"superseded", "cancelled"})
 
 
@@ -43,7 +42,7 @@ _CLOSED: Final = frozenset({"superseded", "cancelled"})
 class Said:
     """The newest revision of a decision or of a proposal, and the record it comes from.
 
-    `commit_us` is that of the record; a proposal doesn't keep it.
+    `commit_us` is the record's commit time; 0 for proposals, which don't store it.
     """
 
     revision: int
@@ -56,7 +55,10 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """How many ids were compared, and every difference; `others` are of other revisions."""
+    """The number of ids compared, and every difference.
+
+    `others` counts proposals of other revisions.
+    """
 
     compared: int
     differing: tuple[dict[str, Any], ...]
@@ -66,19 +68,19 @@ class Decisions:
 
     @property
     def ok(self) -> bool:
-        """None missing, none extra, none with a lower revision."""
+        """Return True if no proposal is missing, extra or of a lower revision."""
         return not self.differing and self.behind is None
 
 
 def compare_decisions(
     settings: Connections, rows: Iterable[ManifestRow], ends: Mapping[int, int]
 ) -> Decisions:
-    """Hold proposals against a finished recomputation up to `ends`."""
+    """Compare the proposals with a finished recomputation up to `ends`."""
     decided = newest(event for row in rows for event in _events(row))
     url = settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         try:
-            # The workers are past `ends`; now the actuator is too.
+            # The workers have passed `ends`. Wait until the actuator has, too.
             Barrier(settings, connection, TIMEOUT_S).pass_now()
         except NotCaughtUp as problem:
             return Decisions(0, (), problem.behind)
@@ -102,7 +104,7 @@ def compare_decisions(
 
 
 def newest(events: Iterable[tuple[str, Said]]) -> dict[str, Said]:
-    """The highest revision of each id."""
+    """Return the highest revision of each id."""
     found: dict[str, Said] = {}
     for identity, said in events:
         if identity not in found or said.revision > found[identity].revision:
@@ -116,7 +118,7 @@ def differences(
     ends: Mapping[int, int],
     reign: Reign | None = None,
 ) -> Iterable[dict[str, Any]]:
-    """Every id of which the fold and Postgres do not say the same, with both sides."""
+    """Yield each id on which the fold and Postgres differ, with both sides and the broken rule."""
     for identity in sorted({*decided, *proposed}):
         fresh, shown = decided.get(identity), proposed.get(identity)
         rule = _broken(fresh, shown, ends, reign or Reign())
@@ -132,7 +134,7 @@ def differences(
 def _broken(
     fresh: Said | None, shown: Said | None, ends: Mapping[int, int], reign: Reign
 ) -> str | None:
-    """The rule that decision and proposal break together, by who decides."""
+    """Return the rule that decision and proposal break, given the deciding revision; else None."""
     missed = fresh is not None and reign.may_have_missed(
         fresh.status, fresh.partition, fresh.offset, fresh.commit_us
     )
@@ -152,7 +154,7 @@ def _broken(
 
 
 def _differs(fresh: Said | None, shown: Said, ends: Mapping[int, int]) -> str | None:
-    """The rule that a proposal of this revision breaks."""
+    """Return the rule that a proposal of this logic revision breaks, or None."""
     is_newer = shown.offset >= ends.get(shown.partition, 0)
     if fresh is None:
         return None if is_newer else EXTRA
@@ -167,7 +169,7 @@ def _differs(fresh: Said | None, shown: Said, ends: Mapping[int, int]) -> str | 
 
 
 def _events(row: ManifestRow) -> Iterable[tuple[str, Said]]:
-    """Decisions of one unit of the recomputation."""
+    """Yield the decisions of one unit of the recomputation."""
     for _key, offset, content in read_rows(row, OUTPUTS):
         try:
             event: Any = decode_reorder(content)

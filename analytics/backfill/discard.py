@@ -1,4 +1,4 @@
-"""A run put aside, so that the same plan is computed again."""
+"""Moving a run away, so that the same plan is computed again."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from analytics.backfill.lock import only_run
 
 
 def discard(directory: Path) -> Path:
-    """Move a run's directory to `former/runs` in the home; gives the place.
+    """Move a run's directory to `former/runs` in the home. Return the new path.
 
     Raises:
         RunInUse: another process computes it.

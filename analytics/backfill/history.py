@@ -1,6 +1,6 @@
-"""A finished run as whoever writes changelogs from it needs it: partition by partition, decoded.
+"""A finished run, partition by partition and decoded, for code that writes changelogs from it.
 
-Nothing is held but the rows of one batch: a partition may have millions of keys.
+Only the rows of one batch are in memory: a partition may have millions of keys.
 """
 
 import heapq
@@ -31,9 +31,9 @@ Expired = tuple[InvKey, int, bytes]  # key, start of the window, its last record
 
 @dataclass(frozen=True, slots=True)
 class PartitionHistory:
-    """What one partition's records before `end` have come to.
+    """The recomputed result of one partition's records before `end`.
 
-    `rows` are its units, `archive` holds the records.
+    `rows` are its units. `archive` holds the records.
     """
 
     number: int
@@ -44,21 +44,21 @@ class PartitionHistory:
 
     @property
     def newest_commit_us(self) -> int | None:
-        """The newest commit time that the dedupe ring has seen."""
+        """Return the newest commit time that the dedupe ring has seen."""
         return _newest(row.newest_commit_us for row in self.rows)
 
     @property
     def highest_lsn(self) -> int | None:
-        """The highest lsn that it has seen."""
+        """Return the highest LSN that the dedupe ring has seen."""
         return _newest(row.highest_lsn for row in self.rows)
 
     @property
     def streamed(self) -> bool:
-        """Whether a change has ended the snapshot phase."""
+        """Return True if a change record has ended the snapshot phase."""
         return any(row.streamed for row in self.rows)
 
     def ring_from(self) -> int:
-        """Where the dedupe ring is replayed from; reads the end of the archive."""
+        """Return the offset from which a worker replays the ring; reads the end of the archive."""
         ring = ring_at(
             self.archive,
             self.number,
@@ -69,13 +69,13 @@ class PartitionHistory:
         return ring.replayed_from(self.end)
 
     def states(self) -> Iterator[KeyState]:
-        """Every key's whole state, the partition's own heartbeat last."""
+        """Yield every key's complete state, then the partition's own heartbeats."""
         for kind in (STATES, HEARTBEATS):
             for _key, _offset, content in self._read(kind):
                 yield decode_state(content)
 
     def beats(self) -> dict[InvKey, Beat]:
-        """The newest content of each heartbeat."""
+        """Return the newest content of each heartbeat."""
         found: dict[InvKey, Beat] = {}
         for key, _offset, content in self._read(BEATS):
             beat = beat_in([(BEAT_HEADER, content)])
@@ -84,17 +84,17 @@ class PartitionHistory:
         return found
 
     def expired(self) -> Iterator[Expired]:
-        """Window rows that no state holds any more, as they were last."""
+        """Yield window rows that left their key's state, with their last content."""
         for _key, _offset, content in self._read(EXPIRED):
             key, row, _position = decode_window(content)
             yield key, row.start_us, content
 
     def lates(self) -> Iterator[Late]:
-        """Sales that no window counts, in the order of the log."""
+        """Yield sales that no window counts, in offset order."""
         return (decode_late(content) for _key, _offset, content in self._merged(LATE))
 
     def rejections(self) -> Iterator[Rejection]:
-        """Records without effect, in the order of the log."""
+        """Yield records without effect, in offset order."""
         return (decode_rejection(content) for _key, _offset, content in self._merged(REJECTED))
 
     def _read(self, kind: str) -> Iterator[Row]:
@@ -102,7 +102,7 @@ class PartitionHistory:
             yield from read_rows(row, kind)
 
     def _merged(self, kind: str) -> Iterator[Row]:
-        """The rows of all buckets in the order of their offsets, which each bucket has."""
+        """Return the rows of all buckets in offset order, merged from sorted buckets."""
         parts = [read_rows(row, kind) for row in self.rows]
         return heapq.merge(*parts, key=lambda row: row[1])
 

@@ -1,7 +1,7 @@
-"""The live workers' states in the form of a run's: a file per partition, sorted by key.
+"""The live workers' states in the form of a run's files: one per partition, sorted by key.
 
-Only one partition is in memory at a time. All of them at once, decoded, took gigabytes at a million
-keys. Each partition is as of its own end, which is all that a comparison with a run needs.
+Only one partition is in memory at a time. All partitions at once took gigabytes at a million keys.
+Each partition ends at its own offset, as a comparison with a run needs it.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from cdc.settings import Connections
 
 @dataclass(frozen=True, slots=True)
 class LivePartition:
-    """One partition's states before `end`, their digest as a run's manifest has it."""
+    """One partition's states before `end`, with the digest that a run's manifest would have."""
 
     number: int
     end: int
@@ -25,15 +25,15 @@ class LivePartition:
     open_reorders: int
 
     def states(self) -> Iterator[tuple[bytes, bytes]]:
-        """Key and whole state of every item, sorted by key."""
+        """Yield key and complete state of every item, sorted by key."""
         return ((key, content) for key, _offset, content in read_unlisted(self.directory, STATES))
 
 
 def live_partitions(settings: Connections, directory: Path) -> tuple[LivePartition, ...]:
-    """Every partition with a key, from the changelogs into files below `directory`.
+    """Write every partition that has keys from the changelogs into files below `directory`.
 
     Raises:
-        UnreadableRecord: names the place of a record of another version of this code.
+        UnreadableRecord: a record is of another version of this code; names its offset.
     """
     found = (_taken(settings, number, directory) for number in range(settings.partitions))
     return tuple(part for part in found if part is not None)

@@ -1,4 +1,4 @@
-"""One process at a time computes, publishes or discards a run."""
+"""The lock that lets only one process compute, publish or discard a run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a run will compute: engine, history, code. The plan's digest is the run's name."""
+"""The plan of a run: engine, history and code. The plan's digest names the run."""
 
 import hashlib
 import json
@@ -18,11 +18,11 @@ from inventory.revision import LOGIC_REVISION
 ENGINES: Final = ("local", "spark")
 PLAN_SCHEMA: Final = known("plan")[-1]
 PLAN_FILE: Final = "plan.json"
-_NAMED: Final = 5  # runs that a message about an unknown one names
+_NAMED: Final = 5  # number of runs listed in a message about an unknown one
 
 
 class UnknownRun(Damage, ValueError):
-    """No run has this name, it is damaged, or the request for one is malformed."""
+    """No run has this name, or it is damaged, or the request is malformed."""
 
 
 def damaged(directory: Path, problem: str) -> UnknownRun:
@@ -36,9 +36,10 @@ def damaged(directory: Path, problem: str) -> UnknownRun:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A recomputation of everything before `ends`; equal plans give equal results.
+    """A recomputation of everything before `ends`. Equal plans give equal results.
 
-    `source_topic_id` tells the topic of these offsets from others of its name; None is unknown.
+    `source_topic_id` distinguishes the topic of these offsets from others of its name; None if
+    unknown.
     """
 
     run: str
@@ -51,14 +52,14 @@ class Plan:
     source_topic_id: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as the run's directory keeps it."""
+        """Return the plan as it is stored in the run's directory."""
         return {"schema": PLAN_SCHEMA, **asdict(self)}
 
 
 def make_plan(
     manifest: Manifest, *, engine: str, ends: Mapping[int, int], buckets: int = 1
 ) -> Plan:
-    """The plan for the history before `ends`; its name follows from what it will compute.
+    """Return the plan for the history before `ends`. Its name is a digest of its inputs.
 
     Raises:
         UnknownRun: unknown engine.
@@ -84,7 +85,11 @@ def make_plan(
 
 
 def save(plan: Plan, runs: Path) -> Path:
-    """Write the plan into its run's directory, once; gives the directory."""
+    """Write the plan into its run's directory, unless it is there. Return the directory.
+
+    Raises:
+        UnknownRun: the directory holds another plan.
+    """
     directory = runs / plan.run
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / PLAN_FILE
@@ -98,9 +103,9 @@ def save(plan: Plan, runs: Path) -> Path:
 
 
 def refuse_changed(directory: Path, plan: Plan) -> None:
-    """Raise `UnknownRun` unless the directory holds exactly `plan`, and is named after it.
+    """Raise `UnknownRun` unless the directory holds exactly `plan` and has its name.
 
-    `plan` is what the archive gives now.
+    `plan` is computed from the archive as it is now.
     """
     path = directory / PLAN_FILE
     if directory.name != plan.run or path.read_bytes() != _encoded(plan):
@@ -113,7 +118,7 @@ def _encoded(plan: Plan) -> bytes:
 
 
 def load(directory: Path) -> Plan:
-    """The plan that `save` wrote.
+    """Return the plan that `save` wrote.
 
     Raises:
         UnknownRun: another release wrote it, or it is damaged.
@@ -139,19 +144,19 @@ def load(directory: Path) -> Plan:
 
 
 def ends_of_run(runs: Path, name: str) -> dict[int, int]:
-    """End offsets of an earlier run; `last` names the newest one.
+    """Return the end offsets of an earlier run; `last` names the newest one.
 
     Raises:
-        UnknownRun: there is none, or another release wrote it.
+        UnknownRun: no such run exists, or another release wrote it.
     """
     return load(directory_of(runs, name)).ends
 
 
 def directory_of(runs: Path, name: str) -> Path:
-    """Where the run of that name is kept; `last` names the newest one.
+    """Return the directory of the run `name`; `last` names the newest one.
 
     Raises:
-        UnknownRun: there is none.
+        UnknownRun: no such run exists.
     """
     known = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
     wanted = [path.parent for path in known if name in ("last", path.parent.name)]

@@ -1,7 +1,7 @@
-"""What must be true of a run before it may stand for a replay, and the run by partition.
+"""The checks that a run must pass before it may replace a replay, and its history by partition.
 
-A publication is never looked at again: workers go on from it. So everything that could make it
-another history, or another logic, is refused here, with the reason.
+Workers continue from a publication and never check it again. So this module refuses every run of
+another history or of other rules, and names the reason.
 """
 
 import time
@@ -30,7 +30,7 @@ KEPT: Final = "nothing was published"
 STEP: Final = "`inventory backfill run` computes a run that can be, if archive and rules are right"
 _SETTLE_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
 _POLL_S: Final = 0.1
-_NAMED: Final = 3  # files that a message about uncommitted ones names
+_NAMED: Final = 3  # number of files listed in a message about uncommitted ones
 
 
 class NotPublishable(Damage, ValueError):
@@ -42,7 +42,7 @@ class NotPublishable(Damage, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Publishable:
-    """A finished run of this code's rules over the log that is there now."""
+    """A finished run of this code's rules over the broker's current log."""
 
     run: str
     directory: Path
@@ -50,11 +50,11 @@ class Publishable:
 
 
 def publishable(settings: Connections, name: str) -> Publishable:
-    """The run of that name, or `last`, once everything about it was found to be right.
+    """Return the run `name`, or the newest for `last`, after all checks have passed.
 
     Raises:
-        UnknownRun: there is no such run, or another release wrote it.
-        NotPublishable: names what is wrong with it.
+        UnknownRun: no such run exists, or another release wrote it.
+        NotPublishable: names the failed check.
     """
     directory = directory_of(runs_dir(settings), name)
     plan = load(directory)
@@ -78,9 +78,9 @@ def publishable(settings: Connections, name: str) -> Publishable:
 def examined(
     settings: Connections, directory: Path, plan: Plan, *, settle_s: float = _SETTLE_S
 ) -> tuple[Manifest, tuple[ManifestRow, ...]]:
-    """The archive and the units of a run, after each of their files was read and compared.
+    """Return archive and units of a run, after each of their files was read and compared.
 
-    Nothing outside of these files is asked, so this costs one pass over their bytes.
+    Only these files are read, so the cost is one pass over their bytes.
 
     Raises:
         NotPublishable: the run is unfinished, or of another archive.
@@ -101,7 +101,7 @@ def examined(
 
 
 def _refuse_tail(archive: Manifest, settle_s: float) -> None:
-    """Raise `NotPublishable` if the manifest keeps bytes that its head doesn't cover."""
+    """Raise `NotPublishable` if the manifest still has bytes that its head doesn't cover."""
     deadline = time.monotonic() + settle_s
     while archive.behind_head():
         if time.monotonic() > deadline:
@@ -134,7 +134,7 @@ def _refuse_other_rules(plan: Plan) -> None:
 
 
 def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
-    """The run's units in their order."""
+    """Return the run's units in the plan's order."""
     found = finished_units(directory, plan)
     missing = [unit.name for unit in plan.units if unit.name not in found]
     if missing or load_report(directory) is None:
@@ -147,7 +147,7 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
 
 
 def _archive_of(settings: Connections, plan: Plan) -> Manifest:
-    """The archive, if it is the one that the run was computed from."""
+    """Return the manifest of the archive that the run was computed from."""
     missing = sorted(set(range(settings.partitions)) - plan.ends.keys())
     if missing:
         problem = f"run {plan.run} has no history of partitions {missing}"
@@ -179,7 +179,7 @@ def _archive_of(settings: Connections, plan: Plan) -> Manifest:
 
 
 def refuse_other_log(settings: Connections, plan: Plan) -> None:
-    """Raise `NotPublishable` unless the broker has the topic of the run, whole up to its ends."""
+    """Raise `NotPublishable` unless the broker holds the run's topic, complete up to its ends."""
     asked = settings.kafka_bootstrap, STOCK_EVENTS
     topic_id = kafka.topic_id(*asked)
     if topic_id != plan.source_topic_id:

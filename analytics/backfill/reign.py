@@ -1,8 +1,8 @@
-"""The logic revision that decides, since which offsets, and what that makes of its decisions.
+"""The deciding logic revision, and the offsets from which it decides.
 
 Workers of several revisions may run side by side, but proposals come from the one that
-`app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision,
-also those that it made while another one decided and that nobody acted on.
+`app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision.
+That includes decisions it made while another revision decided, which never became proposals.
 """
 
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ FROM app.revision_switch ORDER BY id
 
 @dataclass(frozen=True, slots=True)
 class Reign:
-    """`revision` decides from `since` on, by partition of `stock.events`.
+    """The deciding revision and its first offset in each partition of `stock.events`.
 
-    Both revisions had passed `since` when the switch was made at `since_us`. The new one may have
-    been further by then, so a decision of a record from behind `since` that was committed before
-    `since_us` may have been open and closed again without reaching a desk. A revision that has
-    decided from the first record on has no `since`.
+    Both revisions had passed `since` when the switch was made at `since_us` (microseconds since
+    1970 UTC). The new revision may have been further ahead. So a decision of a record at or after
+    `since`, committed before `since_us`, may have opened and closed without becoming a proposal.
+    `since` is empty if the revision has decided since the first record.
     """
 
     revision: int = LOGIC_REVISION
@@ -39,14 +39,14 @@ class Reign:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this code's revision decides."""
+        """Return True if this code's revision decides."""
         return self.revision == LOGIC_REVISION
 
     def may_have_missed(self, status: str, partition: int, offset: int, commit_us: int) -> bool:
-        """Return whether a decision of this code's revision may have reached no desk.
+        """Return True if a decision of this code's revision may have become no proposal.
 
-        At a switch every standing decision of the new revision becomes a proposal, a closed one
-        doesn't. What a revision decides while another one does reaches nobody.
+        At a switch every open or snoozed decision of the new revision becomes a proposal; a closed
+        one doesn't. Decisions of a revision that does not decide never become proposals.
         """
         if not self.is_ours:
             return True
@@ -56,13 +56,13 @@ class Reign:
 
 
 def read_reign(connection: psycopg.Connection, settings: Connections) -> Reign:
-    """Return who decides, and since when in the log that is there now."""
+    """Return the deciding revision and its first offsets in the current log."""
     rows = connection.execute(_SWITCHES).fetchall()
     return reign_of(rows, _began_us(settings) if len(rows) > 1 else 0)
 
 
 def reign_of(rows: list[tuple[int, dict[str, int], int]], began_us: int) -> Reign:
-    """Return the reign after these switches; offsets from before `began_us` are of a former log."""
+    """Return the reign after these switches. Offsets from before `began_us` are of a former log."""
     if not rows:
         return Reign()
     revision, reached, switched_us = rows[-1]
@@ -72,7 +72,7 @@ def reign_of(rows: list[tuple[int, dict[str, int], int]], began_us: int) -> Reig
 
 
 def _began_us(settings: Connections) -> int:
-    """When the oldest record of the log was written, in microseconds since 1970 UTC."""
+    """Return when the oldest record of the log was written, in microseconds since 1970 UTC."""
     bootstrap, partitions = settings.kafka_bootstrap, settings.partitions
     starts = kafka.start_offsets(bootstrap, STOCK_EVENTS, partitions)
     ends = kafka.end_offsets(bootstrap, STOCK_EVENTS, partitions)

@@ -1,7 +1,7 @@
-"""`backfill run`: recompute history with one engine, unit by unit, so that it can be continued.
+"""`backfill run`: recompute history with one engine, unit by unit, so that it can be resumed.
 
-A finished unit is one line of the run's manifest. Equal input, logic revision and code mean an
-equal plan, so a second start of it computes only what is missing, and nothing if it was finished.
+Each finished unit is one line of the run's manifest. Equal input, logic revision and code mean an
+equal plan. So a second start computes only the missing units.
 """
 
 import time
@@ -35,7 +35,7 @@ _DIGESTS: Final = (
     "expired_digest",
 )
 
-Progress = Callable[[int, int, str], None]  # units done, units planned, the last one's name
+Progress = Callable[[int, int, str], None]  # units done, units planned, name of the last one
 
 
 def _silent(_done: int, _planned: int, _unit: str) -> None:
@@ -44,7 +44,7 @@ def _silent(_done: int, _planned: int, _unit: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """A finished run: its history, counts, and the digests that two engines must agree on."""
+    """A finished run: its history, its counts, and the digests on which two engines must agree."""
 
     plan: Plan
     rows: tuple[ManifestRow, ...]
@@ -53,7 +53,7 @@ class RunReport:
     directory: Path
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         return {
             "run": self.plan.run,
             "engine": self.plan.engine,
@@ -74,7 +74,7 @@ class RunReport:
 
     @property
     def digest(self) -> str:
-        """One digest over states, outputs, late, rejected and expired rows of all units."""
+        """Return one digest over states, outputs, late, rejected and expired rows of all units."""
         return str(self.as_json()["digest"])
 
 
@@ -89,9 +89,9 @@ def run(
 ) -> RunReport:
     """Recompute all keys from the first record up to `until`.
 
-    `until` is None for everything committed so far, the name of an earlier run (or `last`) for
-    exactly that run's history, or end offsets by partition. Without it the history ends after the
-    last record that is no heartbeat: so at rest two runs have the same plan.
+    `until` is end offsets by partition, or the name of an earlier run (or `last`) for exactly that
+    run's history. None means all committed records. Then the history ends after the last record
+    that is not a heartbeat, so that two runs at rest have the same plan.
     """
     known = settings or Connections()
     manifest, ends = _history(known, until)
@@ -128,7 +128,7 @@ def _compute(
     master: str,
     progress: Progress,
 ) -> None:
-    """Compute the missing units and list each; the first failure is raised when all have ended."""
+    """Compute the missing units and list each. Raise the first failure after all have ended."""
     failures: list[UnitFailed] = []
     for found in _computed(plan, missing, directory / RESULTS, master):
         if isinstance(found, UnitFailed):
@@ -144,7 +144,7 @@ def _compute(
 
 
 def runs_dir(settings: Connections) -> Path:
-    """Where runs are kept."""
+    """Return the directory of all runs."""
     return settings.home / "backfill" / "runs"
 
 

@@ -1,6 +1,6 @@
-"""`_RUN.json` of a finished run, sealed: it names the hashes of itself, of plan and of units.
+"""`_RUN.json` of a finished run, with the hashes of itself, of the plan and of the units.
 
-The seal is no secret. It shows changes by accident, not those of a person who computes it again.
+The seal is no secret: it reveals accidental changes, not those of a person who computes it again.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _UNSEALED: Final = 1  # schema of former releases
 
 
 def write_report(directory: Path, report: Mapping[str, Any]) -> None:
-    """Write the report of a finished run over plan and units as they are on disk now."""
+    """Write the report of a finished run, with the current hashes of plan and units."""
     hashes = {name: _sha256(directory / file) for name, file in _SEALED.items()}
     row = {"schema": known(KIND)[-1], **report, **hashes}
     target = directory / RUN_FILE
@@ -31,7 +31,7 @@ def write_report(directory: Path, report: Mapping[str, Any]) -> None:
 
 
 def load_report(directory: Path) -> dict[str, Any] | None:
-    """Return what the run reported when it ended; None if it has not.
+    """Return the report of a finished run, or None if the run is unfinished.
 
     Raises:
         UnknownRun: another release wrote it, or it was changed.
@@ -51,7 +51,7 @@ def is_sealed(directory: Path) -> bool:
 
 
 def refuse_unsealed(directory: Path) -> None:
-    """Raise `UnknownRun` unless plan and units are those that the run was finished with."""
+    """Raise `UnknownRun` unless plan and units are those with which the run was finished."""
     row = _document(directory)
     if row is None or row["schema"] == _UNSEALED:
         problem = f"{directory / RUN_FILE}: has no seal: a former release finished this run"

@@ -1,4 +1,4 @@
-"""`backfill status`: which runs there are, and how far each is."""
+"""`backfill status`: the archive and every run with its progress."""
 
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from cdc.settings import Connections
 
 
 def status(settings: Connections | None = None) -> dict[str, Any]:
-    """Archive and runs, newest run first.
+    """Return the state of the archive and of all runs, newest run first.
 
-    A run whose report can't be read, because another release wrote it, has a `problem`.
+    A run whose plan or report can't be read has a `problem`.
     """
     known = settings or Connections()
     plans = sorted(

@@ -10,10 +10,10 @@ from cdc.contracts.versions import UnreadableRecord
 
 
 def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
-    """Finished units of the run, by name. An unfinished last line is left out.
+    """Return the finished units of the run by name, without an incomplete last line.
 
     Raises:
-        UnknownRun: a line was changed or doubled, belongs to no unit of `plan`, or another release
+        UnknownRun: a line was changed or repeated, belongs to no unit of `plan`, or another release
             wrote it.
     """
     path = directory / RUN_MANIFEST
@@ -35,7 +35,7 @@ def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
 
 
 def append(directory: Path, row: ManifestRow) -> None:
-    """List a finished unit; its result files are on disk."""
+    """Append the line of a finished unit, whose result files are already on disk."""
     path = directory / RUN_MANIFEST
     _cut_torn_tail(path)
     with path.open("ab") as stream:
@@ -58,7 +58,7 @@ def _problem(
 
 
 def _cut_torn_tail(path: Path) -> None:
-    """A start that was killed inside a line must not spoil the next one."""
+    """Cut an incomplete last line, which a killed start left, before another line follows."""
     if not path.exists():
         return
     content = path.read_bytes()

@@ -1,8 +1,8 @@
 """`backfill verify`: recompute to the offsets of the live workers and compare, byte for byte.
 
-The workers' changelogs give every key's state and, per partition, the largest offset that any of
-them includes. History is recomputed to exactly there. A record after it has changed no state yet, a
-record before it must have the same effect in both.
+The workers' changelogs give every key's state and, per partition, the largest offset that any state
+includes. History is recomputed to exactly those offsets. Later records have changed no state yet.
+Earlier records must have the same effect on both sides.
 """
 
 import heapq
@@ -33,7 +33,7 @@ Pair = tuple[bytes, bytes | None, bytes | None]  # key, live state, recomputed s
 
 @dataclass(frozen=True, slots=True)
 class BackfillVerifyReport:
-    """How many keys were compared and how many differ; `differences` has the first of them."""
+    """Numbers of keys compared and differing; `differences` has the first of them."""
 
     run: RunReport
     keys_compared: int
@@ -45,22 +45,22 @@ class BackfillVerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether every key is equal, byte for byte, and every proposal is a decision."""
+        """Return True if every key is equal, byte for byte, and so is every proposal."""
         return not self.keys_differing and self.decisions_equal
 
     @property
     def decisions_equal(self) -> bool:
-        """Whether both sides have the same open needs, and Postgres the same proposals."""
+        """Return True if both sides have as many open reorders, and Postgres the same proposals."""
         recomputed = sum(row.open_reorders for row in self.run.rows)
         return self.open_reorders_live == recomputed and self.decisions.ok
 
     @property
     def exit_code(self) -> int:
-        """0 equal, 1 not."""
+        """Return 0 if equal, else 1."""
         return 0 if self.ok else 1
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         batch = self.run.as_json()
         return {
             "run": batch["run"],
@@ -108,7 +108,7 @@ def verify(
 def compared(
     live: Sequence[LivePartition], run: RunReport, decisions: Decisions
 ) -> BackfillVerifyReport:
-    """Hold both sides' files against each other, key by key."""
+    """Compare the states of both sides, key by key."""
     keys = keys_differing = 0
     differences: list[dict[str, Any]] = []
     for part in live:
@@ -131,7 +131,7 @@ def compared(
 
 
 def side_by_side(live: Iterable[Entry], recomputed: Iterable[Entry]) -> Iterator[Pair]:
-    """Each key of two sides that are sorted by key, with what each says of it or None."""
+    """Yield each key of two sides that are sorted by key, with both contents; None if absent."""
     ours = ((key, True, content) for key, content in live)
     theirs = ((key, False, content) for key, content in recomputed)
     merged = heapq.merge(ours, theirs, key=itemgetter(0))
@@ -141,7 +141,7 @@ def side_by_side(live: Iterable[Entry], recomputed: Iterable[Entry]) -> Iterator
 
 
 def _states(rows: Iterable[ManifestRow]) -> Iterator[Entry]:
-    """Key and state of one partition's units: each is sorted, so merged they are."""
+    """Yield key and state of one partition's units, merged in key order."""
     units = (((key, content) for key, _offset, content in read_rows(row, STATES)) for row in rows)
     return heapq.merge(*units, key=itemgetter(0))
 

@@ -1,1 +1,1 @@
-"""Where a recomputation runs: one task, carried by a process pool or by Spark."""
+"""The engines of a recomputation: one task, run by a process pool or by Spark."""

@@ -1,6 +1,6 @@
-"""Which code computes, as a hash, and the same code as a zip that a cluster can import.
+"""A hash of the code that computes, and the same code as a zip that a cluster can import.
 
-Finished units are kept only as long as their input, logic revision and this hash are equal: a
+A finished unit is reused only while its input, its logic revision and this hash are equal. So a
 changed line of a rule recomputes everything.
 """
 
@@ -19,7 +19,7 @@ _SHIPPED: Final = ("inventory", "cdc", "analytics")
 
 @cache
 def code_hash() -> str:
-    """Hash of every source file that can change a result."""
+    """Return the hash of every source file that can change a result."""
     digest = hashlib.sha256()
     for path in _sources(_RULES):
         digest.update(str(path.relative_to(ROOT)).encode())
@@ -28,7 +28,7 @@ def code_hash() -> str:
 
 
 def write_zip(directory: Path) -> Path:
-    """An importable zip of what a task needs, named by its content."""
+    """Write an importable zip of the code that a task needs, named by its hash. Return its path."""
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / f"inventory-code-{code_hash()}.zip"
     temporary = target.with_suffix(".tmp")
@@ -44,7 +44,7 @@ def _sources(parts: tuple[str, ...]) -> list[Path]:
 
 
 def uncommitted() -> tuple[str, ...]:
-    """Source files of the rules that no commit holds as they are; none where git knows no tree."""
+    """Return the rules' source files with uncommitted changes; empty outside a git work tree."""
     git = shutil.which("git")
     if git is None:
         return ()

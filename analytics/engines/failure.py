@@ -1,4 +1,4 @@
-"""A unit that failed, as a value and as a message: stage, record, key, cause, next step."""
+"""A failed unit as a value and as a message: stage, record, key, cause, next step."""
 
 import traceback
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class EngineFailed(Damage):
 
 @dataclass(frozen=True, slots=True)
 class UnitFailed:
-    """The reason why one unit has no result; its attempt left an orphan that nothing reads."""
+    """The reason why one unit has no result. No reader uses the files of its attempt."""
 
     unit: str
     problem: str
@@ -27,7 +27,7 @@ class UnitFailed:
 def failed(
     unit: str, stage: str, error: Exception, *, place: str = "", key: bytes | None = None
 ) -> UnitFailed:
-    """Describe the error of one unit; `place` and `key` are of the record it came at, if any."""
+    """Describe the error of one unit. `place` and `key` are those of the current record, if any."""
     key_text = "" if key is None else f"key {key.decode('utf-8', 'replace')}"
     about = ", ".join(part for part in (f"unit {unit}", f"stage {stage}", place, key_text) if part)
     if isinstance(error, Damage):
@@ -44,7 +44,7 @@ def _cause(error: Exception) -> str:
 
 
 def _source_of(error: Exception) -> str:
-    """Return the deepest line of this project that the error passed, as ` (path:line)`."""
+    """Return the deepest line of this project in the traceback, as ` (path:line)`."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "site-packages" not in frame.filename]
     if not ours:

@@ -16,11 +16,11 @@ from analytics.engines.unit import ArchiveUnit, ManifestRow
 def run_units(
     units: Sequence[ArchiveUnit], results: Path, *, processes: int | None = None
 ) -> Iterator[ManifestRow | UnitFailed]:
-    """One result per unit, in the order in which they finish; none begins after a failed one."""
+    """Yield one result per unit as units finish. After a failed unit no further unit starts."""
     if not units:
         return
     count = min(processes or os.cpu_count() or 1, len(units))
-    # spawn: the caller may have Kafka and database threads, which a fork would copy half-alive.
+    # spawn: the caller may have Kafka and database threads, whose locks a fork would copy.
     with ProcessPoolExecutor(
         count, mp_context=get_context("spawn"), initializer=_begin_child
     ) as pool:
@@ -47,7 +47,7 @@ def _result(done: Future[ManifestRow | UnitFailed]) -> ManifestRow | UnitFailed:
 
 
 def _begin_child() -> None:
-    """End this process with the driver, in whatever way that ends."""
+    """End this child process when the driver ends, for whatever reason."""
     Thread(target=_follow_parent, daemon=True).start()
 
 
@@ -55,4 +55,4 @@ def _follow_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)  # no handler or buffer of a unit without a driver is of use
+        os._exit(1)  # _exit: no handler or buffer of a unit without a driver is of use

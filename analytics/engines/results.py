@@ -1,6 +1,6 @@
-"""The Parquet files that a task leaves: states, outputs, and whatever else a worker would write.
+"""The Parquet files that a task writes: states, outputs, and the rows of a worker's other topics.
 
-Expired window rows, heartbeats and their content are what a publication needs beyond the states.
+A publication needs expired window rows, heartbeats and their content besides the states.
 """
 
 import hashlib
@@ -24,11 +24,11 @@ STATES: Final = "states"
 OUTPUTS: Final = "outputs"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
-EXPIRED: Final = "expired"  # window rows that no state holds any more, with their last content
-HEARTBEATS: Final = "heartbeats"  # states of the partitions' own keys, which are no items
-BEATS: Final = "beats"  # the newest content of each heartbeat
+EXPIRED: Final = "expired"  # window rows that left their key's state, with their last content
+HEARTBEATS: Final = "heartbeats"  # states of the partitions' own keys, not of items
+BEATS: Final = "beats"  # newest content of each heartbeat
 _FLUSH_ROWS: Final = 20_000
-_READ_ROWS: Final = 1_000  # of whole states: some megabytes, times the units that are merged
+_READ_ROWS: Final = 1_000  # complete states: some megabytes, times the number of units merged
 
 
 def _rows_of(content: str) -> Any:  # noqa: ANN401 -- pyarrow ships no types
@@ -42,11 +42,11 @@ SCHEMAS: Final[dict[str, Any]] = {
 
 
 class DamagedResult(Damage):
-    """A result file of a run is not what its unit wrote."""
+    """A result file of a run differs from what its unit wrote."""
 
 
 class _Hashed:
-    """A file for pyarrow to write to; it hashes what was meant to be written."""
+    """A file for pyarrow that hashes the bytes passed to it, whatever reaches the disk."""
 
     def __init__(self, path: Path) -> None:
         self._stream = path.open("wb")
@@ -60,25 +60,25 @@ class _Hashed:
         return self._stream.write(content)
 
     def flush(self) -> None:
-        """Hand over to the operating system."""
+        """Flush to the operating system."""
         self._stream.flush()
 
     def close(self) -> None:
-        """Close the file; pyarrow may ask twice."""
+        """Close the file. pyarrow may call this twice."""
         self._stream.close()
 
     @property
     def closed(self) -> bool:
-        """Part of what pyarrow expects of a file."""
+        """Return True after `close`; pyarrow expects this of a file."""
         return self._stream.closed
 
     def sha256(self) -> str:
-        """Return the hash of all that was written."""
+        """Return the hash of all bytes passed to `write`."""
         return self._hash.hexdigest()
 
 
 class ResultFile:
-    """Rows of one kind; counts and digest grow with every row."""
+    """A writer of rows of one kind. Each row adds to count and digest."""
 
     def __init__(self, directory: Path, kind: str) -> None:
         self._schema = SCHEMAS[kind]
@@ -89,7 +89,7 @@ class ResultFile:
         self.digest = 0
 
     def write(self, key: bytes, offset: int, content: bytes) -> None:
-        """Keep one row."""
+        """Buffer one row."""
         self._rows.append((key, offset, content))
         self.rows += 1
         self.digest = add(self.digest, row_hash(key, offset.to_bytes(8, "little"), content))
@@ -97,13 +97,13 @@ class ResultFile:
             self._flush()
 
     def close(self) -> None:
-        """Write what waits and finish the file."""
+        """Write the buffered rows and finish the file."""
         self._flush()
         self._writer.close()
         self._stream.close()
 
     def abandon(self) -> None:
-        """Release the file, in whatever state it is."""
+        """Release the file in any state."""
         with suppress(OSError, pa.ArrowException):
             self._writer.close()
         with suppress(OSError):
@@ -122,7 +122,7 @@ class ResultFile:
 
 
 class RunSink:
-    """An attempt's own directory: a repeated or killed attempt leaves an orphan, nothing else."""
+    """One attempt's own directory. A repeated or killed attempt leaves only an unused directory."""
 
     def __init__(self, parent: Path, unit_name: str) -> None:
         attempt = f"attempt-{os.getpid()}-{uuid.uuid4().hex[:12]}"
@@ -136,23 +136,23 @@ class RunSink:
             file.close()
 
     def abandon(self) -> None:
-        """Release the files of a failed attempt; nothing reads what is in them."""
+        """Release the files of a failed attempt; no reader uses them."""
         for file in self.files.values():
             file.abandon()
 
 
 def read_rows(row: ManifestRow, kind: str) -> Iterator[tuple[bytes, int, bytes]]:
-    """Rows (key, offset, content) of one kind that a finished unit left, checked first.
+    """Yield the rows (key, offset, content) of one kind of a finished unit, after a check.
 
     Raises:
-        DamagedResult: the file is missing, or is not what the unit wrote.
+        DamagedResult: the file is missing, or differs from what the unit wrote.
     """
     with _checked(row, kind) as stream:
         yield from _rows(stream)
 
 
 def read_unlisted(directory: Path, kind: str) -> Iterator[tuple[bytes, int, bytes]]:
-    """Rows of a file of this process, which no manifest lists."""
+    """Yield the rows of a file that this process wrote and no manifest lists."""
     with (directory / f"{kind}.parquet").open("rb") as stream:
         yield from _rows(stream)
 
@@ -161,14 +161,14 @@ def checked_path(row: ManifestRow, kind: str) -> Path:
     """Return the path of a checked file, for readers that open it themselves.
 
     Raises:
-        DamagedResult: the file is missing, or is not what the unit wrote.
+        DamagedResult: the file is missing, or differs from what the unit wrote.
     """
     with _checked(row, kind) as stream:
         return Path(stream.name)
 
 
 def refuse_damaged(rows: Iterable[ManifestRow]) -> None:
-    """Raise `DamagedResult` unless these units' directories hold exactly what they wrote."""
+    """Raise `DamagedResult` unless these units' directories hold exactly the files they wrote."""
     for row in rows:
         for kind in SCHEMAS:
             checked_path(row, kind)
@@ -180,7 +180,7 @@ def refuse_damaged(rows: Iterable[ManifestRow]) -> None:
 
 
 def _checked(row: ManifestRow, kind: str) -> BufferedReader:
-    """Open the file and compare size, rows and checksum; later reads use the same handle."""
+    """Open the file and compare size, rows and checksum. Later reads use the same handle."""
     path = Path(row.directory) / f"{kind}.parquet"
     expected = row.files.get(kind)
     if expected is None:
@@ -200,7 +200,10 @@ def _checked(row: ManifestRow, kind: str) -> BufferedReader:
 
 
 def _found(stream: BufferedReader, expected: Written) -> Written:
-    """Return what the open file is; its rows are asked for only if its bytes are right."""
+    """Return size, rows and checksum of the open file.
+
+    Its rows are counted only if its bytes match.
+    """
     sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     found = Written(stream.tell(), expected.rows, sha256)
     stream.seek(0)

@@ -1,7 +1,8 @@
 """The Spark engine: the same task over the same units, on any master.
 
-Spark is the carrier only: it places units on machines and repeats lost ones. Grouping and sorting
-by Spark were measured at several times the cost and would need the order proved again.
+Spark only distributes units over machines and repeats lost ones. Grouping and sorting by Spark cost
+several times as much when measured, and would need another proof of the order.
+
 The tasks read the archive and write results by path, so on a cluster both are shared storage.
 """
 
@@ -30,7 +31,7 @@ _ERROR: Final = re.compile(r"(Caused by: |: )?[\w.$]+(Error|Exception)\b: ?\S")
 def run_units(
     units: Sequence[ArchiveUnit], results: Path, *, master: str = DEFAULT_MASTER
 ) -> Iterator[ManifestRow | UnitFailed]:
-    """One result per unit; the session lives as long as the iteration.
+    """Yield one result per unit. The Spark session lives as long as the iteration.
 
     Raises:
         EngineFailed: Spark itself failed; the message is its cause, without the trace.
@@ -48,7 +49,7 @@ def _run(
     try:
         context = session.sparkContext
         context.addPyFile(str(write_zip(results.parent / "code")))
-        # Waves, so that what is finished is listed while the rest runs. An iterator over the job's
+        # Waves, so that finished units are listed while the rest runs. An iterator over the job's
         # partitions was ruled out: it starts them one after another.
         wave = _WAVES * context.defaultParallelism
         for first in range(0, len(units), wave):
@@ -63,11 +64,12 @@ def _run(
 
 @contextmanager
 def short_errors(master: str) -> Iterator[None]:
-    """Replace errors of Spark and of its bridge to Java by their cause."""
+    """Replace errors of Spark and of its Java bridge by their cause."""
     try:
         yield
     except Exception as error:
-        # By name: the classes are only there where Spark is, and the bridge is no dependency.
+        # Compared by name: the classes exist only where Spark is installed, and the bridge is no
+        # direct dependency.
         if type(error).__module__.partition(".")[0] not in _SPARKS:
             raise
         problem = f"Spark with master {master!r}: {cause_of(str(error))}"
@@ -85,7 +87,7 @@ def cause_of(text: str) -> str:
 
 
 class _Task:
-    """A unit's recomputation as Spark ships it: by name, importable from the shipped zip."""
+    """A unit's recomputation for Spark to ship by name; importable from the shipped zip."""
 
     def __init__(self, results: str) -> None:
         self._results = results

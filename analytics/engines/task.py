@@ -1,7 +1,8 @@
-"""The one task of every engine: fold one unit of history with the workers' own fold.
+"""The task of every engine: fold one unit of history with the workers' own fold.
 
-Nothing here knows the rules: a record is decoded and handed to `Partition.apply_admitted` with the
-verdict that the archiver stored, in offset order, as a worker does with the verdict of its ring.
+This module contains no rule. It decodes each record and passes it to `Partition.apply_admitted` in
+offset order, with the verdict that the archiver stored. A worker does the same with the verdict of
+its ring.
 """
 
 import time
@@ -51,14 +52,14 @@ _REJECTED = "rejected:"
 
 @dataclass(slots=True)
 class At:
-    """Where a task is: kept up to date, so that an error can say at which record it came."""
+    """The current stage and record of a task, for error messages."""
 
     stage: str = "read"
     row: ArchiveRow | None = None
 
 
 def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
-    """Recompute one unit; an error is a value, so that no engine repeats it or prints a trace."""
+    """Recompute one unit. An error is returned, so that no engine retries it or prints a trace."""
     at = At()
     try:
         return recompute(unit, results, at)
@@ -74,7 +75,10 @@ def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
 
 
 def recompute(unit: ArchiveUnit, results: Path, at: At | None = None) -> ManifestRow:
-    """Fold one (partition, bucket) in offset order; one manifest row with counts and digests."""
+    """Fold one (partition, bucket) in offset order.
+
+    Return its manifest row with counts and digests.
+    """
     sink = RunSink(results, unit.name)
     try:
         return _recomputed(unit, sink, at or At())
@@ -129,7 +133,8 @@ def _apply(
     before = partition.states.get(InvKey(record.key))
     admission = Admission[row.admission.upper()]
     if admission is not Admission.MALFORMED:
-        # Judges nothing here: a bucket lacks most of the ring. What it knows besides is a maximum.
+        # The replay judges nothing here: a bucket lacks most of the ring. Its other fields are
+        # maxima.
         partition.ring.replay(record)
     folded = partition.apply_admitted(record, admission)
     at.stage = "write outputs"
@@ -162,7 +167,7 @@ def _write_late(sink: RunSink, record: Record, folded: Folded, origin: Origin) -
 
 
 def _write_expired(sink: RunSink, before: KeyState | None, folded: Folded) -> None:
-    """Rows that the state forgets here; the changelog of a worker keeps them (`stages`)."""
+    """Write windows that the state drops here; a worker's changelog keeps them (`stages`)."""
     if before is None:
         return
     for start in folded.windows_dropped:
@@ -204,10 +209,10 @@ def _reject(
 
 
 def _write_states(partition: Partition, sink: RunSink) -> int:
-    """Write every key's final state, sorted by key; gives the number of open reorders.
+    """Write every key's final state, sorted by key. Return the number of open reorders.
 
-    A heartbeat's state is the partition's watermark, not an item: at rest it alone goes on, and
-    two recomputations of the same trade would differ by it. So it has a file of its own.
+    A heartbeat's state is the partition's watermark, not an item. At rest it alone advances, so two
+    recomputations of the same facts would differ by it. So it has a file of its own.
     """
     open_reorders = 0
     for key in sorted(partition.states):

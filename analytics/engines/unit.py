@@ -1,4 +1,4 @@
-"""The piece of history that one task recomputes, and what is known of the result."""
+"""The part of history that one task recomputes, and the manifest row of its result."""
 
 import hashlib
 import json
@@ -20,9 +20,9 @@ _CHECKSUM: Final = "checksum"
 
 @dataclass(frozen=True, slots=True)
 class ArchiveUnit:
-    """One key bucket of one partition, offsets before `end`; files in offset order.
+    """One key bucket of one partition, offsets before `end`, with its files in offset order.
 
-    `sources` are the same files with what a task checks when it reads them.
+    `sources` are the same files with the fields that a task checks when it reads them.
     """
 
     archive: str
@@ -33,12 +33,12 @@ class ArchiveUnit:
     generation: int
     files: tuple[str, ...]
     input_digest: str
-    code: str  # hash of the sources; found once, where they are files and not a shipped zip
+    code: str  # hash of the sources, computed where they are files and not a shipped zip
     sources: tuple[Source, ...] = ()
 
     @property
     def name(self) -> str:
-        """The unit's place in the plan."""
+        """Return the unit's name in the plan: `partition=P/bucket=BofN`."""
         return f"partition={self.partition}/bucket={self.bucket}of{self.buckets}"
 
 
@@ -59,11 +59,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class ManifestRow:
-    """What one finished task gives: where its rows are, how many, and their digests.
+    """The result of one finished task: the directory of its rows, their numbers and digests.
 
-    `files` maps a kind to its file, which readers check before they use it.
-    `newest_commit_us`, `highest_lsn` and `streamed` are what a dedupe ring knows after the unit
-    besides its members; of several buckets the largest of each is the partition's.
+    `files` maps a kind to its file, which readers check before they use it. `newest_commit_us`,
+    `highest_lsn` and `streamed` are the dedupe ring's values after the unit, besides its members.
+    Of several buckets, the largest of each is the partition's.
     """
 
     unit: str
@@ -95,20 +95,20 @@ class ManifestRow:
 
     @property
     def run(self) -> Path:
-        """Directory of the run: its results are in `results/partition=P/bucket=B/attempt`."""
+        """Return the directory of the run, four levels above the result files."""
         return Path(self.directory).parents[3]
 
 
 def line_of(row: ManifestRow) -> bytes:
-    """Return the row as the run's manifest keeps it, with its own checksum."""
+    """Return the row as a line of the run's manifest, with its own checksum."""
     return _canonical(_checked(asdict(row)))
 
 
 def manifest_row(line: bytes) -> ManifestRow:
-    """The row that a line of a run's manifest holds.
+    """Return the row that a line of a run's manifest holds.
 
     Raises:
-        UnreadableRecord: another release wrote it, or it is no such line, or was changed.
+        UnreadableRecord: another release wrote it, or it is malformed, or was changed.
     """
     document = document_of(KIND, line)
     content = {name: value for name, value in document.items() if name != _CHECKSUM}
@@ -135,7 +135,7 @@ def _canonical(document: Mapping[str, Any]) -> bytes:
 def units_of(
     manifest: Manifest, ends: Mapping[int, int], *, buckets: int
 ) -> tuple[ArchiveUnit, ...]:
-    """Every unit of the history before `ends`.
+    """Return every unit of the history before `ends`.
 
     Raises:
         BrokenArchive: the archive does not reach an end, or a file is missing.
