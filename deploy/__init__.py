@@ -1,1 +1,1 @@
-"""The composition: what starts, configures and commands all other parts."""
+"""Composition of all parts: their configuration, start, supervision and commands."""

@@ -1,9 +1,9 @@
-"""The rules as machine code: the files of `inventory/` as they are, through mypyc.
+"""The rules as machine code: the unchanged files of `inventory/`, compiled by mypyc.
 
-Compiled files beside the sources would be imported by whoever imports those, so they lie in the
-home of the stack whose workers shall take them, in a directory named by the content of the sources:
-a changed line leaves them behind, and workers run the sources until somebody compiles again.
-Recomputations always do, so each `backfill verify` beside compiled workers compares the two.
+Compiled files beside the sources would be imported by every process. So they are in the home of the
+stack whose workers shall use them, in a directory named by a hash of the sources. After a change of
+a source, workers run the sources until an operator compiles again. Recomputations always run the
+sources, so each `backfill verify` beside compiled workers compares the two.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ from deploy.errors import MissingPrerequisite, StackError
 ROOT: Final = Path(__file__).resolve().parents[1]
 COMPILE: Final = "inventory workers compile"
 _RULES: Final = "inventory"
-# Value classes stay Python's, made by the decorator in the first; the second's columns are whatever
-# was found in the log, and mypyc has no slot for that. The ring's members would lose what they
-# share, for nothing gained. Explanations are for pages only.
+# Value classes stay interpreted, because the decorator in the first makes them. The second's
+# columns hold whatever the log contains, and mypyc has no slot for that. The ring's members would
+# lose their shared memory, without any gain. Explanations are for pages only.
 _INTERPRETED: Final = (
     "model/value.py",
     "model/record.py",
@@ -47,25 +47,25 @@ raise SystemExit(None if are_compiled() else "what was made is not what is loade
 
 
 def directory(home: Path) -> Path:
-    """Where the compiled form of exactly these sources lies in `home`, or would."""
+    """Return the directory in `home` for the compiled form of exactly these sources."""
     return home / _name(ROOT)
 
 
 def present(home: Path) -> Path | None:
-    """The compiled rules of this code in `home`, if they were made."""
+    """Return the compiled rules of this code in `home`, or None."""
     found = directory(home)
     return found if found.is_dir() else None
 
 
 def left_behind(home: Path) -> bool:
-    """Whether what is compiled in `home` was made of other sources."""
+    """Return True if the rules compiled in `home` are of other sources."""
     return bool(_kept(home)) and present(home) is None
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Variables that make a child process take the compiled rules; none where there are none.
+    """Return the variables with which a child process uses the compiled rules.
 
-    None either where that can't be found out: sources always do.
+    Empty without compiled rules, and if the home can't be read: the sources always work.
     """
     try:
         found = present(home)
@@ -75,12 +75,12 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def ensure(home: Path) -> Path:
-    """The compiled rules, made first if they are not there; half a minute.
+    """Return the compiled rules. Compile them first if they are missing (half a minute).
 
-    What was made of other sources goes.
+    Rules compiled from other sources are deleted.
 
     Raises:
-        StackError: something that compiling takes is missing, or mypyc refuses a source.
+        StackError: a tool for compiling is missing, or mypyc refuses a source.
     """
     found = present(home)
     if found is not None:
@@ -91,17 +91,17 @@ def ensure(home: Path) -> Path:
         made = Path(scratch) / "made"
         hidden = shutil.ignore_patterns("__pycache__", ".*", "*.so")
         shutil.copytree(ROOT / _RULES, made / _RULES, ignore=hidden)
-        target = home / _name(made)  # of the copy: somebody may save a file meanwhile
+        target = home / _name(made)  # of the copy: a source may change meanwhile
         _build(made)
         _try(made)
-        if not target.exists():  # nobody else was faster
+        if not target.exists():  # no other process was faster
             made.rename(target)
         _put_aside({*_kept(home)} - {target}, scratch)
     return target
 
 
 def remove(home: Path) -> bool:
-    """Delete whatever is compiled in `home`; False if nothing was."""
+    """Delete all compiled rules in `home`. Return False if there were none."""
     found = _kept(home)
     if found:
         with tempfile.TemporaryDirectory(dir=home, prefix=".rules-") as scratch:
@@ -114,13 +114,13 @@ def _kept(home: Path) -> list[Path]:
 
 
 def _put_aside(found: Iterable[Path], scratch: str) -> None:
-    """At once: what is half deleted can't be imported."""
+    """Rename the directories at once: a half-deleted one can't be imported then."""
     for path in found:
         path.rename(Path(scratch) / path.name)
 
 
 def _name(tree: Path) -> str:
-    """Names sources, interpreter, and how this module compiles."""
+    """Return a name that depends on sources, interpreter and this module."""
     digest = hashlib.sha256(str(sysconfig.get_config_var("SOABI")).encode())
     digest.update(Path(__file__).read_bytes())
     for path in sorted((tree / _RULES).rglob("[!.]*.py")):
@@ -149,7 +149,7 @@ def _require_tools(home: Path) -> None:
 
 
 def _build(tree: Path) -> None:
-    """Compile in place, by a process of its own that no setting of the caller's mypy reaches."""
+    """Compile in place, in a separate process that no setting of the caller's mypy reaches."""
     rules = tree / _RULES
     left_out = {path for pattern in _INTERPRETED for path in rules.glob(pattern)}
     sources = sorted(str(path.relative_to(tree)) for path in {*rules.rglob("*.py")} - left_out)
@@ -160,7 +160,7 @@ def _build(tree: Path) -> None:
 
 
 def _try(compiled: Path) -> None:
-    """Load what was made before any worker does."""
+    """Load the compiled rules once before any worker does."""
     _run(["-c", _LOAD], compiled, _taking(compiled))
 
 

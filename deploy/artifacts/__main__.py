@@ -1,4 +1,4 @@
-"""`python -m deploy.artifacts` writes the sha256 list anew, after a version in pom.xml changed."""
+"""`python -m deploy.artifacts` rewrites the SHA-256 list after a version change in pom.xml."""
 
 import sys
 

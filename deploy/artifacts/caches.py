@@ -1,4 +1,4 @@
-"""Directories for what is fetched or built once per machine and shared by all clones."""
+"""Directories for files that are fetched or built once per machine and shared by all clones."""
 
 import os
 import pwd
@@ -20,7 +20,7 @@ def cache_root() -> Path:
     `HOME` may be unset or read-only. The directory is then below `/var/tmp`, or in this clone.
 
     Raises:
-        StackError: no candidate can be written.
+        StackError: no candidate is writable.
     """
     explicit = os.environ.get("INVENTORY_CACHE")
     if explicit:
@@ -35,7 +35,7 @@ def cache_root() -> Path:
 
 
 def maven_repository() -> Path | None:
-    """Return where Maven has to keep its files if its own `~/.m2` can't be written, else None."""
+    """Return Maven's directory below the cache if `~/.m2` is not writable, else None."""
     home = _home_of_account()
     if home is not None and _is_directory(home) and _can_be_ours(home / ".m2"):
         return None
@@ -43,7 +43,7 @@ def maven_repository() -> Path | None:
 
 
 def uv_cache() -> Path | None:
-    """Return where uv has to keep its files if its own directory can't be written, else None."""
+    """Return uv's directory below the cache if its own is not writable, else None."""
     if os.environ.get("UV_CACHE_DIR") or any(_in_home()):
         return None
     return cache_root() / "uv"
@@ -56,7 +56,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _in_home() -> Iterator[Path]:
-    """Yield the account's cache directories that can be written."""
+    """Yield the account's writable cache directories."""
     explicit, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
     found = [Path(explicit)] if explicit and Path(explicit).is_absolute() else []
     found += [Path(home) / ".cache"] if home and _is_directory(Path(home)) else []
@@ -64,7 +64,7 @@ def _in_home() -> Iterator[Path]:
 
 
 def _home_of_account() -> Path | None:
-    """Return the home that Java uses: it asks the system and not `HOME`."""
+    """Return the home directory that Java uses: from the system's account, not from `HOME`."""
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError:
@@ -79,9 +79,9 @@ def _is_directory(path: Path) -> bool:
 
 
 def _can_be_ours(path: Path) -> bool:
-    """Return True for a directory of this account that takes a file; made if it is missing.
+    """Return True for a writable directory of this account. Create it if it is missing.
 
-    In `/var/tmp` another account could have made the directory first, with files of its choice.
+    In `/var/tmp` another account could have created the directory first, with files of its choice.
     """
     try:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)

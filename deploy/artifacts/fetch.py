@@ -1,7 +1,7 @@
-"""Brings the JVM parts onto this machine and refuses every file that is not on the list.
+"""Fetching the JVM parts with Maven, and refusing every file that is not listed.
 
-The directory is named by the hash of `pom.xml` and `jars.sha256`: a changed version or list means a
-new directory, and an existing directory was complete and verified when it was renamed into place.
+The directory is named by the hash of `pom.xml` and `jars.sha256`. So a changed version or list
+means a new directory. An existing directory was complete and verified when it was renamed.
 """
 
 import hashlib
@@ -36,29 +36,29 @@ class Artifacts:
 
     @property
     def class_path(self) -> str:
-        """Every library in a fixed order: AppCDS refuses an archive made with another order."""
+        """Return every library in a fixed order; AppCDS refuses an archive of another order."""
         return ":".join(str(jar) for jar in sorted((self.root / "libs").glob("*.jar")))
 
     @property
     def plugins(self) -> Path:
-        """Connect's `plugin.path`; never on the worker's class path."""
+        """Return Connect's `plugin.path`; it is never on the worker's class path."""
         return self.root / "plugins"
 
 
 def cache_name() -> str:
-    """Directory name of exactly this pom and this list."""
+    """Return the directory name for exactly this pom and this list."""
     digest = hashlib.sha256(POM.read_bytes() + CHECKSUMS.read_bytes())
     return digest.hexdigest()[:_NAME_CHARS]
 
 
 def present() -> Artifacts | None:
-    """The parts if an earlier run fetched and verified them."""
+    """Return the parts if an earlier run fetched and verified them, else None."""
     root = cache_root() / cache_name()
     return Artifacts(root) if root.is_dir() else None
 
 
 def ensure(say: Callable[[str], None] = lambda _: None) -> Artifacts:
-    """The parts, fetched and verified when they are not here yet."""
+    """Return the parts. Fetch and verify them first if they are missing."""
     found = present()
     if found:
         return found
@@ -88,7 +88,7 @@ def _move_into_place(scratch: Path, target: Path) -> None:
 
 
 def download(out: Path) -> None:
-    """Run Maven so that `out` holds `libs` and `plugins`."""
+    """Run Maven so that `out` contains `libs` and `plugins`."""
     command = [require(MAVEN), "-B", "-q", "-f", str(POM), f"-Dout={out}", "package"]
     repository = maven_repository()
     command += [f"-Dmaven.repo.local={repository}"] if repository else []
@@ -103,7 +103,7 @@ def download(out: Path) -> None:
 
 
 def digests(root: Path) -> dict[str, str]:
-    """sha256 of every file below `libs` and `plugins`, by relative path."""
+    """Return the SHA-256 of every file below `libs` and `plugins`, by relative path."""
     files = [path for part in _PARTS for path in sorted((root / part).rglob("*")) if path.is_file()]
     return {
         str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
@@ -111,7 +111,7 @@ def digests(root: Path) -> dict[str, str]:
 
 
 def read_list() -> dict[str, str]:
-    """The committed digests by relative path."""
+    """Return the committed digests by relative path."""
     lines = CHECKSUMS.read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 
@@ -132,7 +132,7 @@ def verify(root: Path) -> None:
 
 
 def write_list() -> int:
-    """Replace the committed list by what Maven gives now; gives the number of files."""
+    """Replace the committed list by the digests of Maven's current files. Return their number."""
     with tempfile.TemporaryDirectory() as scratch:
         download(Path(scratch))
         found = digests(Path(scratch))

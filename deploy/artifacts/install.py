@@ -1,12 +1,12 @@
-"""Makes `.venv` with the locked requirements: `python3 -m deploy.artifacts.install`.
+"""Creates `.venv` with the locked requirements: `python3 -m deploy.artifacts.install`.
 
-What is slow and the same for every clone is done once per machine and kept in the cache:
+Slow steps that are the same for every clone run once per machine. Their results are cached:
 
 - the environment of the installer (pip, setuptools, uv);
 - the wheel of PySpark, which is published as source only. uv would build it again for each clone
   where the registry allows no caching, and leave up to 1.4 GB behind each time.
 
-This module runs before anything is installed, so it imports nothing else than Python's own.
+This module runs before anything is installed, so it imports only Python's standard library.
 """
 
 import fcntl
@@ -29,13 +29,13 @@ LOCK: Final = PROJECT / "requirements/dev.txt"
 INSTALLER: Final = PROJECT / "requirements/installer.txt"
 VENV: Final = PROJECT / ".venv"
 BUILT: Final = "pyspark"
-# What decides how the wheel comes out: the source, named by its hash, and what builds it.
+# The wheel depends on its source, named by a hash, and on the build tool.
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
 _NAME_CHARS: Final = 16
 _PYTHON: Final = ((3, 11), (3, 13))
 _COMPLETE: Final = ".complete"
-# Tests of libraries, and packages that no process of a stack imports, or that are compiled already.
+# Tests of libraries, packages that no process of a stack imports, and packages compiled already.
 _NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark|setuptools)/"
 
 
@@ -46,7 +46,7 @@ def entries(lock: str) -> dict[str, str]:
 
 
 def refuse_other(python: tuple[int, ...]) -> None:
-    """Raise `StackError` for a Python that the locks were not made for."""
+    """Raise `StackError` for a Python version that the locks don't support."""
     if not _PYTHON[0] <= python[:2] < _PYTHON[1]:
         seen = ".".join(map(str, python[:2]))
         message = f"this is Python {seen}; expected 3.11 or 3.12. Nothing was installed."
@@ -54,10 +54,10 @@ def refuse_other(python: tuple[int, ...]) -> None:
 
 
 def installer() -> Path:
-    """Return the programs of the installer's environment, made on this machine's first use.
+    """Return the `bin` directory of the installer's environment. Create it on first use.
 
     Raises:
-        StackError: it could not be made.
+        StackError: the environment could not be created.
     """
     text = f"{sys.version} {sys.executable} {INSTALLER.read_text(encoding='utf-8')}"
     root = cache_root() / f"installer-{_name(text)}"
@@ -72,18 +72,18 @@ def installer() -> Path:
 
 
 def key(lock: str) -> str:
-    """Return the name of the wheel that `lock` gives."""
+    """Return the name of the wheel that `lock` requires."""
     locked = entries(lock)
     return _name("\n".join(locked[name] for name in _DECIDING))
 
 
 def wheel(lock: str, programs: Path) -> Path:
-    """Return PySpark's wheel, built from the locked source if this machine has none yet.
+    """Return PySpark's wheel. Build it from the locked source if this machine has none yet.
 
     `programs` is the directory of the installer's Python.
 
     Raises:
-        StackError: it could not be built.
+        StackError: the build failed.
     """
     target = cache_root() / f"{BUILT}-{key(lock)}"
     with _turn(BUILT):
@@ -105,7 +105,7 @@ def _build(entry: str, target: Path, programs: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".build-") as scratch:
         wanted = Path(scratch) / "wanted.txt"
         wanted.write_text(entry + "\n", encoding="utf-8")
-        # Without isolation the locked setuptools of this environment builds it.
+        # Without isolation, the locked setuptools of this environment builds it.
         command = [str(programs / "python"), "-m", "pip", "wheel", "-q", "--no-deps"]
         command += [
             "--no-build-isolation",
@@ -147,16 +147,16 @@ def install() -> None:
         _run([*into, "--require-hashes", "-r", wanted.name], extra)
     _run([*into, "--no-deps", "--no-build-isolation", "-e", str(PROJECT)], extra)
     for link in VENV.glob("lib/python*/site-packages/__editable__*.pth"):
-        # Python 3.11 reads this file by the locale, so with LC_ALL=C a path has to be ASCII.
+        # Python 3.11 decodes this file by the locale, so with LC_ALL=C a path has to be ASCII.
         link.write_text(os.path.relpath(PROJECT, link.parent) + "\n", encoding="ascii")
-    # Where Python may write no bytecode, each process would compile what it imports again.
+    # Where Python may write no bytecode, each process would compile its imports again.
     compiling = [python, "-m", "compileall", "-q", "-j", "0", "-x", _NOT_COMPILED]
     _run([*compiling, *map(str, VENV.glob("lib/python*/site-packages"))], {})
 
 
 @contextmanager
 def _turn(name: str) -> Iterator[None]:
-    """Hold the lock `name` of this machine: of two clones at the same time, one does the work."""
+    """Hold the lock `name` of this machine, so that only one of two clones does the work."""
     cache_root().mkdir(parents=True, exist_ok=True)
     with (cache_root() / f".{name}.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Finds the programs that no Python package brings, or installs them on Debian as root."""
+"""Finds the programs that no Python package provides, or installs them on Debian as root."""
 
 import os
 import re
@@ -15,13 +15,13 @@ JAVA_AT_LEAST: Final = 17
 
 
 def as_root(command: str) -> str:
-    """Return the command as this account runs it: a container's root often has no sudo."""
+    """Return the command as this account must run it: root in a container often has no sudo."""
     return command if os.geteuid() == 0 else f"sudo {command}"
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program, the Debian package that brings it and what it is for."""
+    """A program, its Debian package and its purpose."""
 
     name: str
     package: str
@@ -29,7 +29,7 @@ class Program:
 
     @property
     def repair(self) -> str:
-        """The command that installs it on Debian and its relatives."""
+        """Return the command that installs it on Debian and its derivatives."""
         return as_root(f"apt-get install -y {self.package}")
 
 
@@ -41,7 +41,7 @@ SETPRIV: Final = Program("setpriv", "util-linux", "ties child processes to the s
 
 
 def find(program: Program) -> str | None:
-    """Absolute path of `program`; `JAVA_HOME` wins for Java."""
+    """Return the absolute path of `program` or None. `JAVA_HOME` takes precedence for Java."""
     home = os.environ.get("JAVA_HOME")
     if program is JAVA and home and (Path(home) / "bin/java").exists():
         return str(Path(home) / "bin/java")
@@ -49,7 +49,11 @@ def find(program: Program) -> str | None:
 
 
 def require(program: Program) -> str:
-    """Path of `program`, installed first when this is Debian and we are root."""
+    """Return the path of `program`. Install it first on Debian as root.
+
+    Raises:
+        MissingPrerequisite: it is missing and could not be installed.
+    """
     found = find(program)
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
         _apt_install(program.package)
@@ -61,7 +65,11 @@ def require(program: Program) -> str:
 
 
 def require_java() -> str:
-    """Path of a Java that is new enough."""
+    """Return the path of a Java that is new enough.
+
+    Raises:
+        MissingPrerequisite: Java is missing or too old.
+    """
     path = require(JAVA)
     major = java_major(path)
     if major < JAVA_AT_LEAST:
@@ -71,13 +79,13 @@ def require_java() -> str:
 
 
 def java_version(path: str) -> str:
-    """First line of `java -version`."""
+    """Return the first line of `java -version`."""
     result = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 -- fixed arguments
     return (result.stderr or result.stdout).splitlines()[0]
 
 
 def java_major(path: str) -> int:
-    """Feature release of the Java at `path`; 0 when it does not say."""
+    """Return the feature release of the Java at `path`; 0 if its output has none."""
     match = re.search(r'version "(\d+)', java_version(path))
     return int(match.group(1)) if match else 0
 

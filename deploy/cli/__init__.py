@@ -1,1 +1,1 @@
-"""The `inventory` command: one module per group of verbs, each call thin, imports late."""
+"""The `inventory` command: one module per group of subcommands, thin calls, late imports."""

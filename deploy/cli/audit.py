@@ -1,4 +1,4 @@
-"""The verbs of the audit log: check its hash chain, and take it as it is after a restore."""
+"""Subcommands of the audit log: check its hash chain, and accept its end after a restore."""
 
 import getpass
 from dataclasses import asdict, astuple
@@ -28,7 +28,7 @@ audit = typer.Typer(help="The log of who did what.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     app.add_typer(audit, name="audit")
 
 

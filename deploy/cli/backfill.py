@@ -1,4 +1,4 @@
-"""Verbs of recomputations: run, verify, publish, rearchive, discard, status."""
+"""Subcommands of `inventory backfill`: run, verify, publish, rearchive, discard, status."""
 
 import os
 import subprocess
@@ -36,14 +36,14 @@ _RUN_COLUMNS: Final = (
     "digest",
 )
 _REARCHIVE: Final = "inventory backfill rearchive --yes"
-_HELD_S: Final = 20.0  # an archiver that is asked for its lock first writes what it holds
+_HELD_S: Final = 20.0  # an archiver writes its buffered records before it releases its lock
 _MODULE: Final = "deploy.cli.main"
 
 backfill = typer.Typer(help="Recompute all state from history.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     app.add_typer(backfill, name="backfill")
 
 
@@ -219,7 +219,7 @@ def _in_tree(
     *arguments: str,
     json: bool,
 ) -> None:
-    """Have that tree's own command do it, on this stack, and end as it ends."""
+    """Run the command of the tree `code` on this stack, and exit with its code."""
     tree = code.resolve()
     told = [
         text for name, said in options.items() if said is not None for text in (name, str(said))

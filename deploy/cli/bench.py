@@ -1,4 +1,4 @@
-"""Verbs that measure: `inventory bench NAME`, one function per name."""
+"""Subcommands that measure: `inventory bench NAME`, one function per name."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +27,7 @@ bench = typer.Typer(help="Measurements.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     bench.command("faults")(bench_faults)
     bench.command("fold")(bench_fold)
     bench.command("peers")(bench_peers)
@@ -65,7 +65,7 @@ def bench_pipeline(
 
 
 def _screen() -> "Screen | None":
-    """The demo's stock page in a browser; None, with the reason told, where that is not there."""
+    """Return the demo's stock page in a browser. Print a reason and return None without one."""
     from bench.screen import Screen  # noqa: PLC0415 -- late on purpose
     from deploy.stack.proof import PERSON, logins  # noqa: PLC0415 -- loads a web client
 
@@ -158,13 +158,13 @@ def bench_simulate(
 
 
 def _kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Places of steps and of faults; a dash is none."""
+    """Return the positions of steps and of faults; a dash means none."""
     try:
         steps, faults = (
             () if part == "-" else tuple(map(int, part.split(","))) for part in text.split("/")
         )
         if min(0, *steps, *faults) < 0:
-            raise ValueError  # noqa: TRY301 -- a negative place is no place either
+            raise ValueError  # noqa: TRY301 -- a negative position is invalid, too
     except ValueError:
         message = f"--keep {text!r}: expected places of steps and faults, like 0,3/1 or 0,3/-"
         raise StackError(message) from None
@@ -174,7 +174,7 @@ def _kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _refuse_missing(
     text: str, kept: tuple[tuple[int, ...], tuple[int, ...]], sizes: tuple[int, int]
 ) -> None:
-    """Raise `StackError` for places that the seed's history doesn't have."""
+    """Raise `StackError` for positions beyond the seed's history."""
     if any(max(places, default=-1) >= size for places, size in zip(kept, sizes, strict=True)):
         steps, faults = sizes
         message = f"--keep {text!r}: this seed has {steps} steps and {faults} faults, from 0 on"

@@ -1,4 +1,4 @@
-"""`inventory bench faults`: the stack of INVENTORY_HOME, broken on purpose."""
+"""`inventory bench faults`: faults injected into the running stack of INVENTORY_HOME."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -26,13 +26,13 @@ class RunningHome:
         self.settings = settings
 
     def workers(self) -> Sequence[str]:
-        """Names of the stream workers."""
+        """Return the names of the stream workers."""
         from deploy.stack.workforce import PREFIX  # noqa: PLC0415 -- loads the supervisor
 
         return sorted(name for name in read_runtime(self._home).services if name.startswith(PREFIX))
 
     def pid_of(self, service: str) -> int | None:
-        """The service's current process, None between two of them."""
+        """Return the service's process id, or None while it has no process."""
         entry = read_runtime(self._home).services[service]
         if entry.pid is None or not alive(ProcessId(entry.pid, entry.started_ticks)):
             return None

@@ -60,7 +60,7 @@ def bench_fold(
 
 
 def _again(file: Path | None, options: Mapping[str, object]) -> None:
-    """Have a process that takes the compiled rules do the same, and end as it ends."""
+    """Run the same command in a process with the compiled rules, and exit with its code."""
     home = default_home()
     output.errors.print(f"compiled rules: {compiled_rules.ensure(home)}", soft_wrap=True)
     command = [sys.executable, "-m", "deploy.cli.main", "bench", "fold"]

@@ -1,4 +1,4 @@
-"""Verbs of change capture: pause it on purpose, and resume or repair it."""
+"""Subcommands of change capture: pause it on purpose, and resume or repair it."""
 
 import getpass
 
@@ -14,7 +14,7 @@ capture = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     app.add_typer(capture, name="capture")
 
 

@@ -1,4 +1,4 @@
-"""The verb for a history that can't be brought back: capture everything anew."""
+"""The command for a history that can't be restored: capture all rows again."""
 
 import getpass
 from typing import Annotated
@@ -11,7 +11,7 @@ from deploy.stack.home import Home, default_home
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verb."""
+    """Add this module's command."""
     app.command()(generation)
 
 

@@ -1,4 +1,4 @@
-"""What a person gave an option, held to what it takes: a refusal names option, value and form."""
+"""Checks of option values. A refusal names the option, the value and the expected form."""
 
 import os
 import sys
@@ -9,14 +9,14 @@ from typing import Final
 
 from deploy.errors import StackError
 
-LONGEST_S: Final = 86_400.0  # a day; nothing here is waited for longer
+LONGEST_S: Final = 86_400.0  # a day; no command waits longer
 
 
 def whole(option: str, value: int | None, *, least: int = 1) -> None:
-    """Refuse a whole number below `least`; None is an option that was left out.
+    """Refuse a whole number below `least`; None is an omitted option.
 
     Raises:
-        StackError: naming option, value and least value.
+        StackError: names option, value and least value.
     """
     if value is not None and value < least:
         message = f"{option} {value}: expected {least} or more"
@@ -24,10 +24,10 @@ def whole(option: str, value: int | None, *, least: int = 1) -> None:
 
 
 def whole_numbers(option: str, text: str, example: str) -> list[int]:
-    """The numbers in a list with commas.
+    """Return the numbers of a comma-separated list.
 
     Raises:
-        StackError: naming option, value and an example.
+        StackError: names option, value and an example.
     """
     try:
         numbers = [int(number) for number in text.split(",")]
@@ -40,10 +40,10 @@ def whole_numbers(option: str, text: str, example: str) -> list[int]:
 
 
 def seconds(option: str, value: float | None, *, least: float = 0.0) -> None:
-    """Refuse a time below `least`, above a day, and what is none; None was left out.
+    """Refuse a time below `least`, above a day, or NaN; None is an omitted option.
 
     Raises:
-        StackError: naming option, value and range.
+        StackError: names option, value and range.
     """
     if value is not None and not least <= value <= LONGEST_S:
         message = f"{option} {value:g}: expected {least:g} to {LONGEST_S:g} seconds"
@@ -51,10 +51,10 @@ def seconds(option: str, value: float | None, *, least: float = 0.0) -> None:
 
 
 def one_of(option: str, value: str, known: Sequence[str]) -> None:
-    """Refuse what is not among `known`.
+    """Refuse a value that is not in `known`.
 
     Raises:
-        StackError: naming option, value and every known one.
+        StackError: names option, value and every known one.
     """
     if value not in known:
         message = f"{option} {value!r}: expected {_either(known)}"
@@ -66,7 +66,7 @@ def _either(known: Sequence[str]) -> str:
 
 
 def interpreter(python: str) -> str:
-    """The Python to start, this one for an empty `python`; a path is taken from here.
+    """Return the Python to start: this one for an empty `python`. Paths are relative to here.
 
     The command runs in another tree, where `.venv/bin/python` would be that tree's.
     """
@@ -76,7 +76,7 @@ def interpreter(python: str) -> str:
 
 
 def finite(text: str) -> float | None:
-    """The number that `text` says, None where it says none or one without an end."""
+    """Return the number in `text`, or None if it is no number or not finite."""
     try:
         number = float(text)
     except ValueError:
@@ -85,10 +85,10 @@ def finite(text: str) -> float | None:
 
 
 def retail_file(file: Path) -> None:
-    """Refuse what nobody can read sales from, before anything is started for it.
+    """Refuse a file from which no sales can be read, before anything is started for it.
 
     Raises:
-        StackError: naming the file, what it is and what is expected.
+        StackError: names the file, the problem and the expected form.
     """
     problem = _problem_of(file)
     if problem:

@@ -1,4 +1,4 @@
-"""Verbs about history: verify, explain, sales, fold."""
+"""Commands about history: verify, explain, sales, fold."""
 
 import sys
 from typing import Annotated, Any, Final, Protocol
@@ -21,17 +21,17 @@ MOST_HOPS: Final = 1008  # a week of windows, as far back as the windows read go
 
 
 class Printed(Protocol):
-    """What a question about one item gives."""
+    """A report on one item that can be printed."""
 
     def as_json(self) -> dict[str, Any]:
-        """The answer for scripts."""
+        """Return the report for scripts."""
 
     def as_text(self) -> str:
-        """The answer for people."""
+        """Return the report for people."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     for verb in (verify, explain, sales, fold):
         app.command()(verb)
 

@@ -1,7 +1,7 @@
 """Entry point of the `inventory` command.
 
-Commands import the part they call inside the function: `inventory status` then starts in a fraction
-of a second and works where Spark or Django is not installed.
+Commands import the part they call inside the function. So `inventory status` starts in a fraction
+of a second, and works where Spark or Django is not installed.
 """
 
 import os
@@ -38,11 +38,11 @@ _EXPECTED: Final = (StackError,)
 
 
 class Verbs(TyperGroup):
-    """Every verb; a value of the wrong type is told beside the form that was expected."""
+    """All commands; an error about a value's type shows the value and the expected form."""
 
     @override
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb.
+        """Run the command.
 
         Raises:
             typer.BadParameter: with the value, which typer leaves out.
@@ -87,7 +87,7 @@ for group in (
 
 
 def main() -> None:
-    """Run the command line; expected errors are told without a traceback."""
+    """Run the command line. Expected errors are printed without a traceback."""
     try:
         refuse_unknown(os.environ)
         app()
@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def _told(error: Exception) -> tuple[str, str]:
-    """What an expected error says, and the command that repairs its cause or shows it."""
+    """Return the message of an expected error, and the command that repairs or shows its cause."""
     if isinstance(error, StackError):
         return str(error), error.repair
     if type(error).__name__ == "KafkaException":
@@ -122,7 +122,7 @@ def _told(error: Exception) -> tuple[str, str]:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    """Error types with a message for the reader, from the parts that are loaded by now."""
+    """Return the error types with a message for the reader, from the modules imported so far."""
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (
         ("webui.ledger.services", "LedgerError"),

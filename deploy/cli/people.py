@@ -1,4 +1,4 @@
-"""Verbs about people: add, invite, disable, enable, list; roles, stores, password, region."""
+"""Subcommands about people: add, invite, disable, enable, list; roles, stores, password, region."""
 
 import sys
 from dataclasses import asdict
@@ -35,7 +35,7 @@ people = typer.Typer(help="Accounts: who may do what, and where.", no_args_is_he
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     app.add_typer(people, name="people")
 
 

@@ -1,4 +1,4 @@
-"""Verbs about rejected records: list, show, dismiss, replay."""
+"""Subcommands about rejected records: list, show, dismiss, replay."""
 
 import base64
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ rejected = typer.Typer(help="Records that no rule accepts.", no_args_is_help=Tru
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     app.add_typer(rejected, name="rejected")
 
 
@@ -105,7 +105,7 @@ def rejected_replay(
 
 
 def _one(environment: Mapping[str, str], identity: str) -> dict[str, Any]:
-    """One record with key and value, as text where they are text and as base64 always."""
+    """Return one record with key and value, each as text and as base64."""
     rows = _rows(environment, _ONE, {"id": identity})
     if not rows:
         message = f"no rejected record {identity!r}: expected an id of `inventory rejected list`"

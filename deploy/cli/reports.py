@@ -1,4 +1,4 @@
-"""How a report is printed: JSON for programs, rows of names and plain values for people."""
+"""Printing of reports: JSON for programs, rows of names and plain values for people."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, Protocol
@@ -9,14 +9,14 @@ from deploy import output
 
 
 class Report(Protocol):
-    """What a comparison gives."""
+    """The result of a comparison."""
 
     @property
     def exit_code(self) -> int:
-        """0 equal, 1 different, 2 not comparable yet."""
+        """Return 0 if equal, 1 if different, 2 if not comparable yet."""
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
 
 
 def report(title: str, found: Report, *, json: bool) -> NoReturn:
@@ -26,7 +26,7 @@ def report(title: str, found: Report, *, json: bool) -> NoReturn:
 
 
 def only(title: str, found: dict[str, Any], *, json: bool) -> None:
-    """Print what was found and go on."""
+    """Print a report and return."""
     if json:
         output.as_json(found)
     else:
@@ -34,7 +34,7 @@ def only(title: str, found: dict[str, Any], *, json: bool) -> None:
 
 
 def rows(found: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """A report as rows of names and plain values: what is nested gets rows of its own."""
+    """Yield a report as rows of names and plain values. Nested reports get rows of their own."""
     for name, content in found.items():
         if isinstance(content, dict):
             yield from ((f"{name}, {inner}", value) for inner, value in rows(content))

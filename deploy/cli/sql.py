@@ -1,4 +1,4 @@
-"""The verb of people who ask in SQL: an answer, or the address for a program of their own."""
+"""The command for questions in SQL: an answer, or the address for another program."""
 
 import csv
 import sys
@@ -16,7 +16,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verb."""
+    """Add this module's command."""
     app.command()(sql)
 
 
@@ -46,5 +46,5 @@ def sql(
             shown = list(islice(rows, SHOWN_ROWS))
             more = f", the first {SHOWN_ROWS}: --csv prints all" if next(rows, None) else ""
             output.table("", columns, shown)
-            # Apart from the rows, so that it takes as much room as it needs.
+            # On standard error, so that standard output holds only the rows.
             output.errors.print(f"{len(shown)} rows{more}")

@@ -1,4 +1,4 @@
-"""Verbs that write facts through Postgres: simulate, import-sales."""
+"""Commands that write facts through Postgres: simulate, import-sales."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ from deploy.stack.django import connect_django
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
-# Told without loading Django; a test compares them with what the simulator knows.
+# Listed here to avoid loading Django; a test compares them with the simulator's.
 SCENARIOS: Final = (
     "normal",
     "black-friday",
@@ -31,7 +31,7 @@ _STORES: Final[dict[str, Literal["single", "country"]]] = {"single": "single", "
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     app.command()(simulate)
     app.command("import-sales")(import_sales)
 
@@ -67,7 +67,7 @@ def simulate(
     connect_django()
     import structlog  # noqa: PLC0415 -- Django has loaded it by now
 
-    # Standard output is for the summary, also where a program reads it.
+    # Standard output is for the summary only, so that a program can read it.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
     from webui.trading import simulate as trading  # noqa: PLC0415 -- needs Django set up
 
@@ -81,7 +81,7 @@ def simulate(
 
 
 def _finite(option: str, text: str, *, least: str) -> float:
-    """The number of an option; what is none, or has no end, is named with what is expected."""
+    """Return the number of an option. Refuse a text that is no finite number in the range."""
     value = given.finite(text)
     if value is None or value < 0 or (value == 0 and least == "above 0"):
         message = f"{option} {text}: expected a finite number {least}"

@@ -1,4 +1,4 @@
-"""Verbs of the stream workers: list, scale, stop, start, restart, compile, and one key now."""
+"""Commands of the stream workers: list, scale, stop, start, restart, compile, and query a key."""
 
 import time
 from typing import Annotated, Any, Final
@@ -29,7 +29,7 @@ _COLUMNS: Final = (
     "age",
     "address",
 )
-# What a terminal of 80 columns shows; wider ones and --json have all.
+# Columns that fit a terminal of 80 characters; wider ones and --json have all.
 _NARROW: Final = ("worker", "state", "crashed", "partitions", "lag", "age")
 _WIDE_CHARS: Final = 120
 _SECOND_US: Final = 1_000_000
@@ -40,7 +40,7 @@ workers = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's verbs."""
+    """Add this module's commands."""
     app.add_typer(workers, name="workers")
     app.command()(query)
 
