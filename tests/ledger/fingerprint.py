@@ -7,8 +7,8 @@ from django.db import connection
 LEFT_OUT = ("app.django_session", "app.django_cache", "app.refusal")
 
 
-def fingerprint() -> dict[str, str]:
-    """The checksum of each table in the three schemas."""
+def fingerprint(mark: str = "") -> dict[str, str]:
+    """The checksum of each table in the three schemas, or of its rows that hold `mark`."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT n.nspname || '.' || c.relname FROM pg_class c"
@@ -19,8 +19,8 @@ def fingerprint() -> dict[str, str]:
         tables = [name for (name,) in cursor.fetchall() if name not in LEFT_OUT]
         parts = [
             f"SELECT '{name}', md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))"  # noqa: S608 -- names from the catalogue
-            f" FROM {name} t"
+            f" FROM {name} t WHERE strpos(lower(t::text), %s) > 0 OR %s = ''"
             for name in tables
         ]
-        cursor.execute(" UNION ALL ".join(parts))
+        cursor.execute(" UNION ALL ".join(parts), [mark.lower(), mark] * len(parts))
         return dict(cursor.fetchall())

@@ -32,10 +32,17 @@ def test_a_changed_password_ends_the_other_sessions_of_this_person(staff) -> Non
         (WRONG, "four words none knows"),
         (PASSWORD, "short-one"),
         (PASSWORD, "password1234"),
+        (PASSWORD, "Sunshine2026!!"),
+        (PASSWORD, "dragondragon12"),
+        (PASSWORD, "princess-sunshine"),
+        (PASSWORD, "k7Qk7Qk7Qk7Q"),
         (PASSWORD, "ExampleRetailInventory"),
         (PASSWORD, "ann-associate-ann"),
     ],
-    ids=["wrong present one", "short", "common", "of the company", "of the person"],
+    ids=[
+        *("wrong present one", "short", "common", "decorated", "repeated", "two common ones"),
+        *("a pattern", "of the company", "of the person"),
+    ],
 )
 def test_a_password_is_kept_when_the_old_one_is_wrong_or_the_new_one_is_weak(
     staff, old: str, new: str

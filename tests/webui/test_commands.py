@@ -2,7 +2,7 @@
 
 import pytest
 
-from webui.commands import days, days_text, money
+from webui.commands import days, days_text, moment, money
 from webui.ledger.services import ServiceError
 from webui.ledger.services.wording import refusal_text
 from webui.readmodel.figures import money_text
@@ -92,3 +92,11 @@ def test_what_is_no_span_is_refused_as_it_was_typed(typed: str) -> None:
 
     assert refused.value.value == typed
     assert refused.value.rule == "days from 0 to 1,000, like 2.5"
+
+
+@pytest.mark.parametrize(
+    "typed", ["yesterday", "0001-01-01T00:00+23:59", "9999-12-31T23:59-23:59", "2026-02-30T00:00"]
+)
+def test_a_time_that_is_in_no_calendar_is_refused(typed: str) -> None:
+    with pytest.raises(ServiceError, match="a date and a time, UTC"):
+        moment({"at": typed}, "at")

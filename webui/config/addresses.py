@@ -1,16 +1,24 @@
-"""Middleware that rejects requests with zero characters before any page or service reads them."""
+"""Middleware that rejects zero characters and foreign character sets before a page reads them."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils.deprecation import MiddlewareMixin
 
 ZERO = "\x00"
+_CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
 
 
 class RefuseZeros(MiddlewareMixin):
-    """Middleware that answers 400 to zero characters: a Postgres text can't hold them."""
+    """Middleware that answers 400 to zero characters: a Postgres text can't hold them.
+
+    It also rejects a character set other than UTF-8. Django would decode with any codec of Python,
+    also with `base64`, which is no character set and raises LookupError.
+    """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         """Return a refusal for such an address or form, or None to continue."""
+        charset = (request.content_params or {}).get("charset", "utf-8")
+        if charset.lower() not in _CHARSETS:
+            return _refused("Send forms in UTF-8. Nothing was changed.")
         query = request.META.get("QUERY_STRING", "")
         if ZERO in request.path or "%00" in query or ZERO in query:
             return _refused("An address holds no zero characters.")

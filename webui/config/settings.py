@@ -99,6 +99,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "webui.accounts.passwords.NoDecoratedCommon"},
     {"NAME": "webui.accounts.passwords.NoKnownWords"},
 ]
 LOGIN_URL = "/login/"

@@ -106,7 +106,8 @@ def terms(request: HttpRequest) -> HttpResponse:
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, code, Refusal(code, message, form, status))
 
-    # Without a supplier the command is refused, so this redirect to the list is never used.
-    target = reverse("supplier", args=[code]) if code else reverse("suppliers")
+    # A code that no address can hold is refused, so this redirect to the list is never used.
+    is_code = bool(code) and code.isprintable()
+    target = reverse("supplier", args=[code]) if is_code else reverse("suppliers")
     back = f"{target}?{request.GET.urlencode()}#terms"
     return attempt(request, lambda: change_terms(form, request.user.get_username()), show, back)
