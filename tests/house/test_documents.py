@@ -40,6 +40,17 @@ def parse_shell(text: str) -> None:
     subprocess.run(["bash", "-n"], input=text, text=True, check=True)  # noqa: S607 -- any bash
 
 
+def parse_diagram(text: str) -> None:
+    first, *rest = [line.strip() for line in text.splitlines() if line.strip()]
+    assert first == "sequenceDiagram"
+    step = re.compile(
+        r"(participant \w+ as .+|\w+-?->>\w+: .+|Note over \w+(,\w+)?: .+|(par|and|alt|else)\b.*|end)"
+    )
+    wrong = [line for line in rest if not step.fullmatch(line)]
+    assert wrong == []
+    assert sum(re.match(r"(par|alt)\b", line) is not None for line in rest) == rest.count("end")
+
+
 def parse_session(text: str) -> None:
     typed = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
     assert typed, "a console block shows what to type behind `$ `"
@@ -49,6 +60,7 @@ def parse_session(text: str) -> None:
 PARSERS: dict[str, Callable[[str], object]] = {
     "console": parse_session,
     "json": json.loads,
+    "mermaid": parse_diagram,
     "python": lambda text: compile(text, "page", "exec"),
     "sh": parse_shell,
     "sql": str,
