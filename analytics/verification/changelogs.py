@@ -80,8 +80,9 @@ class Changelogs:
         """
         newest: dict[bytes, Any] = {}
         for message in self._records(SALES_WINDOWS_CHANGELOG, ends, deadline):
-            if self._is_retained(*_place(message)):
-                newest[message.key()] = message
+            name = message.key()
+            if name in newest or self._is_retained(*_place(name)):
+                newest[name] = message
         for message in newest.values():
             version = _version(message)
             self.rows[version.place] = version
@@ -148,16 +149,18 @@ class Changelogs:
                 yield message
 
 
-def _place(message: Any) -> tuple[InvKey, int]:  # noqa: ANN401 -- the client has no types
-    """Return key and window start of a record of the changelog of windows."""
-    key, _, start = message.key().decode().rpartition("@")
+def _place(name: bytes) -> tuple[InvKey, int]:
+    """Return key and window start of a record of the changelog of windows, by its name."""
+    key, _, start = name.decode().rpartition("@")
     return InvKey(key), int(start)
 
 
 def _version(message: Any) -> Version:  # noqa: ANN401 -- the client has no types
     with kafka.reading(message):
         _key, row, position = decode_window(message.value())
-    return Version(_place(message), row, position.offset, message.partition(), message.offset())
+    return Version(
+        _place(message.key()), row, position.offset, message.partition(), message.offset()
+    )
 
 
 def in_time(seconds: float = 300.0) -> float:

@@ -1,117 +1,65 @@
 """One planted wrong row at a time: in the read model, in a worker's state, among the proposals.
 
-Each kind is planted, left while `verify` runs, and restored. `is_there` checks afterwards whether
-the row was still wrong: trade repairs a wrong level of a key with sales.
+Each kind is planted, left while `verify` runs, and restored. `is_there` returns afterwards whether
+the row was wrong all the time. If a sale would repair a kind, its key is not sold for the round.
 """
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 import psycopg
-from confluent_kafka import Producer
 
-from bench.verification.shop import AT_REST, HOT, NEEDED, Shop
-from cdc.contracts.partition import LIBRDKAFKA_PARTITIONER
-from cdc.contracts.state import decode_level, encode_level
-from cdc.contracts.topics import ON_HAND_CHANGELOG
-from cdc.settings import Connections
+from bench.verification.needs import wait_repeated
+from bench.verification.rows import LEVEL_COUNTER, WINDOW_COUNTER, Planted, counter, proposal
+from bench.verification.shop import AT_REST, HOT, NEEDED
+from bench.verification.states import Target, changelog_level, changelog_window, worker_state
 
 LEVEL: Final = "level"
 HOT_LEVEL: Final = "level of a hot key"
 WINDOW: Final = "window"
-STATE: Final = "state"
+CHANGELOG_LEVEL: Final = "changelog level"
+CHANGELOG_WINDOW: Final = "changelog window"
+WORKER_STATE: Final = "worker's state"
 PROPOSAL: Final = "proposal"
-KINDS: Final = (LEVEL, HOT_LEVEL, WINDOW, STATE, PROPOSAL)
-_FLUSH_S: Final = 30.0
+KINDS: Final = (
+    *(LEVEL, HOT_LEVEL, WINDOW),
+    *(CHANGELOG_LEVEL, CHANGELOG_WINDOW, WORKER_STATE, PROPOSAL),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Planted:
-    """A planted wrong row; `is_there` returns True while it is still wrong."""
-
-    what: str
-    is_there: Callable[[], bool]
+def planted(kind: str, number: int, target: Target) -> AbstractContextManager[Planted]:
+    """Plant a wrong row of this kind and restore it afterwards; `number` selects the key."""
+    resting = AT_REST[number % len(AT_REST)]
+    if kind == WORKER_STATE:
+        return worker_state(target, resting)
+    if kind == CHANGELOG_LEVEL:
+        return changelog_level(target, target.shop.key(resting))
+    if kind == CHANGELOG_WINDOW:
+        return changelog_window(target, target.shop.key(resting))
+    if kind == HOT_LEVEL:
+        return _hot_level(target, HOT[number % len(HOT)])
+    return _row(kind, target, target.shop.key(NEEDED if kind == PROPOSAL else resting))
 
 
 @contextmanager
-def planted(kind: str, number: int, shop: Shop, settings: Connections) -> Iterator[Planted]:
-    """Plant a wrong row of this kind and restore it afterwards; `number` selects the key."""
-    url = settings.sink_database_url.get_secret_value()
-    resting = shop.key(AT_REST[number % len(AT_REST)])
+def _row(kind: str, target: Target, key: str) -> Iterator[Planted]:
+    """Write a wrong row of the database with the rights of the sinks."""
+    url = target.settings.sink_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
-        if kind == STATE:
-            yield from _state(connection, settings, resting)
-        elif kind == PROPOSAL:
-            yield from _proposal(connection, shop.key(NEEDED))
-        elif kind == WINDOW:
-            yield from _counter(connection, "sales_window", "sold_units", resting)
+        if kind == PROPOSAL:
+            wait_repeated(target, key)
+            wrong = proposal(connection, key)
         else:
-            key = shop.key(HOT[number % len(HOT)]) if kind == HOT_LEVEL else resting
-            yield from _counter(connection, "stock", "on_hand_units", key)
+            wrong = counter(connection, WINDOW_COUNTER if kind == WINDOW else LEVEL_COUNTER, key)
+        with wrong as row:
+            yield row
 
 
-def _counter(
-    connection: psycopg.Connection, table: str, column: str, key: str
-) -> Iterator[Planted]:
-    """Make a number of the read model one too large.
-
-    The row's offset doesn't change, so the next row of the key replaces it.
-    """
-    select = f'SELECT {column}, "offset" FROM read_model.{table} WHERE inv_key = %s'  # noqa: S608 -- our own names
-    change = f"UPDATE read_model.{table} SET {column} = {column} + %s WHERE inv_key = %s"  # noqa: S608 -- as above
-    back = change + " AND " + column + ' = %s AND "offset" = %s'
-    with connection.transaction():
-        connection.execute(change, (1, key))
-        wrong = connection.execute(select, (key,)).fetchone()
-    if wrong is None:
-        problem = f"read_model.{table} has no row of {key}"
-        raise RuntimeError(problem)
-    try:
-        yield Planted(key, lambda: connection.execute(select, (key,)).fetchone() == wrong)
-    finally:
-        connection.execute(back, (-1, key, *wrong))
-
-
-def _state(connection: psycopg.Connection, settings: Connections, key: str) -> Iterator[Planted]:
-    """Write a level of an idle key with one unit more, as the next owner would restore it."""
-    row = connection.execute("SELECT state FROM read_model.stock WHERE inv_key = %s", (key,))
-    found = row.fetchone()
-    if found is None:
-        problem = f"read_model.stock has no row of {key}"
-        raise RuntimeError(problem)
-    level, _dropped = decode_level(json.dumps(found[0]).encode())
-    stock = replace(level.stock, on_hand_units=level.stock.on_hand_units + 1)
-    _write(settings, key, encode_level(replace(level, stock=stock), ()))
-    try:
-        yield Planted(key, lambda: True)
-    finally:
-        _write(settings, key, encode_level(level, tuple(level.windows)))
-
-
-def _write(settings: Connections, key: str, content: bytes) -> None:
-    producer = Producer(
-        {"bootstrap.servers": settings.kafka_bootstrap, "partitioner": LIBRDKAFKA_PARTITIONER}
-    )
-    producer.produce(ON_HAND_CHANGELOG, key=key.encode(), value=content)
-    if producer.flush(_FLUSH_S):
-        problem = f"{ON_HAND_CHANGELOG}: the broker took no record for {_FLUSH_S:g} s"
-        raise TimeoutError(problem)
-
-
-def _proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
-    """Rename the proposal of an open need, so that the need has none."""
-    rename = "UPDATE app.reorder_proposal SET reorder_id = %s WHERE reorder_id = %s"
-    select = "SELECT reorder_id FROM app.reorder_proposal WHERE inv_key = %s"
-    found = connection.execute(select, (key,)).fetchone()
-    if found is None:
-        problem = f"app.reorder_proposal has no row of {key}"
-        raise RuntimeError(problem)
-    other = f"{found[0]}0000"
-    connection.execute(rename, (other, found[0]))
-    try:
-        yield Planted(key, lambda: connection.execute(select, (key,)).fetchone() == (other,))
-    finally:
-        connection.execute(rename, (found[0], other))
+@contextmanager
+def _hot_level(target: Target, sku: str) -> Iterator[Planted]:
+    """Write a wrong level of a key that was sold until now: the next sale would replace it."""
+    with target.shop.held(sku):
+        target.pass_now()
+        with _row(LEVEL, target, target.shop.key(sku)) as row:
+            yield row

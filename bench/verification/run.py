@@ -1,7 +1,8 @@
-"""`inventory bench verify`: repeated comparisons of a trading stack, some with a planted wrong row.
+"""`inventory bench verify`: repeated comparisons of a trading stack, some with a wrong row.
 
-On correct data `verify` must never end with 1; with a wrong row it always must. Code 2 means that
-the pipeline did not catch up in time: nothing was compared, so the round proves nothing.
+On correct data `verify` must never end with 1. With a wrong row it must end with 1 and name the key
+of that row alone. A round is undecided if it ended with 2, or if the wrong row was repaired before
+it was compared, three times in a row.
 """
 
 import statistics
@@ -11,15 +12,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import psycopg
-
-from analytics.verify import verify
-from bench.verification.plants import KINDS, Planted, planted
-from bench.verification.shop import NEEDED, Shop
+from analytics.verify import BehindReport, VerifyReport, verify
+from bench.verification.plants import KINDS, planted
+from bench.verification.rows import Planted
+from bench.verification.shop import NEEDED, PlantFailed, Shop
+from bench.verification.states import Target
 from cdc.settings import Connections
 
 SOUND: Final = "sound"
+_TRIES: Final = 3
 _POLL_S: Final = 0.5
+_SHOWN: Final = 300
 _PROPOSED: Final = "SELECT count(*) FROM app.reorder_proposal WHERE inv_key = %s"
 
 Say = Callable[[str], None]
@@ -44,46 +47,84 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One comparison: the planted kind, the exit code, and whether the row was still wrong then."""
+    """One comparison: what was planted, how it ended, and whether the row was still wrong then.
+
+    `named` are the keys that were reported, `repaired` counts earlier tries of this round in which
+    the wrong row was gone and nothing was reported.
+    """
 
     kind: str
     exit_code: int
     seconds: float
-    in_flight: int
-    is_there: bool
-    named: bool
+    in_flight: int = 0
+    what: str = ""
+    is_there: bool = False
+    named: frozenset[str] = frozenset()
+    repaired: int = 0
+    behind: str = ""
 
     @property
     def is_wrong(self) -> bool:
-        """True for a false alarm or a missed wrong row."""
-        if self.kind == SOUND:
-            return self.exit_code == 1
-        missed = self.exit_code == 0 and self.is_there
-        return missed or (self.exit_code == 1 and not self.named)
+        """True for a false alarm, a missed wrong row or another key named."""
+        if self.exit_code == 1:
+            return self.named != {self.what}
+        return self.exit_code == 0 and self.is_there
+
+    @property
+    def is_repaired(self) -> bool:
+        """True if the wrong row was replaced before it was compared."""
+        return self.kind != SOUND and self.exit_code == 0 and not self.is_there
+
+    @property
+    def is_undecided(self) -> bool:
+        """True if the round proves nothing."""
+        return self.exit_code not in (0, 1) or self.is_repaired
+
+    def as_text(self) -> str:
+        """Return one line for people."""
+        verdict = "WRONG" if self.is_wrong else "undecided" if self.is_undecided else "right"
+        parts = [f"{self.kind}, exit {self.exit_code}: {verdict}", f"{self.seconds:.1f} s"]
+        parts.append(f"{self.in_flight} rows in flight")
+        if self.is_wrong:
+            parts.append(f"planted {self.what!r}, reported {sorted(self.named)}"[:_SHOWN])
+        if self.behind:
+            parts.append(self.behind)
+        return ", ".join(parts)
 
 
 @dataclass(slots=True)
 class Report:
-    """All rounds, and the comparison after the trade."""
+    """All rounds, and the comparison after the trade. `seconds` is how long the shop traded.
+
+    `problem` is why the rounds ended early.
+    """
 
     plan: Plan
     rounds: list[Round] = field(default_factory=list)
     lines: int = 0
+    seconds: float = 0.0
     at_rest: int = 2
+    problem: str | None = None
 
     @property
-    def ok(self) -> bool:
-        """True if no answer was wrong, and nothing differs after the trade."""
-        return self.at_rest == 0 and not any(one.is_wrong for one in self.rounds)
+    def exit_code(self) -> int:
+        """1 after a wrong answer, 2 if a round is undecided, 0 otherwise."""
+        if self.at_rest == 1 or any(one.is_wrong for one in self.rounds):
+            return 1
+        is_open = self.problem is not None or any(one.is_undecided for one in self.rounds)
+        return 2 if is_open or self.at_rest else 0
 
     def as_json(self) -> dict[str, Any]:
         """Return the report for scripts."""
         return {
-            "ok": self.ok,
+            "ok": self.exit_code == 0,
+            "problem": self.problem,
             "rounds": len(self.rounds),
             "load": self.plan.load,
             "seed": self.plan.seed,
             "sale_lines": self.lines,
+            "seconds": round(self.seconds, 1),
+            "lines_per_second": round(self.lines / self.seconds, 1) if self.seconds else None,
             "exit_code_at_rest": self.at_rest,
             "kinds": {kind: self._counted(kind) for kind in (SOUND, *self.plan.kinds)},
         }
@@ -99,68 +140,91 @@ class Report:
             "planted": kind,
             "rounds": len(found),
             **{f"exit {code}": sum(one.exit_code == code for one in found) for code in (0, 1, 2)},
-            "repaired by trade": sum(
-                one.exit_code == 0 and not one.is_there for one in found if kind != SOUND
-            ),
+            "repaired": sum(one.repaired + one.is_repaired for one in found),
+            "undecided": sum(one.is_undecided for one in found),
             "wrong": sum(one.is_wrong for one in found),
-            "seconds, median": round(statistics.median(seconds), 1) if seconds else None,
-            "most": round(max(seconds), 1) if seconds else None,
-            "rows in flight, most": max((one.in_flight for one in found), default=0),
+            "median s": round(statistics.median(seconds), 1) if seconds else None,
+            "max s": round(max(seconds), 1) if seconds else None,
+            "in flight": max((one.in_flight for one in found), default=0),
         }
 
 
 COLUMNS: Final = (
-    *("planted", "rounds", "exit 0", "exit 1", "exit 2", "repaired by trade", "wrong"),
-    *("seconds, median", "most", "rows in flight, most"),
+    *("planted", "rounds", "exit 0", "exit 1", "exit 2", "repaired", "undecided", "wrong"),
+    *("median s", "max s", "in flight"),
 )
 
 
-def run(settings: Connections, plan: Plan, tell: Say) -> Report:
+def run(settings: Connections, owner: Callable[[int], int | None], plan: Plan, tell: Say) -> Report:
     """Trade, compare repeatedly, and compare once more at rest."""
     shop = Shop(settings.database_url.get_secret_value(), plan.load, plan.seed)
+    target = Target(settings, shop, owner, plan.timeout_s)
     shop.open()
-    _wait_proposed(settings, shop, plan.timeout_s)
     report = Report(plan)
-    with shop.trading():
-        for number in range(plan.rounds):
-            one = _round(settings, plan, number, shop)
-            report.rounds.append(one)
-            tell(
-                f"{number + 1} of {plan.rounds}: {one.kind}, exit {one.exit_code},"
-                f" {one.seconds:.1f} s, {one.in_flight} rows in flight"
-            )
-    report.lines = shop.lines
+    began = time.monotonic()
+    try:
+        _wait_proposed(target)
+        with shop.trading():
+            _rounds(target, report, tell)
+    except PlantFailed as problem:
+        report.problem = str(problem)
+    report.lines, report.seconds = shop.lines, time.monotonic() - began
     report.at_rest = verify(timeout=plan.timeout_s, settings=settings).exit_code
     return report
 
 
-def _round(settings: Connections, plan: Plan, number: int, shop: Shop) -> Round:
-    kind = plan.kind_of(number)
+def _rounds(target: Target, report: Report, tell: Say) -> None:
+    for number in range(report.plan.rounds):
+        one = _round(target, report.plan.kind_of(number), number)
+        report.rounds.append(one)
+        tell(f"{number + 1} of {report.plan.rounds}: {one.as_text()}")
+        target.shop.check()
+
+
+def _round(target: Target, kind: str, number: int) -> Round:
+    """Compare once, or up to three times if the wrong row is repaired before it is compared."""
+    one = _compared(target, kind, number, 0)
+    while one.is_repaired and one.repaired + 1 < _TRIES:
+        one = _compared(target, kind, number, one.repaired + 1)
+    return one
+
+
+def _compared(target: Target, kind: str, number: int, repaired: int) -> Round:
     sound = nullcontext(Planted("", lambda: False))
-    wrong = sound if kind == SOUND else planted(kind, number, shop, settings)
+    wrong = sound if kind == SOUND else planted(kind, number, target)
     with wrong as row:
         started = time.monotonic()
-        answer = verify(timeout=plan.timeout_s, settings=settings)
+        answer = verify(timeout=target.timeout_s, settings=target.settings)
         seconds = time.monotonic() - started
         is_there = row.is_there()
-    found = answer.as_json()
     return Round(
         kind=kind,
         exit_code=answer.exit_code,
         seconds=seconds,
-        in_flight=found.get("rows_in_flight", 0),
+        in_flight=answer.as_json().get("rows_in_flight", 0),
+        what=row.what,
         is_there=is_there,
-        named=f"'{row.what}'" in str(found.get("differences", "")),
+        named=_named(answer),
+        repaired=repaired,
+        behind=str(answer.behind)[:_SHOWN] if isinstance(answer, BehindReport) else "",
     )
 
 
-def _wait_proposed(settings: Connections, shop: Shop, timeout_s: float) -> None:
+def _named(answer: VerifyReport | BehindReport) -> frozenset[str]:
+    """Return the keys, or ids of needs with too many orders, that differ."""
+    if isinstance(answer, BehindReport):
+        return frozenset()
+    found = [*answer.keys, *answer.windows, *answer.reorders.missing, *answer.reorders.duplicates]
+    return frozenset(str(entry.get("key", entry.get("reorder_id"))) for entry in found)
+
+
+def _wait_proposed(target: Target) -> None:
     """Wait until the need of the shop has a proposal: the pipeline has processed the shop then."""
-    deadline = time.monotonic() + timeout_s
-    url = settings.database_url.get_secret_value()
-    with psycopg.connect(url, autocommit=True) as connection:
-        while connection.execute(_PROPOSED, (shop.key(NEEDED),)).fetchone() == (0,):
+    deadline = time.monotonic() + target.timeout_s
+    key = target.shop.key(NEEDED)
+    with target.reading() as connection:
+        while connection.execute(_PROPOSED, (key,)).fetchone() == (0,):
             if time.monotonic() > deadline:
-                problem = f"no proposal for {shop.key(NEEDED)} after {timeout_s:g} s"
-                raise TimeoutError(problem)
+                problem = f"no proposal for {key} after {target.timeout_s:g} s"
+                raise PlantFailed(problem)
             time.sleep(_POLL_S)

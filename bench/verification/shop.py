@@ -12,6 +12,11 @@ import psycopg
 
 from bench.load import planned
 
+
+class PlantFailed(RuntimeError):
+    """A wrong row could not be planted or put back; no round follows."""
+
+
 HOT: Final = tuple(f"H{number}" for number in range(10))
 _OTHERS: Final = tuple(f"T{number}" for number in range(400))
 AT_REST: Final = tuple(f"Q{number}" for number in range(12))
@@ -52,13 +57,20 @@ WHERE order_ref = %(location)s || '-' || %(run)s AND status = 'sent'
 
 @dataclass(slots=True)
 class Shop:
-    """The location and its written lines; `trading` sells in a thread of its own."""
+    """The location and its written lines; `trading` sells in a thread of its own.
+
+    Items that are `held` are not sold for a while, and those in `_more` are sold with the hot ones.
+    """
 
     url: str
     rate: int
     seed: int
     location: str = field(default_factory=lambda: f"VFY-{uuid.uuid4().hex[:6].upper()}")
     lines: int = 0
+    _held: set[str] = field(default_factory=set)
+    _more: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _thread: threading.Thread | None = None
 
     def key(self, sku: str) -> str:
         """Return the `inv_key` of an item."""
@@ -72,11 +84,48 @@ class Shop:
             connection.execute(_RANGE, {"location": self.location, "sku": NEEDED})
             self._sell(connection, items[:-1], "open")
 
+    def sell(self, sku: str) -> None:
+        """Sell one unit."""
+        with self._lock, psycopg.connect(self.url, autocommit=True) as connection:
+            self._sell(connection, [sku], f"one{uuid.uuid4().hex}")
+
+    @contextmanager
+    def held(self, sku: str) -> Iterator[None]:
+        """Sell none of the item within the block; all earlier sales are committed."""
+        with self._with(self._held, sku):
+            yield
+
+    @contextmanager
+    def also(self, sku: str) -> Iterator[None]:
+        """Sell the item as often as a hot one within the block."""
+        with self._with(self._more, sku):
+            yield
+
+    def check(self) -> None:
+        """Refuse to go on without trade.
+
+        Raises:
+            PlantFailed: the thread that sells has ended by an error.
+        """
+        if self._thread is None or not self._thread.is_alive():
+            problem = f"{self.location} sells nothing any more after {self.lines} lines"
+            raise PlantFailed(problem)
+
+    @contextmanager
+    def _with(self, items: set[str], sku: str) -> Iterator[None]:
+        with self._lock:
+            items.add(sku)
+        try:
+            yield
+        finally:
+            with self._lock:
+                items.discard(sku)
+
     @contextmanager
     def trading(self) -> Iterator[None]:
         """Sell at the planned rate, with an order each second, within the block."""
         stopped = threading.Event()
-        thread = threading.Thread(target=self._trade, args=(stopped,), daemon=True)
+        self._thread = thread = threading.Thread(target=self._trade, args=(stopped,), daemon=True)
         thread.start()
         try:
             yield
@@ -92,10 +141,13 @@ class Shop:
             for number, _due in enumerate(planned(self.rate, _FOR_EVER_S, batch)):
                 if stopped.is_set():
                     return
-                skus = [*chance.choices(HOT, k=batch - half), *chance.choices(_OTHERS, k=half)]
-                self._sell(connection, skus, f"b{number}")
-                if number % _BATCHES_A_SECOND == 0:
-                    self._order(connection, chance.choice(HOT), f"b{number}")
+                with self._lock:
+                    hot = sorted({*HOT, *self._more} - self._held)
+                    skus = [*chance.choices(hot, k=batch - half), *chance.choices(_OTHERS, k=half)]
+                    self._sell(connection, skus, f"b{number}")
+                    if number % _BATCHES_A_SECOND == 0:
+                        ordered = [sku for sku in HOT if sku not in self._held]
+                        self._order(connection, chance.choice(ordered), f"b{number}")
 
     def _order(self, connection: psycopg.Connection, sku: str, run: str) -> None:
         """Order an item, then have the supplier confirm less."""

@@ -16,7 +16,7 @@ SURE, UNSURE = "L|SURE", "L|UNSURE"
 
 
 def a_look(*keys: str, missing: str | None = None) -> Look:
-    found = Found({key: {"key": key} for key in keys}, certain={SURE} & set(keys))
+    found = Found({key: {"key": key} for key in keys}, certain={*({SURE} & set(keys))})
     needs = () if missing is None else ({"key": missing, "reorder_id": "R"},)
     return Look(0, found, {}, Rejections(0, (), (), 0, {}), Reorders(0, (), needs))
 

@@ -3,8 +3,10 @@
 import json
 
 import psycopg
+import pytest
 
 from analytics.verify import BehindReport, verify
+from bench.verification.plants import KINDS
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 
@@ -59,3 +61,15 @@ def test_verify_says_what_is_behind_when_it_may_not_wait(stack: RunningStack) ->
     assert isinstance(report, BehindReport)
     assert report.exit_code == 2
     assert report.behind["heartbeats"]
+
+
+@pytest.mark.soak
+def test_a_wrong_row_of_each_kind_is_named_while_the_shop_trades(stack: RunningStack) -> None:
+    rounds = str(2 * len(KINDS))
+
+    done = stack.cli("bench", "verify", "--yes", "--rounds", rounds, "--load", "40", "--json")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    kinds = json.loads(done.stdout)["kinds"]
+    assert kinds.pop("sound")["exit 0"] == len(KINDS)
+    assert {kind: found["exit 1"] for kind, found in kinds.items()} == dict.fromkeys(KINDS, 1)

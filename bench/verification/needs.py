@@ -1,0 +1,40 @@
+"""Decisions on an open need: workers repeat each once a minute, and so restore its proposal."""
+
+import time
+from typing import Final
+
+from analytics import kafka
+from analytics.verification.deciding import deciding_revision
+from bench.verification.states import Target
+from cdc.contracts.partition import partition_of
+from cdc.contracts.topics import written_by
+
+_FRESH_S: Final = 20.0
+_LONGEST_S: Final = 120.0
+_POLL_S: Final = 1.0
+
+
+def wait_repeated(target: Target, key: str) -> None:
+    """Wait until a decision on the key is at most 20 s old and applied.
+
+    The next one is then some 40 s away. Return after 120 s in any case.
+    """
+    deadline = time.monotonic() + _LONGEST_S
+    while _age_s(target, key) > _FRESH_S and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    target.pass_now()
+
+
+def _age_s(target: Target, key: str) -> float:
+    """Return the age of the newest decision on the key in seconds, by its topic time."""
+    bootstrap, partitions = target.settings.kafka_bootstrap, target.settings.partitions
+    with target.reading() as connection:
+        topic = written_by(deciding_revision(connection)).reorder_events
+    number = partition_of(key.encode(), partitions)
+    ends = kafka.end_offsets(bootstrap, topic, partitions)
+    tail = kafka.Tail(bootstrap, topic, partitions)
+    newest_ms = 0
+    for message in tail.read_until({number: ends[number]}, deadline=time.monotonic() + _LONGEST_S):
+        if message.error() is None and message.key() == key.encode():
+            newest_ms = message.timestamp()[1]
+    return time.time() - newest_ms / 1000

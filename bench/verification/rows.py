@@ -1,0 +1,113 @@
+"""Wrong rows of the database: a level, a window row, a proposal with another id.
+
+A row version of Postgres has an address (`ctid`) and the transaction that wrote it (`xmin`). While
+both are those of the wrong row, no write has replaced it, so every snapshot in between holds it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Final, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from bench.verification.shop import PlantFailed
+
+_IS_IT: Final = sql.SQL("ctid = %(ctid)s::tid AND xmin::text = %(xmin)s")
+_NEED: Final = """
+SELECT reorder_id, (SELECT count(*) FROM app.reorder_proposal WHERE inv_key = %(key)s)
+FROM app.reorder_proposal WHERE inv_key = %(key)s AND status IN ('open', 'snoozed')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A wrong row of the key `what`; `is_there` returns whether it was wrong until now."""
+
+    what: str
+    is_there: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A number of the newest row that a table has of a key."""
+
+    table: tuple[LiteralString, LiteralString]
+    column: LiteralString
+    order: LiteralString
+
+    def change(self) -> sql.Composed:
+        """Return the statement that adds one."""
+        return sql.SQL(
+            "UPDATE {table} SET {column} = {column} + 1 WHERE ctid = (SELECT ctid FROM {table}"
+            " WHERE inv_key = %(key)s ORDER BY {order} DESC LIMIT 1 FOR UPDATE)"
+            " RETURNING ctid::text, xmin::text"
+        ).format(**self._names())
+
+    def back(self) -> sql.Composed:
+        """Return the statement that takes it away again, unless the row was replaced."""
+        text = sql.SQL("UPDATE {table} SET {column} = {column} - 1 WHERE ")
+        return text.format(**self._names()) + _IS_IT
+
+    def is_there(self) -> sql.Composed:
+        """Return the question for the wrong row."""
+        return sql.SQL("SELECT FROM {table} WHERE ").format(**self._names()) + _IS_IT
+
+    def _names(self) -> dict[str, sql.Composable]:
+        return {
+            "table": sql.Identifier(*self.table),
+            "column": sql.Identifier(self.column),
+            "order": sql.Identifier(self.order),
+        }
+
+
+LEVEL_COUNTER: Final = Counter(("read_model", "stock"), "on_hand_units", "offset")
+WINDOW_COUNTER: Final = Counter(("read_model", "sales_window"), "sold_units", "start_us")
+_PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
+
+
+@contextmanager
+def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
+    """Leave a number one too large; its row keeps its offset, so the key's next one replaces it."""
+    found = connection.execute(which.change(), {"key": key}).fetchone()
+    if found is None:
+        problem = f"{'.'.join(which.table)} has no row of {key}"
+        raise PlantFailed(problem)
+    row = {"ctid": found[0], "xmin": found[1]}
+    try:
+        yield Planted(key, lambda: _exists(connection, which, row))
+    finally:
+        connection.execute(which.back(), row)
+
+
+@contextmanager
+def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
+    """Leave an open need whose proposal has another id, so that the need has none.
+
+    The id is of an earlier generation: workers repeat open needs once a minute, and the repeated
+    one then supersedes the renamed row.
+    """
+    need = connection.execute(_NEED, {"key": key}).fetchone()
+    if need is None:
+        problem = f"app.reorder_proposal has no open row of {key}"
+        raise PlantFailed(problem)
+    name = {"is": need[0], "other": f"{need[0].rpartition(':')[0]}:0-{need[1]}"}
+    found = connection.execute(
+        "UPDATE app.reorder_proposal SET reorder_id = %(other)s WHERE reorder_id = %(is)s"
+        " RETURNING ctid::text, xmin::text",
+        name,
+    ).fetchone()
+    row = {} if found is None else {"ctid": found[0], "xmin": found[1]}
+    try:
+        yield Planted(key, lambda: _exists(connection, _PROPOSALS, row))
+    finally:
+        with suppress(psycopg.errors.UniqueViolation):  # the need was repeated at this moment
+            connection.execute(
+                sql.SQL("UPDATE app.reorder_proposal SET reorder_id = %(is)s WHERE ") + _IS_IT,
+                name | row,
+            )
+
+
+def _exists(connection: psycopg.Connection, which: Counter, row: dict[str, str]) -> bool:
+    return connection.execute(which.is_there(), row).fetchone() is not None

@@ -1,0 +1,213 @@
+"""Wrong states: a record of a changelog, and the memory of a worker that restored such a record."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import psycopg
+from confluent_kafka import Producer
+
+from analytics import kafka
+from analytics.verification import sums
+from analytics.verification.barrier import Barrier, NotCaughtUp
+from bench.verification.rows import Planted
+from bench.verification.shop import PlantFailed, Shop
+from cdc.contracts.partition import partition_of
+from cdc.contracts.state import decode_level, decode_window, encode_level, encode_window
+from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
+from cdc.settings import Connections
+
+_FLUSH_S: Final = 30.0
+_READ_S: Final = 120.0
+_POLL_S: Final = 0.2
+_TRIES: Final = 3
+_NOTHING_MOVED: Final[dict[str, object]] = {
+    "location": None,
+    "excluded_tables": [],
+    "excluded_ids": [],
+    "kept_tables": [],
+    "kept_images": [],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The stack under test: its addresses, the location that trades, and its workers.
+
+    `owner` returns the process that serves a partition, None between two owners.
+    """
+
+    settings: Connections
+    shop: Shop
+    owner: Callable[[int], int | None]
+    timeout_s: float
+
+    def pass_now(self) -> None:
+        """Return once everything committed before this call is applied and shown.
+
+        Raises:
+            PlantFailed: not within `timeout_s`.
+        """
+        with self.reading() as connection:
+            try:
+                Barrier(self.settings, connection, self.timeout_s).pass_now()
+            except NotCaughtUp as problem:
+                raise PlantFailed(str(problem)) from problem
+
+    @contextmanager
+    def reading(self) -> Iterator[psycopg.Connection]:
+        """Connect as a reader."""
+        url = self.settings.read_database_url.get_secret_value()
+        with psycopg.connect(url, autocommit=True) as connection:
+            yield connection
+
+
+@contextmanager
+def changelog_level(target: Target, key: str) -> Iterator[Planted]:
+    """Leave the newest level record of the key with one unit more."""
+    _name, right = _newest(target.settings, ON_HAND_CHANGELOG, key, key.encode())
+    with _record(
+        target.settings, ON_HAND_CHANGELOG, key, (key.encode(), _changed(right, 1))
+    ) as there:
+        try:
+            yield Planted(key, there)
+        finally:
+            _write(target.settings, ON_HAND_CHANGELOG, key, (key.encode(), right))
+
+
+@contextmanager
+def changelog_window(target: Target, key: str) -> Iterator[Planted]:
+    """Leave the newest window record of the key with one unit sold more."""
+    name, right = _newest(target.settings, SALES_WINDOWS_CHANGELOG, key, f"{key}@".encode())
+    inv_key, row, position = decode_window(right)
+    wrong = encode_window(inv_key, replace(row, sold_units=row.sold_units + 1), position)
+    with _record(target.settings, SALES_WINDOWS_CHANGELOG, key, (name, wrong)) as there:
+        try:
+            yield Planted(key, there)
+        finally:
+            _write(target.settings, SALES_WINDOWS_CHANGELOG, key, (name, right))
+
+
+@contextmanager
+def worker_state(target: Target, sku: str) -> Iterator[Planted]:
+    """Have a worker count on from a wrong level while the key is sold, until another restore.
+
+    No fact repairs such a state: each adds to the number that the worker has.
+    """
+    _restore(target, sku, units=1, surplus=1)
+    try:
+        with target.shop.also(sku):
+            yield Planted(target.shop.key(sku), lambda: _surplus(target, sku) == 1)
+    finally:
+        _restore(target, sku, units=-1, surplus=0)
+
+
+def _restore(target: Target, sku: str, *, units: int, surplus: int) -> None:
+    """Have the key's worker restore a level with so many units more, until it counts on from it.
+
+    The worker is killed right behind the record: one that ends in order writes a snapshot of its
+    memory first, and the next start reads the changelog from there on.
+    """
+    key, settings = target.shop.key(sku), target.settings
+    for _ in range(_TRIES):
+        with target.shop.held(sku):
+            target.pass_now()
+            _name, known = _newest(settings, ON_HAND_CHANGELOG, key, key.encode())
+            _write(settings, ON_HAND_CHANGELOG, key, (key.encode(), _changed(known, units)))
+            _kill(target, partition_of(key.encode(), settings.partitions))
+            target.shop.sell(sku)
+        if _surplus(target, sku) == surplus:
+            return
+    problem = f"{key}: the worker did not restore {units:+d} units in {_TRIES} restarts"
+    raise PlantFailed(problem)
+
+
+def _kill(target: Target, partition: int) -> None:
+    deadline = time.monotonic() + target.timeout_s
+    while (pid := target.owner(partition)) is None:
+        if time.monotonic() > deadline:
+            problem = f"no worker served partition {partition} for {target.timeout_s:g} s"
+            raise PlantFailed(problem)
+        time.sleep(_POLL_S)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _surplus(target: Target, sku: str) -> int:
+    """Return shown units less those that follow from the facts, with no sale on its way."""
+    key = target.shop.key(sku)
+    with target.shop.held(sku), target.reading() as connection:
+        target.pass_now()
+        asked = {**_NOTHING_MOVED, "only": [key]}
+        row = connection.execute(sums.LEVELS, asked).fetchone()
+    if row is None or row[6] is None:
+        problem = f"read_model.stock has no row of {key}"
+        raise PlantFailed(problem)
+    return int(row[6]) - int(row[1])
+
+
+def _changed(content: bytes, units: int) -> bytes:
+    level, _dropped = decode_level(content)
+    stock = replace(level.stock, on_hand_units=level.stock.on_hand_units + units)
+    return encode_level(replace(level, stock=stock), tuple(level.windows))
+
+
+def _newest(settings: Connections, topic: str, key: str, prefix: bytes) -> tuple[bytes, bytes]:
+    """Return name and content of the newest record in the key's partition that begins so."""
+    newest: tuple[bytes, bytes] | None = None
+    for message in _after(settings, topic, partition_of(key.encode(), settings.partitions), None):
+        is_of_key = message.key() == prefix or prefix.endswith(b"@")
+        if message.key().startswith(prefix) and is_of_key and message.value() is not None:
+            newest = (message.key(), message.value())
+    if newest is None:
+        problem = f"{topic} has no record of {key}"
+        raise PlantFailed(problem)
+    return newest
+
+
+def _after(settings: Connections, topic: str, partition: int, offset: int | None) -> Iterator[Any]:
+    """Read one partition up to its end, from behind `offset` or from its beginning."""
+    ends = kafka.end_offsets(settings.kafka_bootstrap, topic, settings.partitions)
+    starts = {} if offset is None else {partition: offset + 1}
+    tail = kafka.Tail(settings.kafka_bootstrap, topic, settings.partitions, starts)
+    deadline = time.monotonic() + _READ_S
+    for message in tail.read_until({partition: ends[partition]}, deadline=deadline):
+        if message.error() is None:
+            yield message
+
+
+@contextmanager
+def _record(
+    settings: Connections, topic: str, key: str, record: tuple[bytes, bytes]
+) -> Iterator[Callable[[], bool]]:
+    """Write a record; yield the question whether it is still the newest of its name."""
+    offset = _write(settings, topic, key, record)
+    partition = partition_of(key.encode(), settings.partitions)
+
+    def is_newest() -> bool:
+        later = _after(settings, topic, partition, offset)
+        return all(message.key() != record[0] for message in later)
+
+    yield is_newest
+
+
+def _write(settings: Connections, topic: str, key: str, record: tuple[bytes, bytes]) -> int:
+    """Write a record into the key's partition and return its offset."""
+    written: list[int] = []
+    name, content = record
+    producer = Producer({"bootstrap.servers": settings.kafka_bootstrap})
+    producer.produce(
+        topic,
+        key=name,
+        value=content,
+        partition=partition_of(key.encode(), settings.partitions),
+        on_delivery=lambda _error, message: written.append(message.offset()),
+    )
+    if producer.flush(_FLUSH_S) or not written or written[0] < 0:
+        problem = f"{topic}: the broker took no record for {_FLUSH_S:g} s"
+        raise PlantFailed(problem)
+    return written[0]

@@ -1,0 +1,75 @@
+"""Wrong rows that `inventory bench verify` plants: put back, and known to be gone if replaced."""
+
+import psycopg
+
+from bench.verification.rows import LEVEL_COUNTER, counter, proposal
+from tests.ledger.rows import reorder_proposal
+
+KEY = "L|S"
+IDS = "SELECT reorder_id, status FROM app.reorder_proposal ORDER BY reorder_id"
+
+
+def stocked(sinks: psycopg.Connection) -> None:
+    sinks.execute(
+        "INSERT INTO read_model.stock (inv_key, location, sku, on_hand_units, unavailable_units,"
+        " on_order_units, in_transit_units, allocated_units, available_to_sell_units, stock_known,"
+        " base_position_units, requested_units, price_step, episode_state, policy_active,"
+        ' generation, partition, "offset", logic_revision, as_of_us, state)'
+        " VALUES (%s, 'L', 'S', 20, 0, 0, 0, 0, 20, true, 20, 0, 0, 'idle', false, 1, 0, 1, 1, 1,"
+        " '{}')",
+        [KEY],
+    )
+
+
+def on_hand(sinks: psycopg.Connection) -> tuple[int]:
+    found = sinks.execute("SELECT on_hand_units FROM read_model.stock").fetchone()
+    assert found is not None
+    return (found[0],)
+
+
+def test_a_wrong_level_is_put_back(sinks: psycopg.Connection) -> None:
+    stocked(sinks)
+
+    with counter(sinks, LEVEL_COUNTER, KEY) as wrong:
+        assert wrong.is_there()
+        assert on_hand(sinks) == (21,)
+
+    assert on_hand(sinks) == (20,)
+
+
+def test_a_level_that_a_sale_has_replaced_is_gone_and_stays_as_it_is(
+    sinks: psycopg.Connection,
+) -> None:
+    stocked(sinks)
+
+    with counter(sinks, LEVEL_COUNTER, KEY) as wrong:
+        # The same number again: only the row's version shows that it was written.
+        sinks.execute("UPDATE read_model.stock SET on_hand_units = 21")
+        assert not wrong.is_there()
+
+    assert on_hand(sinks) == (21,)
+
+
+def test_a_need_without_its_proposal_gets_it_back(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    name = reorder_proposal(ledger, reorder_id=f"R:{KEY}:1-2", inv_key=KEY, sku="S")
+
+    with proposal(sinks, KEY) as wrong:
+        assert wrong.is_there()
+        assert sinks.execute(IDS).fetchall() == [(f"R:{KEY}:0-1", "open")]
+
+    assert sinks.execute(IDS).fetchall() == [(name, "open")]
+
+
+def test_a_need_that_a_worker_repeats_keeps_the_repeated_proposal(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    name = reorder_proposal(ledger, reorder_id=f"R:{KEY}:1-2", inv_key=KEY, sku="S")
+
+    with proposal(sinks, KEY) as wrong:
+        sinks.execute("UPDATE app.reorder_proposal SET status = 'superseded'")
+        reorder_proposal(ledger, reorder_id=name, inv_key=KEY, sku="S")
+        assert not wrong.is_there()
+
+    assert sinks.execute(IDS).fetchall() == [(f"R:{KEY}:0-1", "superseded"), (name, "open")]
