@@ -25,6 +25,7 @@ WORKER: Final = "worker-"
 
 _HTTP_S: Final = 2.0
 _CONNECT_S: Final = 2
+_ENDS: Final = "the database system is shutting down"  # the stack's server speaks English
 # A row of this process, written by it: a row of its predecessor has another pid.
 _BEAT: Final = """
 SELECT extract(epoch FROM clock_timestamp() - at)::float
@@ -103,12 +104,16 @@ def postgres_ready(url: str) -> bool:
 
 
 def postgres_alive(url: str) -> bool:
-    """Return whether a Postgres answers, also by a refusal: it is starting, or its disk is full."""
+    """Return whether a Postgres answers, also by a refusal: it is starting, or its disk is full.
+
+    After SIGTERM it refuses every client and waits for its clients without a limit: only a restart
+    ends that.
+    """
     try:
         with psycopg.connect(url, connect_timeout=_CONNECT_S, autocommit=True):
             return True
     except psycopg.OperationalError as error:
-        return "FATAL:" in str(error)
+        return "FATAL:" in str(error) and _ENDS not in str(error)
 
 
 def beats(database_url: str, service: str, pid: int) -> Answer:

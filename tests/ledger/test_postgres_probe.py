@@ -1,0 +1,26 @@
+"""The probe of Postgres on a real server: it tells one that ends from one that starts."""
+
+import os
+import signal
+
+import psycopg
+
+from deploy.stack.probes import postgres_alive, postgres_ready
+from deploy.stack.processes import wait_until
+from tests.ledger.postgres import running_server
+
+WITHIN_S = 30.0
+
+
+def test_a_server_that_waits_for_its_clients_after_sigterm_is_not_alive() -> None:
+    with running_server() as server:
+        url = server.url("postgres", "postgres")
+        assert (postgres_ready(url), postgres_alive(url)) == (True, True)
+        with psycopg.connect(url, autocommit=True) as client:
+            [(file,)] = client.execute("SELECT pg_read_file('postmaster.pid')").fetchall()
+
+            os.kill(int(file.splitlines()[0]), signal.SIGTERM)
+
+            assert wait_until(lambda: not postgres_alive(url), timeout_s=WITHIN_S)
+            assert client.execute("SELECT 1").fetchall() == [(1,)]
+            assert not postgres_ready(url)
