@@ -44,7 +44,8 @@ def parse_diagram(text: str) -> None:
     first, *rest = [line.strip() for line in text.splitlines() if line.strip()]
     assert first == "sequenceDiagram"
     step = re.compile(
-        r"(participant \w+ as .+|\w+-?->>\w+: .+|Note over \w+(,\w+)?: .+|(par|and|alt|else)\b.*|end)"
+        r"participant \w+ as .+|\w+-?->>\w+: .+|Note over \w+(,\w+)?: .+"
+        r"|(par|and|alt|else)\b.*|end"
     )
     wrong = [line for line in rest if not step.fullmatch(line)]
     assert wrong == []
