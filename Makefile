@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Shared out file by file; one process takes all tests of the shared stack: tests/one_stack.py.
 BOTH_CORES := --numprocesses 2 --dist loadscope
-PACKAGES := inventory cdc streams analytics webui bench deploy
+PACKAGES := inventory cdc ledger streams analytics webui bench deploy
 # Everything but what needs services or fetched files.
 FAST := $(filter-out tests/ledger/ tests/stack/ tests/artifacts/,$(wildcard tests/*/))
 

@@ -1,7 +1,7 @@
 """`inventory explain`: why is this number what it is? Every fact in order, then every fixed line.
 
 Facts come from Postgres, their places in the log from the archive, the state from the worker that
-holds the key. The lines are those of `inventory.explanation`, which the item page shows too; the
+holds the key. The lines are those of `inventory.explain`, which the item page shows too; the
 split of stock by cause and the documents are SQL (docs/domain.md 11.10).
 """
 
@@ -26,11 +26,11 @@ from cdc.contracts.partition import partition_of
 from cdc.contracts.times import us_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.settings import Connections
-from inventory.explanation.key import Provenance
-from inventory.explanation.key import explain as lines_of
-from inventory.explanation.key import explain_at as lines_at
-from inventory.explanation.lines import Line, Section, gaps, signed
-from inventory.explanation.stock import stock_section
+from inventory.explain.key import Provenance
+from inventory.explain.key import explain as lines_of
+from inventory.explain.key import explain_at as lines_at
+from inventory.explain.lines import Line, Section, gaps, signed
+from inventory.explain.stock import stock_section
 from inventory.model.price_timeline import in_force
 from inventory.revision import LOGIC_REVISION
 

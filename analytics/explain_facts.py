@@ -12,9 +12,9 @@ from cdc import workers
 from cdc.contracts.state import decode_level
 from cdc.contracts.times import us_of
 from cdc.settings import Connections
-from inventory.explanation.arrival import arrival
-from inventory.explanation.lines import Source
-from inventory.explanation.stock import Cause, CountFact, Document, StockFacts
+from inventory.explain.arrival import arrival
+from inventory.explain.lines import Source
+from inventory.explain.stock import Cause, CountFact, Document, StockFacts
 from inventory.model.price_timeline import PriceRow, Timeline
 from inventory.model.state import KeyState
 

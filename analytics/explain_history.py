@@ -14,8 +14,8 @@ from analytics.archive.manifest import ArchiveFile, Manifest
 from analytics.archive.rows import MALFORMED
 from cdc.contracts.decode import decode
 from cdc.settings import Connections
-from inventory.dedupe import Admission
-from inventory.fold import APPLIED, Folded, fold
+from inventory.fold.record import APPLIED, Folded, fold
+from inventory.log.dedupe import Admission
 from inventory.model.record import Record
 from inventory.model.state import KeyState, WindowRow
 

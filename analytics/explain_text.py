@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from analytics.explain_facts import Step
 from analytics.explain_history import Revision
 from cdc.contracts.times import time_text
-from inventory.explanation import words
-from inventory.explanation.arrival import ON_TIME
-from inventory.explanation.lines import ADD, SUM, Line, Section
+from inventory.explain import formatting
+from inventory.explain.arrival import ON_TIME
+from inventory.explain.lines import ADD, SUM, Line, Section
 
 
 def step_lines(steps: tuple[Step, ...]) -> Iterator[str]:
@@ -38,16 +38,16 @@ def revision_lines(revisions: tuple[Revision, ...]) -> Iterator[str]:
 def section_lines(sections: tuple[Section, ...]) -> Iterator[str]:
     """Yield the fixed lines: `=` before a sum, a sign on every step."""
     for section in sections:
-        lines = words.shown(section)
+        lines = formatting.shown(section)
         if lines:
-            yield f"{words.TITLES[section.name]}"
+            yield f"{formatting.TITLES[section.name]}"
             yield from map(_printed, lines)
 
 
 def _printed(line: Line) -> str:
     mark = "=" if line.part == SUM else " "
-    value = words.text(line, time_text) if line.amount is not None else words.UNKNOWN
+    value = formatting.text(line, time_text) if line.amount is not None else formatting.UNKNOWN
     # Steps share a column with their sums; notes have the next column.
     cell = f"{mark} {value:>16}" if line.part in (ADD, SUM) else f"  {value:>16}"
-    about = ", ".join(part for part in (line.detail, words.origin(line)) if part)
-    return f"  {words.label(line):<42}{cell}" + (f"  {about}" if about else "")
+    about = ", ".join(part for part in (line.detail, formatting.origin(line)) if part)
+    return f"  {formatting.label(line):<42}{cell}" + (f"  {about}" if about else "")

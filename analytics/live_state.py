@@ -19,7 +19,7 @@ from cdc.settings import Connections
 from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState, WindowRow, with_windows
-from inventory.windows import horizon_us
+from inventory.model.windows import horizon_us
 
 
 @dataclass(slots=True)

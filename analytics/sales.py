@@ -1,9 +1,9 @@
 """`inventory sales`: a key's sales in the last hour, day and week, and its selling sessions.
 
-They are computed from the window rows in the read model (`inventory.views`). The read model also
-keeps rows that workers have expired, since the first record of the running logic revision. Sales
-that came later than that are counted in `stock.late` only. The report shows since when windows are
-known.
+They are computed from the window rows in the read model (`inventory.reports.views`). The read model
+also keeps rows that workers have expired, since the first record of the running logic revision.
+Sales that came later than that are counted in `stock.late` only. The report shows since when
+windows are known.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from analytics.explain_facts import why_unknown
 from cdc.contracts.times import time_text
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.settings import Connections
-from inventory.views import SPANS, Hop, Session, hops, last_hop_end_us, sessions
+from inventory.reports.views import SPANS, Hop, Session, hops, last_hop_end_us, sessions
 
 _AS_OF: Final = """
 SELECT greatest(s.as_of_us, p.as_of_us), (SELECT min(w.start_us) FROM read_model.sales_window w

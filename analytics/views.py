@@ -14,8 +14,8 @@ from analytics.backfill.plan import load
 from analytics.backfill.units import finished_units
 from analytics.engines.results import STATES, checked_path
 from cdc.contracts.state import decode_state
-from inventory.views import SPANS, hop, last_hop_end_us, sessions
-from inventory.windows import horizon_us
+from inventory.model.windows import horizon_us
+from inventory.reports.views import SPANS, hop, last_hop_end_us, sessions
 
 WINDOW_COLUMNS: Final = [
     "inv_key",

@@ -22,10 +22,10 @@ from bench.fold_sizes import Sizes, sizes
 from cdc.contracts.decode import decode
 from cdc.contracts.partition import partition_of
 from cdc.contracts.progress import Progress
-from inventory.dedupe import Ring
+from inventory.fold.partition import Partition
+from inventory.log.dedupe import Ring
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
-from inventory.partition import Partition
 from streams.engine.effects import Effects, Writer
 from streams.engine.garbage import collect_rarely
 from streams.engine.pages import HugePages

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from inventory.model.policy import ItemLocation
-from webui.trading.importer import POLICY
-from webui.trading.retail_file import Line, open_retail_file
+from ledger.imports.importer import POLICY
+from ledger.imports.retail_file import Line, open_retail_file
 
 Row = dict[str, Any]
 Stores = Literal["single", "country"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bench.policy_demand import INTERMITTENT, SLOW, Item
 from inventory.model.arithmetic import ceil_div
-from inventory.policies.lot_size import economic_order_units
+from inventory.replenishment.lot_size import economic_order_units
 
 Columns = dict[str, Any]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from bench.policy_demand import FIRST_DAY, Item, lead_days
-from inventory.dedupe import Admission
-from inventory.fold import fold
+from inventory.fold.record import fold
+from inventory.log.dedupe import Admission
 from inventory.model.arithmetic import DAY_US, MINUTE_US
 from inventory.model.outputs import ReorderOutput
 from inventory.model.record import Record

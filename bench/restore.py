@@ -20,8 +20,8 @@ from cdc.contracts.decode import decode
 from cdc.contracts.progress import Progress, progress_headers
 from cdc.contracts.state import encode_level, encode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
+from inventory.fold.partition import Partition
 from inventory.model.state import KeyState
-from inventory.partition import Partition
 from streams.engine.records import LogRecord, TopicIds
 from streams.engine.restore import restore
 from streams.engine.snapshot import load, save

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from deploy.cli.main import app
 from deploy.stack.home import PROJECT
-from streams.endings import MEANINGS, WAYS_OUT, Ending
+from streams.exit_codes import MEANINGS, WAYS_OUT, Ending
 
 Words = tuple[str, ...]
 Named = tuple[Words, TyperCommand]

@@ -3,7 +3,7 @@
 The environment that starts the process chooses the form (`inventory workers compile`).
 """
 
-from inventory import fold
+from inventory.fold import record as fold
 
 
 def are_compiled() -> bool:

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from inventory.facts import ItemLocation
 from inventory.model.arithmetic import DAY_US, HOUR_US, MINUTE_US
 from inventory.model.record import Record
-from inventory.parsing import ADJUSTMENT_REASONS, CONDITIONS, COUNT_KINDS, COUNT_STATUSES
+from inventory.tables.facts import ItemLocation
+from inventory.tables.parsing import ADJUSTMENT_REASONS, CONDITIONS, COUNT_KINDS, COUNT_STATUSES
 from tests.inventory.builders import (
     KEY,
     MONDAY_US,

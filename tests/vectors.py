@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from cdc.contracts.history import state_document
-from inventory.folds.stock import net_between
+from inventory.fold.partition import Partition
+from inventory.fold.stock import net_between
 from inventory.model.arithmetic import DAY_US, HOUR_US, MINUTE_US
 from inventory.model.ids import InvKey
 from inventory.model.outputs import Output, ReorderOutput
 from inventory.model.record import Record
-from inventory.partition import Partition
 from tests.oracle.partition import Model, state_of
 
 DATA = Path(__file__).parent / "data" / "domain_vectors.toml"

@@ -7,7 +7,7 @@ from analytics.archive.checked import checked_rows
 from analytics.archive.manifest import ArchiveFile, Manifest
 from analytics.archive.rows import RESENT
 from cdc.contracts.decode import Malformed, decode
-from inventory.dedupe import HORIZON_US, Ring
+from inventory.log.dedupe import HORIZON_US, Ring
 
 
 def ring_at(

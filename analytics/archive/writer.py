@@ -18,7 +18,7 @@ from analytics.archive.rows import MALFORMED, ArchiveRow, hash_of, write_once
 from analytics.digest import as_hex, total
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.dedupe import Ring
+from inventory.log.dedupe import Ring
 from inventory.model.record import Record
 
 # The log keeps every record, and a run in a hurry can request a roll. So waiting costs only memory.

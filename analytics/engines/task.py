@@ -37,14 +37,14 @@ from cdc.contracts.progress import beat_of, encode_beat
 from cdc.contracts.rejects import Late, Origin, Rejection, encode_late, encode_rejection, kept
 from cdc.contracts.state import encode_state, encode_window
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.dedupe import Admission, Ring
-from inventory.fold import Folded
-from inventory.judging import is_heartbeat_key
+from inventory.fold.partition import Partition
+from inventory.fold.record import Folded
+from inventory.log.dedupe import Admission, Ring
+from inventory.log.validation import is_heartbeat_key
 from inventory.model.ids import InvKey
 from inventory.model.outputs import Output, ReorderOutput
 from inventory.model.record import Record
 from inventory.model.state import KeyState
-from inventory.partition import Partition
 from inventory.revision import LOGIC_REVISION
 
 _REJECTED = "rejected:"

@@ -19,7 +19,7 @@ from cdc.contracts.decode import TIMESTAMP_COLUMNS, Malformed, decode
 from cdc.contracts.rejects import Rejection
 from cdc.contracts.times import moment_of, us_of
 from inventory.model.record import Record
-from inventory.windows import horizon_us
+from inventory.model.windows import horizon_us
 
 _BY_CONTENT: Final = frozenset({"limit", "count_beyond_horizon", "overflow"})
 # The row is left out of no sum: it may have counted when it first came.

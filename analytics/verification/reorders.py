@@ -11,8 +11,8 @@ from typing import Any, Final
 import psycopg
 
 from inventory.model.state import KeyState
-from inventory.policies.levels import levels
-from inventory.policies.replenishment import ABOVE_REORDER_POINT, base_position_units
+from inventory.replenishment.levels import levels
+from inventory.replenishment.needs import ABOVE_REORDER_POINT, base_position_units
 
 _DUPLICATE_LINES: Final = """
 SELECT reorder_id, count(*) FROM (

@@ -8,10 +8,10 @@ import httpx
 import psycopg
 
 from bench.peers import outputs
-from bench.peers.opening import opening_units
 from bench.peers.peer import Peer, Place, Services
 from bench.peers.programs.sql_consumer import DATABASE_VARIABLE
 from bench.peers.topics import CHANGELOG, committed, create, delete, ends, forget_group
+from bench.peers.worker_prelude import opening_units
 from cdc.capture.admin import create_topics
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS, TOPICS
 

@@ -16,7 +16,7 @@ from bench.simulation.scale import scaled
 from bench.simulation.source import Sent
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
-from inventory.partition import Partition
+from inventory.fold.partition import Partition
 from streams.engine.cold import ColdStates
 from streams.engine.records import Positions, TopicIds
 from streams.engine.snapshot import (

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from bench.simulation.source import Sent
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Beat
+from inventory.fold.partition import Folded, Partition
 from inventory.model.ids import InvKey
 from inventory.model.outputs import LateSale, Output
 from inventory.model.record import Record
 from inventory.model.state import KeyState, WindowRow
-from inventory.partition import Folded, Partition
 
 GENERATION = 7
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Final
 
-from streams.engine import assembly, cold, heard, loop, rings
-from streams.worker import keeper
+from streams.engine import assembly, cold, loop, restore_reader, rings
+from streams.worker import snapshot_writer
 
 BLOCK_BYTES: Final = 256 << 10  # all keys of a history fit into one block
 _LOOK_BACK: Final = rings.LOOK_BACK
@@ -20,14 +20,14 @@ _SCALED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     # One key per block, or nothing could happen while keys are encoded.
     (cold, "BLOCK_BYTES", 1),
     (assembly, "BLOCKS_AT_ONCE", 1),
-    (heard, "SLICE", 1),
+    (restore_reader, "SLICE", 1),
     (rings, "LOOK_BACK", 1),
     # Yield after each record, and sleep after each block.
     (loop, "LOOK_EVERY", 1),
     (loop, "SLICE_S", -_FOR_EVER),
-    (keeper, "SLICE_S", -_FOR_EVER),
-    (keeper, "PAUSES", -1),
-    (keeper, "STOP_S", _FOR_EVER),
+    (snapshot_writer, "SLICE_S", -_FOR_EVER),
+    (snapshot_writer, "PAUSES", -1),
+    (snapshot_writer, "STOP_S", _FOR_EVER),
 )
 
 

@@ -17,8 +17,8 @@ from streams.engine.transactions import PartitionProducers
 from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings
 from streams.worker.gaps import Gaps
-from streams.worker.keeper import Keeper
 from streams.worker.runtime import Runtime
+from streams.worker.snapshot_writer import Keeper
 
 # Gaps are read in parts whose size is no divisor of the log's batch size.
 _SETTINGS: Final = WorkerSettings.model_construct(chunk_records=2)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from analytics.verify import BehindReport, VerifyReport, verify
-from bench.verification.plants import KINDS, planted
+from bench.verification.planted_errors import KINDS, planted
 from bench.verification.rows import Planted
 from bench.verification.shop import NEEDED, PlantFailed, Shop
 from bench.verification.states import Target

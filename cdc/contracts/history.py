@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, assert_never
 
 from inventory.errors import shown
+from inventory.fold.partition import Folded, Partition
 from inventory.model.arithmetic import half_even
 from inventory.model.outputs import Output, PriceOutput, ReorderOutput
 from inventory.model.price_timeline import in_force
 from inventory.model.record import Record
 from inventory.model.state import KeyState, WindowRow
-from inventory.partition import Folded, Partition
 
 GENERATION = 1
 _FIELDS = frozenset({"offset", "table", "op", "key", "before", "after", "lsn", "commit_us"})

@@ -14,7 +14,7 @@ from deploy.stack.runtime import load_environment
 
 if TYPE_CHECKING:
     from cdc.settings import Connections
-    from webui.audit.chain import Verdict
+    from ledger.audit.chain import Verdict
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 _BACKUP: Final = "inventory audit verify --json > audit.json  # compare these entries with a backup"
@@ -62,7 +62,7 @@ def accept(
     import psycopg  # noqa: PLC0415 -- other verbs start without it
 
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment loaded above
-    from webui.audit import head  # noqa: PLC0415 -- as above
+    from ledger.audit import head  # noqa: PLC0415 -- as above
 
     if not reason.strip():
         message = "--reason is empty: expected why the log may differ; nothing was written"
@@ -101,7 +101,7 @@ def refused(
 def _verdict(settings: "Connections") -> "Verdict":
     import psycopg  # noqa: PLC0415 -- other verbs start without it
 
-    from webui.audit import chain, head  # noqa: PLC0415 -- as above
+    from ledger.audit import chain, head  # noqa: PLC0415 -- as above
 
     outside = head.kept(head.path_of(settings))
     with psycopg.connect(

@@ -125,7 +125,7 @@ def _expected() -> tuple[type[Exception], ...]:
     """Return the error types with a message for the reader, from the modules imported so far."""
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (
-        ("webui.ledger.services", "LedgerError"),
+        ("ledger.services", "LedgerError"),
         ("bench.watch", "BenchFailed"),
         ("bench.faults.probe", "NotFresh"),
         ("analytics.damage", "Damage"),
@@ -137,7 +137,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("psycopg", "OperationalError"),
         ("django.db.utils", "OperationalError"),
         ("confluent_kafka", "KafkaException"),
-        ("webui.audit.head", "UnreadableHead"),
+        ("ledger.audit.head", "UnreadableHead"),
         ("analytics.verification.late", "LateUnexplained"),
     ):
         if module in sys.modules:

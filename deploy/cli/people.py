@@ -83,7 +83,7 @@ def add(
     Company-wide roles work everywhere unless stores or regions are given.
     """
     accounts = _accounts()
-    from webui.ledger.people import STORE_ROLES  # noqa: PLC0415 -- needs Django set up
+    from ledger.people import STORE_ROLES  # noqa: PLC0415 -- needs Django set up
 
     is_company = bool(role) and not STORE_ROLES & set(role or ())
     places = _places(

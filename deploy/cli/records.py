@@ -71,7 +71,7 @@ def rejected_show(
 def rejected_dismiss(ids: Ids, *, reason: Reason) -> None:
     """Settle records without effect: somebody has looked, and they stay out."""
     connect_django()
-    from webui.ledger.services.tasks import dismiss_rejected  # noqa: PLC0415 -- needs Django set up
+    from ledger.tasks.service import dismiss_rejected  # noqa: PLC0415 -- needs Django set up
 
     for identity in ids:
         dismiss_rejected(record_id=identity, reason=reason, actor=getuser())
@@ -88,7 +88,7 @@ def rejected_replay(
 ) -> None:
     """Show records beside Postgres and the workers, and with --yes send them again."""
     connect_django()
-    from webui.system import replay as replays  # noqa: PLC0415 -- needs Django set up
+    from webui.desks.system import replay as replays  # noqa: PLC0415 -- needs Django set up
 
     found = [replays.look(identity) for identity in ids]
     if json:

@@ -69,7 +69,7 @@ def simulate(
 
     # Standard output is for the summary only, so that a program can read it.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
-    from webui.trading import simulate as trading  # noqa: PLC0415 -- needs Django set up
+    from bench.retailer import simulate as trading  # noqa: PLC0415 -- needs Django set up
 
     done = trading.run(
         seed=seed, scenario=scenario, size=size, left_permille=leave, progress=_progress, **numbers
@@ -103,7 +103,7 @@ def import_sales(
     given.whole("--limit", limit)
     per_second = _rate(rate)
     connect_django()
-    from webui.trading.importer import import_sales as run  # noqa: PLC0415 -- needs Django set up
+    from ledger.imports.importer import import_sales as run  # noqa: PLC0415 -- needs Django set up
 
     report = run(file, stores=_STORES[stores], rate=per_second, limit=limit, progress=_progress)
     if json:

@@ -13,7 +13,7 @@ from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment, read_runtime
 from deploy.stack.wanted import REPAIR
-from inventory.judging import is_key
+from inventory.log.validation import is_key
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 

@@ -19,7 +19,7 @@ from confluent_kafka import KafkaException
 
 from cdc.capture.admin import create_topics, delete_group, delete_topics
 from cdc.capture.client import CaptureError, ConnectClient, slot_active
-from cdc.capture.keeper import config_of
+from cdc.capture.reconciler import config_of
 from cdc.contracts.topics import APP_ID, TOPICS
 from deploy.container.setup import AGAIN, GENERATION, STOP, server_of, variable
 from deploy.errors import StackError

@@ -7,7 +7,7 @@ from typing import Final
 import psycopg
 
 from cdc.capture.client import SLOT, client_of
-from cdc.capture.keeper import config_of
+from cdc.capture.reconciler import config_of
 from cdc.capture.source import (
     Connection,
     Damage,

@@ -14,7 +14,7 @@ from deploy.doctor.row import Row, Verdict
 from deploy.stack.capture import ANEW, RESTART, RESUME
 from deploy.stack.runtime import UP
 from inventory.revision import LOGIC_REVISION
-from streams.endings import NEW_GENERATION, REBUILD
+from streams.exit_codes import NEW_GENERATION, REBUILD
 
 _COMPILE: Final = f"{compiled_rules.COMPILE} && inventory workers restart --rolling"
 _PYTHON: Final = "sudo apt-get install -y python3.11 python3.11-venv && make clean install"

@@ -12,7 +12,7 @@ from deploy.stack.home import Home
 from deploy.stack.last_words import LastWords, words_of
 from deploy.stack.runtime import ServiceRuntime, read_runtime
 from deploy.stack.workforce import PREFIX
-from streams.endings import meaning_of, way_out_of
+from streams.exit_codes import meaning_of, way_out_of
 
 # A worker that has ended again and again is well once it has run longer than its last life.
 _UNSETTLED_S: Final = 120.0

@@ -19,8 +19,8 @@ from deploy.stack.observe import Seen
 from deploy.stack.runtime import environment_of, read_runtime
 from deploy.stack.workforce import PREFIX
 from inventory.revision import LOGIC_REVISION
-from streams.endings import meaning_of
 from streams.engine.restore import CHANGELOGS
+from streams.exit_codes import meaning_of
 
 _RUNS: Final = observe.RUNNING
 _LAG_RECORDS: Final = 10_000

@@ -12,7 +12,7 @@ from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, deco
 from cdc.contracts.topics import written_by
 from cdc.contracts.versions import document_of
 from cdc.settings import Connections
-from streams.sinks.judged import Refused, decision_in
+from streams.sinks.actionable import Refused, decision_in
 
 STANDING: Final = ("open", "snoozed")
 # Where and when a decision was made, and by which rules, says nothing about what it is.

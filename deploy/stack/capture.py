@@ -15,7 +15,7 @@ from cdc.capture.client import (
     client_of,
     wait_streaming,
 )
-from cdc.capture.keeper import config_of
+from cdc.capture.reconciler import config_of
 from cdc.capture.source import Damage, damage_of, paused_by, publish, record, want_paused
 from deploy.errors import StackError
 from deploy.stack.home import Home

@@ -18,9 +18,9 @@ APPLICATIONS: Final = {
     "projector": "streams.sinks.projector",
     "actuator": "streams.sinks.actuator",
     "archiver": "analytics.archive",
-    "heartbeat": "webui.jobs",
-    "automation": "webui.automation",
-    "capture": "cdc.capture.keeper",
+    "heartbeat": "ledger.automation.heartbeat",
+    "automation": "ledger.automation",
+    "capture": "cdc.capture.reconciler",
     "web": "webui",
 }
 WORKER_MODULE: Final = "streams.worker"

@@ -108,7 +108,7 @@ def _await_present() -> None:
 def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
     from django.db import connection  # noqa: PLC0415 -- Django is set up by now
 
-    from webui.trading.catalogue import STORES  # noqa: PLC0415 -- the same
+    from bench.retailer.catalogue import STORES  # noqa: PLC0415 -- the same
 
     deadline = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
@@ -126,7 +126,7 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
     """One sale; None when somebody else's sale of the same item came between."""
     from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
 
-    from webui.ledger.services import record_sale  # noqa: PLC0415 -- the same
+    from ledger.services import record_sale  # noqa: PLC0415 -- the same
     from webui.live.stream import sign_keys  # noqa: PLC0415 -- the same
 
     key, location, sku, price_minor = _quiet_key(attempt)

@@ -20,7 +20,7 @@ from cdc.contracts.topics import CAPTURED, PARTITIONS, REFERENCE, REFERENCE_TABL
 from deploy.errors import StackError
 from deploy.stack.generation import OWN_RULES, PREPARE, Generation, captured
 from deploy.stack.home import Home
-from inventory.dedupe import MOST_MEMBERS
+from inventory.log.dedupe import MOST_MEMBERS
 from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import Switch, active_revision, switch
 from streams.sinks.positions import Connection

@@ -13,12 +13,12 @@ from deploy.stack.home import Home, default_home, write_json
 def main() -> None:
     """Write the retailer and one login per role where they are not there yet."""
     setup_django()
-    from webui.trading.demo import seed_demo  # noqa: PLC0415 -- needs Django set up
+    from bench.retailer.demo import seed_demo  # noqa: PLC0415 -- needs Django set up
 
     seed_demo(progress=lambda text: print(text, file=sys.stderr, flush=True))  # noqa: T201 -- its log
     home = Home(default_home())
     if not home.has_demo():
-        from webui.ledger.people import seed_demo_users  # noqa: PLC0415 -- needs Django set up
+        from ledger.people import seed_demo_users  # noqa: PLC0415 -- needs Django set up
 
         write_json(home.logins_file, seed_demo_users())
 

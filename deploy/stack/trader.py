@@ -23,7 +23,7 @@ def main() -> None:
     """Trade until SIGTERM."""
     configure_logging(service="trading")
     setup_django()
-    from webui.trading import simulate  # noqa: PLC0415 -- needs Django set up
+    from bench.retailer import simulate  # noqa: PLC0415 -- needs Django set up
 
     simulate.run(
         rate=RATE,

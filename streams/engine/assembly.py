@@ -15,9 +15,9 @@ from cdc.contracts.state import decode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG
 from inventory.model.arithmetic import WINDOW_US
 from inventory.model.ids import InvKey
-from inventory.windows import horizon_us
+from inventory.model.windows import horizon_us
 from streams.engine.cold import SLOTS, ColdStates, Document
-from streams.engine.glance import glance
+from streams.engine.level_scan import glance
 from streams.engine.mismatch import REPAIR, LogMismatch, TornChangelogs
 from streams.engine.retained import Retained
 

@@ -19,10 +19,10 @@ from cdc.contracts.progress import beat_of
 from cdc.contracts.rejects import Late, Origin, Rejection, kept
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.errors import BrokenInvariant
+from inventory.fold.partition import Folded
 from inventory.model.ids import InvKey
 from inventory.model.outputs import LateSale
 from inventory.model.record import Record
-from inventory.partition import Folded
 from inventory.revision import LOGIC_REVISION
 from streams.engine.effects import Effects, Writer
 from streams.engine.records import Broker, SourceRecord, Stage

@@ -13,8 +13,8 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
 from inventory.errors import BrokenInvariant
 from inventory.model.value import value
 from inventory.revision import LOGIC_REVISION
-from streams.endings import NEW_GENERATION, REBUILD
 from streams.engine.records import TopicIds
+from streams.exit_codes import NEW_GENERATION, REBUILD
 
 REPAIR: Final = f"`{REBUILD}` makes the changelogs from {STOCK_EVENTS} again"
 LOST: Final = "history is missing: bring the topic itself back, or begin a new generation"

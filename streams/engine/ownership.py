@@ -16,9 +16,9 @@ from typing import Protocol
 import structlog
 
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from streams.engine.heard import HeardLog
 from streams.engine.records import Broker, Log
 from streams.engine.restore import TAIL, newest_progress, restore
+from streams.engine.restore_reader import HeardLog
 from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
 from streams.engine.undecodable import PERMILLE

@@ -16,9 +16,9 @@ from typing import Final, Protocol, TypeVar
 from cdc.contracts.progress import Beat
 from cdc.contracts.rejects import Late, Rejection
 from cdc.contracts.topics import STOCK_EVENTS
+from inventory.fold.partition import Partition
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
-from inventory.partition import Partition
 from streams.engine.effects import Effects, Writer
 from streams.engine.records import Broker, Stage, TopicIds
 from streams.engine.restore import CHANGELOGS, START

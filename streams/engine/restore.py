@@ -13,7 +13,7 @@ from cdc.contracts.progress import Progress, progress_in
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
-from inventory.partition import Partition
+from inventory.fold.partition import Partition
 from streams.engine.assembly import Assembly
 from streams.engine.mismatch import (
     REPAIR,

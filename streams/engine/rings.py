@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import Progress
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.dedupe import Member, Ring
+from inventory.log.dedupe import Member, Ring
 from inventory.model.record import Record
 from streams.engine.mismatch import refuse_cut_ring
 from streams.engine.records import Log

@@ -23,7 +23,7 @@ from cdc.contracts.progress import Progress
 from cdc.contracts.state_documents import SCHEMA as STATE_SCHEMA
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import known
-from inventory.dedupe import Member
+from inventory.log.dedupe import Member
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from cdc.contracts.progress import Progress
 from cdc.contracts.topics import STOCK_EVENTS
+from inventory.fold.partition import Partition
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
-from inventory.partition import Partition
 from streams.engine.cold import ColdStates, States
 from streams.engine.undecodable import Undecodable
 

@@ -17,13 +17,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from cdc.contracts import answers as contract
 from cdc.contracts.answers import ADDRESSES, Document
 from cdc.contracts.partition import partition_of
-from inventory.judging import is_heartbeat_key, is_key
+from inventory.log.validation import is_heartbeat_key, is_key
 from inventory.model.ids import InvKey
 from streams.engine.store import OwnedPartition
 from streams.query import answers, gauges
 from streams.query.answers import Store
 from streams.query.gauges import Measurable
-from streams.query.pauses import Pauses
 from streams.query.peers import HOP_HEADER, Peers
 from streams.query.replies import (
     LONGEST_QUERY,
@@ -36,6 +35,7 @@ from streams.query.replies import (
     reply,
     span_of,
 )
+from streams.query.suspensions import Pauses
 from streams.settings import WorkerSettings
 
 LOOP_LAG_S: Final = 5.0

@@ -9,8 +9,8 @@ from cdc.contracts.topics import written_by
 from cdc.contracts.versions import UnknownVersion
 from inventory.revision import LOGIC_REVISION
 from streams.settings import SinkSettings
+from streams.sinks.actionable import Refused, decision_in
 from streams.sinks.active import active_or_first, hold_active
-from streams.sinks.judged import Refused, decision_in
 from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
 from streams.sinks.proposals import propose

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from cdc.contracts.versions import UnreadableRecord
 from cdc.logs import configure_logging
-from streams.endings import Ending, way_out_at
+from streams.exit_codes import Ending, way_out_at
 from streams.settings import SinkSettings
 from streams.sinks.active import RevisionMoved
 from streams.sinks.positions import Connection, read_positions

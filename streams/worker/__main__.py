@@ -12,12 +12,12 @@ from streams.engine.garbage import collect_rarely
 from streams.engine.mismatch import LogMismatch
 from streams.settings import WorkerSettings
 from streams.worker.agents import build_worker
-from streams.worker.origins import refuse_other_topics
 from streams.worker.runtime import die
+from streams.worker.topic_identity import refuse_other_topics
 
 
 def main() -> None:
-    """Run the worker. Exits with 0 after SIGTERM, otherwise with a code of `streams.endings`."""
+    """Run the worker. Exits with 0 after SIGTERM, otherwise with a code of `streams.exit_codes`."""
     settings = WorkerSettings()
     configure_logging(level=settings.log_level, service=settings.worker_id)
     try:

@@ -14,10 +14,10 @@ from streams.engine.pages import HugePages
 from streams.engine.records import TopicIds
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
+from streams.worker.batch_queue import Inbox
 from streams.worker.chunks import consume_chunks
-from streams.worker.inbox import Inbox
+from streams.worker.loop_watchdog import watch
 from streams.worker.runtime import RESTORE_STALL_S, AddressTaken, Runtime, Stuck, die
-from streams.worker.standstill import watch
 
 INSPECT_S = 5.0
 PULSE_S = 0.5

@@ -24,7 +24,6 @@ from confluent_kafka import KafkaException
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
-from streams.endings import NEW_GENERATION, Ending, way_out_of
 from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, handle_chunk, republish_open
 from streams.engine.mismatch import LogMismatch, refuse_other_counts
@@ -34,11 +33,12 @@ from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
 from streams.engine.undecodable import SchemaBreak
 from streams.engine.watchdog import Watchdog
+from streams.exit_codes import NEW_GENERATION, Ending, way_out_of
 from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings
 from streams.worker.gaps import Gaps
-from streams.worker.keeper import Keeper
-from streams.worker.origins import ORIGINS, refuse_made_anew
+from streams.worker.snapshot_writer import Keeper
+from streams.worker.topic_identity import ORIGINS, refuse_made_anew
 
 RESTORE_STALL_S = 120.0
 NOTHING_KNOWN: Final[TopicIds] = MappingProxyType({})

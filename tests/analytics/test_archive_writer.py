@@ -13,7 +13,7 @@ from analytics.archive.manifest import MANIFEST, Manifest
 from analytics.archive.rows import ArchiveRow, read
 from analytics.archive.writer import Arrival, open_writers
 from cdc.contracts.decode import Malformed, decode
-from inventory.dedupe import Ring
+from inventory.log.dedupe import Ring
 from tests.analytics.histories import PARTITIONS, archived, feed, generate
 
 

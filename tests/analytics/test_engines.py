@@ -10,8 +10,8 @@ from analytics.engines.results import STATES, read_rows
 from analytics.engines.task import recompute
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.state import encode_state
+from inventory.fold.partition import Partition
 from inventory.model.ids import InvKey
-from inventory.partition import Partition
 from tests.analytics.histories import PARTITIONS, Generated, archived, generate
 
 pytestmark = pytest.mark.engines

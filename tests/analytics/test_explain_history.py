@@ -12,10 +12,10 @@ from analytics.explain_text import revision_lines
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
-from inventory.fold import Folded
+from inventory.fold.partition import Partition
+from inventory.fold.record import Folded
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
-from inventory.partition import Partition
 from tests.analytics.histories import PARTITIONS, Generated, archived, generate
 
 DAY_US = 86_400_000_000

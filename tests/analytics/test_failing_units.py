@@ -21,10 +21,10 @@ from analytics.engines.spark import cause_of, short_errors
 from analytics.engines.task import attempt
 from analytics.engines.unit import units_of
 from deploy.stack.home import PROJECT
-from inventory.dedupe import Admission
-from inventory.fold import Folded
+from inventory.fold.partition import Partition
+from inventory.fold.record import Folded
+from inventory.log.dedupe import Admission
 from inventory.model.record import Record
-from inventory.partition import Partition
 from tests.analytics.histories import PARTITIONS, archived, generate
 
 WITHIN_S = 120.0

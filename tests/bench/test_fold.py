@@ -6,7 +6,7 @@ from bench.fold import Retailers, SalesFile, run
 from bench.fold_log import file_events
 from bench.fold_retailer import Retailer
 from cdc.contracts.decode import decode
-from inventory.partition import Partition
+from inventory.fold.partition import Partition
 
 LINES = """InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID,Country
 1,85123A,HOLDER,6,2010-12-01 08:26:00,2.55,1,United Kingdom

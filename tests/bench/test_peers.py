@@ -16,14 +16,14 @@ from typing_extensions import override
 from bench.peers import trial
 from bench.peers.catalogue import BY_NAME, PEERS
 from bench.peers.fold import PartitionSums, decode_row, split_window_key
-from bench.peers.opening import opening_units
 from bench.peers.peer import Place, Services
 from bench.peers.report import Report
 from bench.peers.run import Plan
 from bench.peers.sales import Sums, draw
 from bench.peers.trial import Figures, PeerFailed, Run, Trial
+from bench.peers.worker_prelude import opening_units
 from cdc.contracts.decode import decode
-from inventory.partition import Partition
+from inventory.fold.partition import Partition
 
 FIGURES = Figures(
     records=1_000,

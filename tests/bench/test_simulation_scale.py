@@ -8,15 +8,15 @@ from bench.simulation.plan import Plan
 from bench.simulation.world import World
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine import cold, loop
-from streams.worker import keeper
+from streams.worker import snapshot_writer
 
 
 def test_the_engine_has_its_own_sizes_again_behind_a_simulation() -> None:
-    before = loop.LOOK_EVERY, keeper.STOP_S, cold.BLOCK_BYTES
+    before = loop.LOOK_EVERY, snapshot_writer.STOP_S, cold.BLOCK_BYTES
     with Disk():
         assert loop.LOOK_EVERY == 1
 
-    assert before == (loop.LOOK_EVERY, keeper.STOP_S, cold.BLOCK_BYTES)
+    assert before == (loop.LOOK_EVERY, snapshot_writer.STOP_S, cold.BLOCK_BYTES)
 
 
 def test_records_that_a_fetch_leaves_out_are_read_from_the_topic() -> None:

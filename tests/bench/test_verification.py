@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.verification.plants import KINDS
+from bench.verification.planted_errors import KINDS
 from bench.verification.run import SOUND, Plan, Report, Round
 
 KEY = "VFY-1|Q1"

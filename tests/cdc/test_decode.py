@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdc.contracts.decode import TIMESTAMP_COLUMNS, Malformed, decode, timestamp_us
-from inventory.partition import Partition
+from inventory.fold.partition import Partition
 
 SALE = {
     "id": 7,

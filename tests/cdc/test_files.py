@@ -24,7 +24,7 @@ from cdc.contracts.versions import UnknownVersion, UnreadableRecord
 from deploy.revisions.publish import MARK, _marked
 from streams.engine import snapshot
 from streams.engine.snapshot import SnapshotRefused
-from streams.worker import origins
+from streams.worker import topic_identity as origins
 from tests.cdc.contract import FILES, complaints, validator
 from tests.golden.files import documents_of, kept_in_files, ring_of, snapshot_frames
 from tests.golden.workers import kept

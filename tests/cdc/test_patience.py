@@ -1,6 +1,6 @@
 """A failed connector task is restarted when it stays failed, and not for ever."""
 
-from cdc.capture.patience import Patience
+from cdc.capture.restart_policy import Patience
 
 FAILED, RUNNING = True, False
 

@@ -8,7 +8,7 @@ import pytest
 from cdc.contracts.decode import decode
 from cdc.contracts.envelope import Malformed
 from cdc.contracts.replays import sent_again
-from inventory.dedupe import HORIZON_US, Admission, Ring
+from inventory.log.dedupe import HORIZON_US, Admission, Ring
 from inventory.model.record import Record
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "stock_count.c.json"

@@ -27,7 +27,7 @@ from deploy.stack.home import Home
 from deploy.stack.processes import identify
 from deploy.stack.runtime import Runtime, write_runtime
 from deploy.stack.supervisor import Supervisor
-from inventory.partition import Folded, Partition
+from inventory.fold.partition import Folded, Partition
 from inventory.revision import LOGIC_REVISION
 from tests.deploy.test_home import context
 from tests.streams import facts

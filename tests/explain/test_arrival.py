@@ -2,7 +2,7 @@
 
 import pytest
 
-from inventory.explanation.arrival import COUNTED, ON_TIME, UNCOUNTED, arrival
+from inventory.explain.arrival import COUNTED, ON_TIME, UNCOUNTED, arrival
 from inventory.model.arithmetic import DAY_US, WINDOW_US
 
 SOLD_US = 20_500 * DAY_US + 5 * WINDOW_US + 7_000_000

@@ -3,16 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.explanation.key import explain_at
-from inventory.explanation.lines import ADD, SUM, Line, Section, Source, gaps, note, signed, total
-from inventory.explanation.stock import (
-    CAUSES,
-    Cause,
-    CountFact,
-    Document,
-    StockFacts,
-    stock_section,
-)
+from inventory.explain.key import explain_at
+from inventory.explain.lines import ADD, SUM, Line, Section, Source, gaps, note, signed, total
+from inventory.explain.stock import CAUSES, Cause, CountFact, Document, StockFacts, stock_section
 from inventory.model.ids import InvKey, Position
 from inventory.model.price_timeline import PriceRow
 from inventory.model.state import Count, KeyState, Stock

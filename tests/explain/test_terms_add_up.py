@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from inventory.explanation.key import Provenance, explain
-from inventory.explanation.lines import ADD, SUM, Line, Section, gaps
+from inventory.explain.key import Provenance, explain
+from inventory.explain.lines import ADD, SUM, Line, Section, gaps
+from inventory.fold.partition import Folded, Partition
 from inventory.model.arithmetic import MAX_STORED, half_even
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.record import Record
 from inventory.model.state import KeyState
-from inventory.partition import Folded, Partition
 from tests.oracle.generate import history
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from inventory.policies.explain import level_terms, stock_terms
-from inventory.policies.levels import levels
+from inventory.replenishment.levels import levels
+from inventory.replenishment.terms import level_terms, stock_terms
 from tests.policies.builders import policy
 
 

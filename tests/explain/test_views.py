@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inventory.model.arithmetic import DAY_US, HOUR_US, MINUTE_US, WINDOW_US
-from inventory.views import (
+from inventory.reports.views import (
     SESSION_GAP_US,
     SPANS,
     Hop,

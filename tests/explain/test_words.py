@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.explanation import words
-from inventory.explanation.lines import Line, Section, Source, add, note, total
+from inventory.explain import formatting
+from inventory.explain.lines import Line, Section, Source, add, note, total
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,18 @@ from inventory.explanation.lines import Line, Section, Source, add, note, total
 def test_the_unit_at_the_end_of_a_name_says_how_it_is_printed(
     line: Line, label: str, text: str
 ) -> None:
-    assert words.label(line) == label
-    assert words.text(line, lambda at_us: f"at {at_us}") == text
+    assert formatting.label(line) == label
+    assert formatting.text(line, lambda at_us: f"at {at_us}") == text
 
 
 @pytest.mark.parametrize(
     "printed",
     [
-        words.units_text,
-        words.money_text,
-        words.micro_text,
-        words.exact_micro_text,
-        words.centidays_text,
+        formatting.units_text,
+        formatting.money_text,
+        formatting.micro_text,
+        formatting.exact_micro_text,
+        formatting.centidays_text,
     ],
 )
 def test_what_is_not_known_is_a_dash(printed: object) -> None:
@@ -54,14 +54,14 @@ def test_a_line_without_value_is_left_out_unless_it_says_why() -> None:
     kept = (note("a_units", 0), note("b_units", None, "not observed"))
     section = Section("stock", (*kept, note("c_units", None), note("flags", "")))
 
-    assert words.shown(section) == kept
+    assert formatting.shown(section) == kept
 
 
 def test_a_line_names_its_row_and_its_person() -> None:
-    assert words.origin(note("x", 1)) == ""
-    assert words.origin(note("x", 1, "", Source("stock_count", 12))) == "stock_count 12"
+    assert formatting.origin(note("x", 1)) == ""
+    assert formatting.origin(note("x", 1, "", Source("stock_count", 12))) == "stock_count 12"
     by = note("x", 1, "", Source("stock_count", 12, "ann"))
-    assert words.origin(by) == "stock_count 12 by ann"
+    assert formatting.origin(by) == "stock_count 12 by ann"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_line_names_its_row_and_its_person() -> None:
     ],
 )
 def test_a_rate_is_rounded_and_never_cut_off(micro: int, text: str) -> None:
-    assert words.micro_text(micro) == text
+    assert formatting.micro_text(micro) == text
 
 
 def number(text: str) -> Fraction:
@@ -87,26 +87,26 @@ def number(text: str) -> Fraction:
 
 @given(st.integers(-(2**53), 2**53))
 def test_a_printed_rate_is_the_nearest_thousandth_and_ties_leave_zero(micro: int) -> None:
-    shown, exact = number(words.micro_text(micro)), Fraction(micro, 1_000_000)
+    shown, exact = number(formatting.micro_text(micro)), Fraction(micro, 1_000_000)
 
     distance = abs(shown - exact)
     assert distance <= Fraction(1, 2000)
     assert distance < Fraction(1, 2000) or abs(shown) > abs(exact)
-    assert number(words.micro_text(-micro)) == -shown
+    assert number(formatting.micro_text(-micro)) == -shown
 
 
 @given(st.integers(-(2**53), 2**53))
 def test_a_rate_that_is_reckoned_with_is_printed_whole(micro: int) -> None:
-    text = words.exact_micro_text(micro)
+    text = formatting.exact_micro_text(micro)
 
     assert number(text) == Fraction(micro, 1_000_000)
-    assert text.endswith(words.micro_text(micro)) or micro % 1000
+    assert text.endswith(formatting.micro_text(micro)) or micro % 1000
 
 
 @given(st.lists(st.integers(-(2**40), 2**40)))
 def test_printed_steps_of_a_rate_add_up_to_the_printed_sum(steps: list[int]) -> None:
-    texts = [words.text(add("rate_change_micro", step), str) for step in steps]
+    texts = [formatting.text(add("rate_change_micro", step), str) for step in steps]
 
     assert sum(map(number, texts)) == number(
-        words.text(total("learned_rate_micro", sum(steps)), str)
+        formatting.text(total("learned_rate_micro", sum(steps)), str)
     )

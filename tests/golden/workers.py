@@ -18,7 +18,7 @@ from cdc.contracts.decode import TIMESTAMP_COLUMNS
 from cdc.contracts.progress import Progress
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.partition import Partition
+from inventory.fold.partition import Partition
 from inventory.revision import LOGIC_REVISION
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker

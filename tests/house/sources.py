@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deploy.stack.home import PROJECT
 
-PACKAGES = ("inventory", "cdc", "streams", "analytics", "webui", "bench", "deploy")
+PACKAGES = ("inventory", "cdc", "ledger", "streams", "analytics", "webui", "bench", "deploy")
 PURE = ("inventory",)
 
 

@@ -4,7 +4,7 @@ import ast
 import re
 
 from deploy.stack.home import PROJECT
-from streams.endings import Ending
+from streams.exit_codes import Ending
 
 _ROW = re.compile(r"^\| (\d+) \|.*$", re.MULTILINE)
 _CODE = re.compile(r"^\| `(\d+)` \| \S", re.MULTILINE)

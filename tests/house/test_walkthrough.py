@@ -14,7 +14,7 @@ NAMES = re.findall(r"`([a-z_.]+):([A-Za-z_.]+)`", PAGE.read_text(encoding="utf-8
 def test_the_walkthrough_names_the_whole_way() -> None:
     modules = {module.split(".")[0] for module, _ in NAMES}
 
-    assert modules == {"inventory", "cdc", "streams", "webui", "analytics"}
+    assert modules == {"inventory", "cdc", "ledger", "streams", "webui", "analytics"}
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES, ids=str)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from inventory.fold import Folded
+from inventory.fold.partition import Partition
+from inventory.fold.record import Folded
 from inventory.model.arithmetic import DAY_US, MINUTE_US, SECOND_US
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.state import KeyState
-from inventory.partition import Partition
 
 KEY = InvKey("LONDON|85123A")
 MONDAY_US = 20_402 * DAY_US  # 2025-11-10, 00:00 UTC

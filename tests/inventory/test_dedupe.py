@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from inventory import dedupe
-from inventory.dedupe import HORIZON_US, Admission, Ring
 from inventory.errors import BrokenInvariant
+from inventory.log import dedupe
+from inventory.log.dedupe import HORIZON_US, Admission, Ring
 from inventory.model.record import Record
 
 START_US = 1_700_000_000_000_000

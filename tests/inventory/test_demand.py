@@ -6,12 +6,12 @@ from itertools import accumulate
 import pytest
 
 from cdc.contracts.state import decode_state, encode_state
-from inventory.folds.demand import MICRO, Rules, walk_days
-from inventory.folds.horizon import pass_days
+from inventory.fold.demand import MICRO, Rules, walk_days
+from inventory.fold.horizon import pass_days
 from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
 from inventory.model.price_timeline import PriceRow
 from inventory.model.state import NO_STOCK, Count, Demand, Stock, WindowRow
-from inventory.policies.levels import sigma_micro
+from inventory.replenishment.levels import sigma_micro
 from tests.inventory.builders import MONDAY_US, Log, at, count, policy, price, sale
 from tests.oracle import demand as second
 from tests.oracle.columns import POLICY

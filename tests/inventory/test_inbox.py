@@ -2,7 +2,7 @@
 
 import pytest
 
-from inventory.inbox import (
+from inventory.reports.conditions import (
     is_silence_strange,
     is_variance_due,
     quiet_lambda_micro,

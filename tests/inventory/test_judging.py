@@ -3,10 +3,10 @@
 import pytest
 
 from inventory.errors import Rejected
-from inventory.judging import is_key
+from inventory.log.validation import is_key
 from inventory.model.arithmetic import MAX_STORED
 from inventory.model.ids import InvKey
-from inventory.parsing import PARSERS
+from inventory.tables.parsing import PARSERS
 from tests.inventory.builders import (
     KEY,
     MONDAY_US,

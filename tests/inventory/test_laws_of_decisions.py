@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdc.contracts.state import encode_state
-from inventory.fold import Folded
+from inventory.fold.partition import Partition
+from inventory.fold.record import Folded
 from inventory.model.ids import InvKey
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.policy import ItemLocation
 from inventory.model.record import Record
 from inventory.model.state import KeyState
-from inventory.partition import Partition
-from inventory.policies.quantity import least_units, limit_units
+from inventory.replenishment.quantity import least_units, limit_units
 from tests.oracle.arithmetic import DAY, ceil
 from tests.strategies import histories
 

@@ -8,13 +8,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cdc.contracts.state import decode_state, encode_state
-from inventory.dedupe import Admission, Ring, identity_of
-from inventory.fold import Folded
+from inventory.fold.partition import Partition
+from inventory.fold.record import Folded
+from inventory.log.dedupe import Admission, Ring, identity_of
 from inventory.model.arithmetic import DAY_US, MINUTE_US, WINDOW_US
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.state import KeyState
-from inventory.partition import Partition
 from tests.inventory.builders import KEY, MONDAY_US, Row, at, count, policy, sale, shipment
 from tests.oracle.columns import Limit, business_time
 from tests.oracle.effects import effect_of

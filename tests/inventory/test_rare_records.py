@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from inventory.dedupe import HORIZON_US, Admission, Ring
-from inventory.demand_health import is_intermittent
 from inventory.errors import OVERFLOW, Rejected
-from inventory.explanation.key import explain_at
-from inventory.explanation.lines import ADD, Source
-from inventory.explanation.needs import levels_section
-from inventory.explanation.stock import Cause, CountFact, Document, StockFacts, stock_section
-from inventory.fold import REPLAYED, RESENT
+from inventory.explain.key import explain_at
+from inventory.explain.lines import ADD, Source
+from inventory.explain.needs import levels_section
+from inventory.explain.stock import Cause, CountFact, Document, StockFacts, stock_section
+from inventory.fold.partition import Partition
+from inventory.fold.record import REPLAYED, RESENT
+from inventory.log.dedupe import HORIZON_US, Admission, Ring
 from inventory.model.arithmetic import MAX_STORED, WINDOW_US
+from inventory.model.ranges import check_ranges, check_time
 from inventory.model.record import Record
-from inventory.partition import Partition
-from inventory.ranges import check_ranges, check_time
-from inventory.views import Hop, hops
+from inventory.reports.demand_health import is_intermittent
+from inventory.reports.views import Hop, hops
 from tests.inventory.builders import KEY, MONDAY_US, Log, at, count, policy, sale
 
 START_US = 1_700_000_000_000_000

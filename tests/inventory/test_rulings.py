@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from inventory.dedupe import Admission
+from inventory.fold.partition import Partition
+from inventory.log.dedupe import Admission
 from inventory.model.arithmetic import MAX_STORED, SECOND_US
 from inventory.model.record import Record
-from inventory.partition import Partition
 from tests.oracle.both import FOLDS, folded, price, verdicts
 from tests.oracle.builders import History, at, count, policy, sale
 

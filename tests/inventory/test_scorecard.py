@@ -3,7 +3,7 @@
 import pytest
 
 from inventory.model.arithmetic import DAY_US, HOUR_US
-from inventory.scorecard import (
+from inventory.reports.scorecard import (
     LeadTime,
     is_written_back,
     lead_time,

@@ -2,10 +2,10 @@
 
 import pytest
 
+from inventory.fold.partition import Partition
 from inventory.model.ids import InvKey
-from inventory.partition import Partition
-from inventory.policies.pricing import market_of
-from inventory.windows import horizon_us
+from inventory.model.windows import horizon_us
+from inventory.pricing.proposals import market_of
 from tests.inventory.builders import (
     Log,
     at,

@@ -3,7 +3,7 @@
 import pytest
 
 from inventory.model.outputs import LateSale
-from inventory.windows import complete_before_us, evaluation_us, horizon_us, is_closed
+from inventory.model.windows import complete_before_us, evaluation_us, horizon_us, is_closed
 from tests.inventory.builders import Log, at, count, counters, policy, price, sale
 
 

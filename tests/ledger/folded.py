@@ -11,8 +11,8 @@ import psycopg
 from psycopg.rows import dict_row
 
 from cdc.contracts.times import us_of
-from inventory.dedupe import Admission
-from inventory.fold import fold
+from inventory.fold.record import fold
+from inventory.log.dedupe import Admission
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.state import KeyState

@@ -12,10 +12,10 @@ from cdc.contracts.state import encode_level
 from inventory.model.ids import InvKey, Position
 from inventory.model.policy import ItemLocation
 from inventory.model.state import Count, Demand, KeyState, Stock
+from ledger.automation import tasks
+from ledger.automation.conditions import KINDS
 from streams.sinks import rows
 from streams.sinks.upsert import upsert
-from webui.automation import tasks
-from webui.automation.conditions import KINDS
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 NOON_US = 1_772_452_800_000_000

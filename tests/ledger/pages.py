@@ -13,7 +13,7 @@ def person(
 ) -> Client:
     """A client that is logged in as a person of this role; in every store unless some are given."""
     # Django's own models load only after the fixture has set Django up.
-    people = import_module("webui.ledger.people")
+    people = import_module("ledger.people")
     group = people.create_roles()[role]
     user, _ = people.User.objects.get_or_create(username=name or role)
     user.groups.set([group])

@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 import psycopg
 
 from inventory.model.ids import InvKey
+from ledger.kernel.transactions import fetch_value
 from tests.ledger.inbox import level, put, rejected, state
 from tests.ledger.rows import price_proposal, reorder_proposal, write
-from webui.ledger.services.transactions import fetch_value
 
 PERSON = "visitor"
 SUPPLIER = "ACME"

@@ -14,7 +14,7 @@ HERE, ELSEWHERE = "192.0.2.1", "192.0.2.2"
 
 def people_of(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
     """Ann, an associate, and Olga, an operator; nobody has failed yet."""
-    people = import_module("webui.ledger.people")
+    people = import_module("ledger.people")
     # Argon2 is slow on purpose, and a busy machine would outlast the span of a limit.
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield from _staff(ledger, people)

@@ -1,7 +1,7 @@
 """Places that have an item, with stock that somebody counted."""
 
-from webui.ledger import services
-from webui.ledger.services.transactions import fetch_value
+from ledger import services
+from ledger.kernel.transactions import fetch_value
 
 
 def stocked(*locations: str, sku: str = "S", units: int = 100) -> None:

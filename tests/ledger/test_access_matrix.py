@@ -43,7 +43,7 @@ def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
 
 def visitor(role: str, *stores: str) -> Client:
     """A client of the one person of this file, who works in these stores or everywhere."""
-    people = import_module("webui.ledger.people")  # late: it needs Django set up
+    people = import_module("ledger.people")  # late: it needs Django set up
     user, _ = people.User.objects.get_or_create(username=PERSON)
     user.groups.set([people.create_roles()[role]])
     people.write_memberships(user, everywhere=not stores, stores=stores)
@@ -174,7 +174,7 @@ def test_who_has_no_store_sees_none(stores: tuple[Store, Store]) -> None:
 
 def test_a_region_is_all_of_its_stores(stores: tuple[Store, Store]) -> None:
     own, other = stores
-    people = import_module("webui.ledger.people")
+    people = import_module("ledger.people")
     client = visitor("associate", "NOWHERE-1")
     user = people.User.objects.get(username=PERSON)
     people.write_memberships(user, regions=("NORTH",))

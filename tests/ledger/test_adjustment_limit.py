@@ -6,10 +6,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Conflict
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import person
-from webui.ledger import services
-from webui.ledger.services import Conflict
 
 
 @pytest.fixture(autouse=True)

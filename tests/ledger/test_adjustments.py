@@ -7,11 +7,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from inventory.parsing import ADJUSTMENT_REASONS
+from inventory.tables.parsing import ADJUSTMENT_REASONS
+from ledger import services
+from ledger.counts import adjustments
+from ledger.counts import service as stock
+from ledger.services import Conflict, ServiceError, Wanted
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON, write
-from webui.ledger import services
-from webui.ledger.services import Conflict, ServiceError, Wanted, adjustments, stock
 
 
 @pytest.fixture

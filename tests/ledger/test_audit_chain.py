@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from cdc.settings import Connections
 from deploy.cli.main import app
+from ledger.audit import chain, head
+from ledger.audit.head import Head
+from ledger.automation.heartbeat import keep_head
+from ledger.kernel.transactions import ledger_transaction, log_action
 from tests.ledger.postgres import Server
-from webui.audit import chain, head
-from webui.audit.head import Head
-from webui.jobs import keep_head
-from webui.ledger.services.transactions import ledger_transaction, log_action
 
 CHAIN_AGAIN = """
 DO $$

@@ -7,16 +7,16 @@ from typing import Any
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.automation import prices as automation
+from ledger.automation.prices import Candidate, objections_to, why_not, write_due
+from ledger.kernel.transactions import database_now
+from ledger.pricing.prices import next_window_start
 from tests.ledger.concurrency import PATIENCE_S, at_the_same_time
 from tests.ledger.postgres import Server
 from tests.ledger.rows import price_proposal, write
 from tests.ledger.test_orders_automatic import alive
 from tests.ledger.test_prices import POLICY
-from webui.automation import prices as automation
-from webui.automation.prices import Candidate, objections_to, why_not, write_due
-from webui.ledger import services
-from webui.ledger.services.prices import next_window_start
-from webui.ledger.services.transactions import database_now
 
 _WAITED_FOR = "SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
 NOW_US = 1_800_000_000_000_000

@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from ledger.automation import __main__ as automation
 from tests.ledger.postgres import PROJECT, Server
-from webui.automation import __main__ as automation
 
 DEADLINE_S = 120.0
 ROW = "SELECT pid, at, detail FROM read_model.service_heartbeat WHERE service = 'automation'"
@@ -34,7 +34,7 @@ def test_the_process_survives_a_lost_connection_and_ends_when_asked(
     server: Server, database: str, ledger: psycopg.Connection
 ) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "webui.automation"],
+        [sys.executable, "-m", "ledger.automation"],
         env=os.environ | server.environment(database),
         cwd=PROJECT,
         stdout=subprocess.DEVNULL,

@@ -8,11 +8,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Delivered, Entry, Route, ServiceError, Wanted
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.stocked import stocked
-from webui.ledger import services
-from webui.ledger.services import Delivered, Entry, Route, ServiceError, Wanted
 
 
 @pytest.fixture

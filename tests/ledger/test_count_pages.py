@@ -10,10 +10,10 @@ import psycopg
 import pytest
 from django.test import Client
 
+from ledger import services
+from ledger.services import Entry
 from tests.ledger.pages import person
 from tests.ledger.rows import write
-from webui.ledger import services
-from webui.ledger.services import Entry
 
 
 @pytest.fixture

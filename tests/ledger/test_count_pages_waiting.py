@@ -5,11 +5,11 @@ import re
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Wanted
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_count_pages import ago, post, shelf, text, waiting
-from webui.ledger import services
-from webui.ledger.services import Wanted
 
 __all__ = ["shelf"]
 

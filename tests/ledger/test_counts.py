@@ -7,10 +7,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Approved, Conflict, Entry, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import write
-from webui.ledger import services
-from webui.ledger.services import Approved, Conflict, Entry, ServiceError
 
 
 def now(ledger: psycopg.Connection) -> datetime:

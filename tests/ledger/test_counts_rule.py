@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from inventory.inbox import tolerance_units
+from inventory.reports.conditions import tolerance_units
 from tests.ledger.rows import write
 from tests.ledger.test_counts import expected, now, sell
 

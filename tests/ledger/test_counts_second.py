@@ -5,11 +5,11 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Approved, Conflict
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import write
 from tests.ledger.test_counts import count_row, draft, now, shelf
-from webui.ledger import services
-from webui.ledger.services import Approved, Conflict
 
 __all__ = ["shelf"]
 

@@ -7,11 +7,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import ServiceError
 from tests.ledger.pages import form, person
 from tests.ledger.rows import write
-from webui.ledger import services
-from webui.ledger.services import ServiceError
-from webui.receiving.delivery import shown_rows
+from webui.desks.receiving.delivery import shown_rows
 
 LONG = "9" * 5000
 

@@ -12,8 +12,8 @@ from django.test import RequestFactory
 @pytest.mark.parametrize(
     ("desk", "table", "listing"),
     [
-        ("webui.reorders.views", "reorder_proposal", "reorder_proposals"),
-        ("webui.prices.views", "price_proposal", "price_proposals"),
+        ("webui.desks.reorders.views", "reorder_proposal", "reorder_proposals"),
+        ("webui.desks.prices.views", "price_proposal", "price_proposals"),
     ],
 )
 def test_a_change_while_the_page_is_made_is_news_to_the_page(

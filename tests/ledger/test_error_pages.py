@@ -12,7 +12,7 @@ from django.test import Client, RequestFactory
 
 from deploy.stack.home import PROJECT
 from webui.config.errors import SLOW, broken
-from webui.config.limits import options
+from webui.config.session_limits import options
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -129,7 +129,7 @@ def test_readiness_names_the_part_and_shows_no_error_of_the_database() -> None:
 
 @pytest.mark.usefixtures("nobody_answers")
 def test_the_chain_shows_no_error_of_the_database() -> None:
-    from webui.system.probes import chain  # noqa: PLC0415 -- needs Django set up
+    from webui.desks.system.probes import chain  # noqa: PLC0415 -- needs Django set up
 
     found = {link.name: link.summary for link in chain()}
 
@@ -141,7 +141,7 @@ def test_any_other_error_is_one_of_ours(monkeypatch: pytest.MonkeyPatch) -> None
     def fail() -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("webui.system.views.select_value", lambda _sql: fail())
+    monkeypatch.setattr("webui.desks.system.views.select_value", lambda _sql: fail())
 
     answer = Client(raise_request_exception=False, SERVER_NAME="127.0.0.1").get("/readyz")
 

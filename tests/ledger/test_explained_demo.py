@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from analytics.explain import explain
 from cdc.settings import Connections
-from inventory.explanation.lines import SUM, gaps
+from inventory.explain.lines import SUM, gaps
 from tests.ledger.folded import state_of_history
 from tests.ledger.postgres import Server
 from tests.ledger.shown import project, worker_with
@@ -26,7 +26,7 @@ def test_every_item_of_the_demo_adds_up(
     now = ledger.execute("SELECT clock_timestamp()").fetchone()
     assert now is not None
     midnight = now[0].astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    seed_demo = import_module("webui.trading.demo").seed_demo  # late: it needs Django set up
+    seed_demo = import_module("bench.retailer.demo").seed_demo  # late: it needs Django set up
     assert seed_demo(seed=3, size="tiny", midnight=midnight)
     url = SecretStr(server.url("app_ro", database))
     known = Connections(home=tmp_path, read_database_url=url, query_token=SecretStr("token"))

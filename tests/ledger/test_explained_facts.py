@@ -15,8 +15,8 @@ from analytics.explain import Explanation, UnknownItem, explain
 from analytics.explain_history import history_of
 from cdc.contracts.partition import partition_of
 from cdc.settings import Connections
-from inventory.explanation.lines import ADD, SUM, gaps
-from inventory.parsing import ADJUSTMENT_REASONS
+from inventory.explain.lines import ADD, SUM, gaps
+from inventory.tables.parsing import ADJUSTMENT_REASONS
 from tests.analytics.histories import PARTITIONS, archived, generate
 from tests.ledger.folded import state_of
 from tests.ledger.postgres import Server
@@ -220,7 +220,7 @@ def test_a_sale_is_late_if_its_window_was_closed_on_the_keys_own_clock(
     project(ledger, state_of(ledger, "L|S"))
 
     found = explain("S", "L", settings=settings)
-    facts = import_module("webui.readmodel.explain_selectors").facts("L|S")  # late: needs Django
+    facts = import_module("webui.readmodel.explain").facts("L|S")  # late: needs Django
 
     expected = {
         "t first": "on_time",
@@ -233,7 +233,7 @@ def test_a_sale_is_late_if_its_window_was_closed_on_the_keys_own_clock(
 
 
 def test_counts_of_one_second_stand_in_the_order_of_their_ids(ledger: psycopg.Connection) -> None:
-    facts = import_module("webui.readmodel.explain_selectors").facts  # late: it needs Django set up
+    facts = import_module("webui.readmodel.explain").facts  # late: it needs Django set up
     write(ledger, "stock_count", kind="opening", units=7, occurred_at=NOON)
     write(ledger, "stock_count", kind="cycle", units=5, occurred_at=NOON)
 

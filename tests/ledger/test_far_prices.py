@@ -6,10 +6,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.kernel.refusal_text import refusal_text
+from ledger.pricing.far_prices import FarPrice, refuse_far, refuse_far_policy
 from tests.ledger.pages import form, person
-from webui.ledger import services
-from webui.ledger.services.far_prices import FarPrice, refuse_far, refuse_far_policy
-from webui.ledger.services.wording import refusal_text
 
 PAGE = "/prices/items/L/S/change"
 RANGE = "/range/item"

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from analytics.explain import explain
 from cdc.contracts.times import time_text
 from cdc.settings import Connections
-from inventory.explanation import words
+from inventory.explain import formatting
 from tests.ledger.folded import state_of
 from tests.ledger.postgres import Server
 from tests.ledger.rows import NOON, write
@@ -38,7 +38,7 @@ def page(path: str, *, role: str = "buyer", status: int = 200) -> str:
     client = import_module("django.test").Client()
     person, _ = models.User.objects.get_or_create(username=f"page-{role}")
     person.groups.set([models.Group.objects.get_or_create(name=role)[0]])
-    import_module("webui.ledger.people").write_memberships(person, everywhere=True)
+    import_module("ledger.people").write_memberships(person, everywhere=True)
     client.force_login(person)
     answer = client.get(path, headers={"host": "127.0.0.1"}, secure=True)
     assert answer.status_code == status, answer.content[:2000]
@@ -75,9 +75,9 @@ def test_the_page_shows_the_lines_of_the_command_in_their_order(
         for label, text in findall(r"<dt>([^<]*)(?:<span.*?</span>)?</dt><dd>([^<]*)</dd>", html)
     ]
     wanted = [
-        (words.label(line), words.text(line, time_text))
+        (formatting.label(line), formatting.text(line, time_text))
         for section in found.sections
-        for line in words.shown(section)
+        for line in formatting.shown(section)
         if line.name != "as_of_us"
     ]
     assert [line for line in shown if line in wanted] == wanted

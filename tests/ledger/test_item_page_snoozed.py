@@ -8,11 +8,11 @@ import pytest
 
 from inventory.model.episode import Episode, PriceEpisode
 from inventory.model.ids import ReorderId
+from ledger import services
 from tests.ledger.folded import state_of
 from tests.ledger.pages import person
 from tests.ledger.rows import NOON, price_proposal, reorder_proposal, write
 from tests.ledger.shown import project
-from webui.ledger import services
 
 NOON_US = 1_772_452_800_000_000
 

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 from django.test import Client
 
+from ledger import services
+from ledger.items.automation import set_automation
+from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import person
-from webui.ledger import services
-from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.automation import set_automation
 
 PAGE = "/items/L/S"
 POST = "/items/policy?location=L&sku=S"

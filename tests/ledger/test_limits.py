@@ -15,9 +15,12 @@ import psycopg
 import pytest
 
 from inventory.errors import COUNT_BEYOND_HORIZON
-from inventory.fold import APPLIED, REJECTED
+from inventory.fold.partition import Partition
+from inventory.fold.record import APPLIED, REJECTED
 from inventory.model.record import Record
-from inventory.partition import Partition
+from ledger import services
+from ledger.kernel import checks
+from ledger.services import Delivered, Route, ServiceError, Wanted
 from tests.ledger.limits import (
     BILLION,
     CASES,
@@ -32,8 +35,6 @@ from tests.ledger.limits import (
 )
 from tests.ledger.rows import NOON, VALID, write
 from tests.ledger.stocked import stocked
-from webui.ledger import services
-from webui.ledger.services import Delivered, Route, ServiceError, Wanted, checks
 
 
 def microseconds(value: object) -> object:

@@ -13,7 +13,7 @@ def test_keys_that_were_not_signed_for_this_person_are_refused(
     ledger: psycopg.Connection, signed: str
 ) -> None:
     stream = import_module("webui.live.stream")
-    people = import_module("webui.ledger.people")
+    people = import_module("ledger.people")
     ann = person("associate", "ann")
     mine, foreign = (
         people.User.objects.get_or_create(username=name)[0].pk for name in ("ann", "bob")
@@ -32,7 +32,7 @@ def test_a_session_that_has_ended_opens_no_stream(ledger: psycopg.Connection) ->
     stream = import_module("webui.live.stream")
     sessions = import_module("webui.accounts.sessions")
     ann = person("associate", "ann")
-    people = import_module("webui.ledger.people")
+    people = import_module("ledger.people")
     keys = stream.sign_keys(people.User.objects.get(username="ann").pk, ["L|S"])
     before = ann.get("/live/stream", {"keys": keys}).status_code
     session = ann.session

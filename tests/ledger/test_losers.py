@@ -13,14 +13,14 @@ import psycopg
 import pytest
 from django.test import Client
 
+from ledger import services
+from ledger.kernel.transactions import database_now
+from ledger.services import Entry
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import form, person
 from tests.ledger.rows import price_proposal, reorder_proposal, write
-from webui.ledger import services
-from webui.ledger.services import Entry
-from webui.ledger.services.transactions import database_now
-from webui.orders.lines import order_lines
-from webui.prices.timeline import price_rows
+from webui.desks.orders.lines import order_lines
+from webui.desks.prices.timeline import price_rows
 
 WHEN = r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
 

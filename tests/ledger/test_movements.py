@@ -11,7 +11,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from analytics.verification import sums
-from inventory.parsing import ADJUSTMENT_REASONS
+from inventory.tables.parsing import ADJUSTMENT_REASONS
 from tests.ledger.folded import state_of
 from tests.ledger.rows import NOON, VALID, write
 
@@ -169,7 +169,15 @@ def test_nothing_beside_the_migration_says_what_a_business_time_is() -> None:
 
     found = [
         str(path.relative_to(root))
-        for package in ("webui", "analytics", "streams", "deploy", "tests/ledger")
+        for package in (
+            "ledger",
+            "webui",
+            "bench",
+            "analytics",
+            "streams",
+            "deploy",
+            "tests/ledger",
+        )
         for path in (root / package).rglob("*.py")
         if "migrations" not in path.parts and restated.search(path.read_text())
     ]
@@ -192,7 +200,7 @@ def test_nothing_beside_the_migration_says_what_a_business_time_is() -> None:
 def test_shelves_of_a_live_run_start_from_the_books(
     ledger: psycopg.Connection, table: str, changes: dict[str, Any], moved: int
 ) -> None:
-    shelves = import_module("webui.trading.shelves")  # late: it needs Django set up
+    shelves = import_module("bench.retailer.shelves")  # late: it needs Django set up
     store = shelves.STORES[0]
     at = {"location": store, "inv_key": f"{store}|S"}
     write(ledger, "stock_count", **at, units=20, occurred_at=NOON)

@@ -7,10 +7,10 @@ import psycopg
 import pytest
 from psycopg.errors import UniqueViolation
 
+from ledger import services
+from ledger.services import Conflict
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal, write
-from webui.ledger import services
-from webui.ledger.services import Conflict
 
 
 def test_odoo_pr_47909_odoo_pr_65040_a_key_has_one_policy(till: psycopg.Connection) -> None:

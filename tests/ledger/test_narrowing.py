@@ -3,10 +3,10 @@
 import psycopg
 import pytest
 
+from ledger.access.narrowing import COMPANY, CONDITIONS, UndeclaredRelation, narrowed
+from ledger.access.scope import EVERYWHERE, OutOfScope, Scope, bound, current, within
+from ledger.kernel.rows import select_value
 from tests.ledger.inbox import level, state
-from webui.access.narrowing import COMPANY, CONDITIONS, UndeclaredRelation, narrowed
-from webui.access.scope import EVERYWHERE, OutOfScope, Scope, bound, current, within
-from webui.readmodel.rows import select_value
 
 MINE = Scope(everywhere=False, stores=frozenset({"L"}))
 # No page reads them: capture's own rows, and regions, which the desk of people shows to operators.

@@ -7,12 +7,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
 from tests.ledger.inbox import level, state
 from tests.ledger.pages import form, person
 from tests.ledger.rows import price_proposal, reorder_proposal
 from tests.ledger.test_count_pages import shelf, waiting
-from webui.commands import next_cards
-from webui.ledger import services
+from webui.shell.commands import next_cards
 
 __all__ = ["shelf"]
 

@@ -9,10 +9,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.ordering.status import ALLOWED, STATUSES
+from ledger.services import Conflict, Delivered, ServiceError
 from tests.ledger.concurrency import at_the_same_time
-from webui.ledger import services
-from webui.ledger.services import Conflict, Delivered, ServiceError
-from webui.ledger.services.orders_status import ALLOWED, STATUSES
 
 ORDERED = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

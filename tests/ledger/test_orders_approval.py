@@ -7,11 +7,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Approval, Conflict, Part, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal, write
 from tests.ledger.stocked import stocked
-from webui.ledger import services
-from webui.ledger.services import Approval, Conflict, Part, ServiceError
 
 REORDER = "R:L|S:1-2"
 PACK = 6

@@ -6,11 +6,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.automation.reorders import approve_due
+from ledger.reorders.automatic import Case, own_reasons, reasons_to_wait, why_not
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal
-from webui.automation.reorders import approve_due
-from webui.ledger import services
-from webui.ledger.services.reorders_automatic import Case, own_reasons, reasons_to_wait, why_not
 
 MINUTE_US = 60_000_000
 THURSDAY = 3

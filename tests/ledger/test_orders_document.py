@@ -12,13 +12,13 @@ import pytest
 from django.test import override_settings
 from pydantic import ValidationError
 
+from ledger import services
 from tests.ledger.pages import person
 from webui.config.environment import WebEnvironment
-from webui.ledger import services
-from webui.orders.document import Buyer, csv_text, decimal_text, file_name
-from webui.orders.lines import order_lines
-from webui.orders.order import header
-from webui.spreadsheet import safe_text
+from webui.desks.orders.document import Buyer, csv_text, decimal_text, file_name
+from webui.desks.orders.lines import order_lines
+from webui.desks.orders.order import header
+from webui.shell.spreadsheet import safe_text
 
 
 def order(units: int = 12, **changes: object) -> int:

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from django.test import Client
 
+from ledger import services
 from tests.ledger.pages import form, person
 from tests.ledger.rows import reorder_proposal
-from webui.ledger import services
 
 
 def needs(ledger: psycopg.Connection, number: int, **changes: object) -> list[str]:

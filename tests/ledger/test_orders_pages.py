@@ -11,14 +11,14 @@ import psycopg
 import pytest
 from django.test import Client
 
+from ledger import services
+from ledger.services import Delivered
 from tests.ledger.pages import person
 from tests.ledger.rows import write
-from webui.ledger import services
-from webui.ledger.services import Delivered
-from webui.orders import selectors
-from webui.orders.lines import order_lines
-from webui.orders.order import Done
-from webui.orders.selectors import Filters
+from webui.desks.orders import queries as selectors
+from webui.desks.orders.lines import order_lines
+from webui.desks.orders.order import Done
+from webui.desks.orders.queries import Filters
 
 
 def order(units: int = 12, **changes: object) -> int:
@@ -173,7 +173,7 @@ def test_an_order_of_several_states_has_one_word(ledger: psycopg.Connection) -> 
     assert row.status == "part received"
     assert replace(row, closed_lines=2).status == "closed"
     assert replace(row, drafts=1).status == "draft"
-    views = import_module("webui.orders.views")  # late: it needs Django set up
+    views = import_module("webui.desks.orders.views")  # late: it needs Django set up
     assert views._cursor(row) == {"before": str(row.last_id)}
     assert datetime.now(UTC) > row.ordered_at  # noqa: TID251 -- the database's clock has stamped it
 

@@ -8,9 +8,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
 from tests.ledger.pages import person
 from tests.ledger.test_orders_pages import order, post, text, version
-from webui.ledger import services
 
 
 @pytest.mark.parametrize(

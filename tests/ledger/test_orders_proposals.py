@@ -12,8 +12,8 @@ from cdc.contracts.rejects import Origin
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.revision import LOGIC_REVISION
+from ledger import services
 from streams.sinks.proposals import propose
-from webui.ledger import services
 
 KEY = "L|S:1-9"  # an SKU may look like the end of an id
 OPENED = ReorderEvent(

@@ -6,10 +6,10 @@ from datetime import date, timedelta
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.test_orders import ORDERED, line, order, today, version
-from webui.ledger import services
-from webui.ledger.services import Conflict, ServiceError
 
 WHEN = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
 

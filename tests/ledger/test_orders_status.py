@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from webui.ledger.services.errors import Conflict
-from webui.ledger.services.orders_status import (
+from ledger.kernel.errors import Conflict
+from ledger.ordering.status import (
     ACTIONS,
     ALLOWED,
     STATUSES,

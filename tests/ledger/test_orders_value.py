@@ -6,15 +6,15 @@ from typing import Any
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import PastOrder
 from tests.ledger.pages import person
 from tests.ledger.rows import write
-from webui.ledger import services
-from webui.ledger.services import PastOrder
-from webui.orders import selectors
-from webui.orders.document import buyer, csv_text, total_minor
-from webui.orders.lines import order_lines
-from webui.orders.order import Done, header
-from webui.orders.selectors import Filters
+from webui.desks.orders import queries as selectors
+from webui.desks.orders.document import buyer, csv_text, total_minor
+from webui.desks.orders.lines import order_lines
+from webui.desks.orders.order import Done, header
+from webui.desks.orders.queries import Filters
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -98,7 +98,7 @@ def test_password_fields_are_masked_and_open_to_password_managers(staff) -> None
 
 
 def test_passwords_are_kept_with_argon2(ledger: psycopg.Connection) -> None:
-    people = import_module("webui.ledger.people")
+    people = import_module("ledger.people")
     user = people.User(username="kept")
     user.set_password(PASSWORD)
 

@@ -9,10 +9,10 @@ import pytest
 from psycopg import sql
 
 import webui
+from ledger.kernel.rows import select_value
 from tests.ledger.inbox import level, put, state
 from webui.readmodel.figures import PRICE_SQL
-from webui.readmodel.rows import select_value
-from webui.readmodel.stock_selectors import stock_rows
+from webui.readmodel.stock import stock_rows
 
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)
 INSTANT = timedelta(microseconds=1)

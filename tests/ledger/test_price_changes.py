@@ -6,16 +6,16 @@ import psycopg
 import pytest
 from django.urls import reverse
 
+from ledger import services
+from ledger.kernel.transactions import database_now
+from ledger.pricing.prices import NO_PRICE, FirstPrice, next_window_start
+from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_prices import POLICY, prices
-from webui.ledger import services
-from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.prices import NO_PRICE, FirstPrice, next_window_start
-from webui.ledger.services.transactions import database_now
-from webui.prices import timeline
-from webui.prices.timeline import price_in_force, price_rows, prior_prices
+from webui.desks.prices import timeline
+from webui.desks.prices.timeline import price_in_force, price_rows, prior_prices
 
 
 @pytest.fixture(autouse=True)

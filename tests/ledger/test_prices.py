@@ -6,12 +6,12 @@ import psycopg
 import pytest
 
 from cdc.contracts.times import us_of
+from ledger import services
+from ledger.kernel.transactions import database_now
+from ledger.pricing.prices import next_window_start
+from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import price_proposal
-from webui.ledger import services
-from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.prices import next_window_start
-from webui.ledger.services.transactions import database_now
 
 # Cost 500, margin 200 permille, tax 20 %: floor 750 (the worked table of the price rules).
 POLICY = {

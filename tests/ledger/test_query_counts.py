@@ -8,10 +8,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from ledger import services
 from tests.ledger.inbox import level, state
 from tests.ledger.pages import person
 from tests.ledger.rows import reorder_proposal
-from webui.ledger import services
 
 BUDGET = 8
 

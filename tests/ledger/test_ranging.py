@@ -9,15 +9,15 @@ import pytest
 from django.test import Client
 from psycopg import sql
 
+from ledger import services
+from ledger.ranging.service import NewItem, range_new_item
+from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.folded import state_of
 from tests.ledger.inbox import emptied, is_open, level, state
 from tests.ledger.pages import person
 from tests.ledger.rows import NOON, write
-from webui.ledger import services
-from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.ranging import NewItem, range_new_item
-from webui.ranging.form import FIELDS
+from webui.desks.ranging.form import FIELDS
 
 MINIMUM = {"replenish_family": "sS", "reorder_point_units": "5", "order_up_to_units": "20"}
 

@@ -7,11 +7,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.kernel.checks import is_correctable
+from ledger.services import Conflict, Delivered, LineReceipt, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON, write
-from webui.ledger import services
-from webui.ledger.services import Conflict, Delivered, LineReceipt, ServiceError
-from webui.ledger.services.checks import is_correctable
 
 
 def order(units: int = 10, **changes: object) -> int:

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from django.test import Client
 
+from ledger import services
+from ledger.services import Delivered
 from tests.ledger.pages import person
-from webui.ledger import services
-from webui.ledger.services import Delivered
 
 LIMITS = 'type="number" inputmode="numeric" min="0" max="1000000"'
 HIDDEN = re.compile(r'name="((?:shown|expected)-[^"]+)" value="(\d+)"')

@@ -5,10 +5,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal
-from webui.ledger import services
-from webui.ledger.services import Conflict, ServiceError
 
 REORDER = "R:L|S:1-2"
 

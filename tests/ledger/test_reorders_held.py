@@ -9,12 +9,12 @@ import pytest
 
 from inventory.model.episode import Episode
 from inventory.model.ids import ReorderId
+from ledger import services
+from ledger.services import Conflict
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.inbox import NOON_US, level, state
 from tests.ledger.pages import form, person
 from tests.ledger.rows import price_proposal, reorder_proposal
-from webui.ledger import services
-from webui.ledger.services import Conflict
 
 NEED = "R:L|S:1-2"
 

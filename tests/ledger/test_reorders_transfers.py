@@ -10,12 +10,12 @@ from django.test import Client
 
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState, Stock
+from ledger import services
 from tests.ledger.folded import state_of
 from tests.ledger.inbox import level, policy, state
 from tests.ledger.pages import form, person
 from tests.ledger.rows import reorder_proposal
 from tests.ledger.stocked import stocked
-from webui.ledger import services
 
 NEED = "R:L|S:1-2"
 

@@ -8,10 +8,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from webui.ledger.services import ServiceError
-from webui.trading import importer
-from webui.trading.importer import Imported, Stores, import_sales
-from webui.trading.retail_file import BadRow, Line, open_retail_file
+from ledger.imports import importer
+from ledger.imports.importer import Imported, Stores, import_sales
+from ledger.imports.retail_file import BadRow, Line, open_retail_file
+from ledger.services import ServiceError
 
 HEADER = "InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID,Country"
 AT = datetime(2010, 12, 1, 8, 26, tzinfo=UTC)

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
+from ledger.automation import heartbeat as jobs
 from tests.ledger.postgres import Server
 from tests.ledger.rows import write
-from webui import jobs
 
 MIDNIGHT = "date_trunc('day', clock_timestamp(), 'UTC')"
 

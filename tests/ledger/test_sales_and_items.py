@@ -5,9 +5,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Conflict, RangedItem, SaleRow, ServiceError
 from tests.ledger.rows import NOON
-from webui.ledger import services
-from webui.ledger.services import Conflict, RangedItem, SaleRow, ServiceError
 
 
 def sale(number: int, **changes: Any) -> SaleRow:

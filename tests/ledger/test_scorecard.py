@@ -6,13 +6,13 @@ import psycopg
 import pytest
 from django.test.utils import setup_test_environment, teardown_test_environment
 
-from inventory.scorecard import LeadTime
+from inventory.reports.scorecard import LeadTime
+from ledger.automation.scorecard import write_back
+from ledger.ordering.scorecards import cards, measure
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import person
 from tests.ledger.rows import NOON, write
-from webui.automation.scorecard import write_back
-from webui.readmodel.scorecard_selectors import cards, measure
-from webui.suppliers.chart import distribution
+from webui.desks.suppliers.chart import distribution
 
 LATER = NOON + timedelta(days=30)
 CENTIDAY = timedelta(days=1) / 100

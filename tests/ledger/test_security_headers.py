@@ -32,7 +32,7 @@ def test_every_answer_carries_the_headers(ledger: psycopg.Connection, address: s
 
 
 def test_a_post_without_a_token_is_refused(ledger: psycopg.Connection) -> None:
-    people = import_module("webui.ledger.people")
+    people = import_module("ledger.people")
     user, _ = people.User.objects.get_or_create(username="ann")
     browser = Client(SERVER_NAME="localhost", enforce_csrf_checks=True)
     browser.force_login(user)

@@ -3,11 +3,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Conflict, Delivered, ServiceError
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON
 from tests.ledger.stocked import stocked
-from webui.ledger import services
-from webui.ledger.services import Conflict, Delivered, ServiceError
 
 
 def order(units: int = 10, **changes: object) -> int:

@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from inventory.model.state import Demand
+from ledger import services
 from tests.ledger.inbox import NOON_US, level, put, state
 from tests.ledger.pages import person
 from tests.ledger.test_query_counts import BUDGET, statements
-from webui.ledger import services
-from webui.readmodel.stock_selectors import sold_by_hour, stock_rows
-from webui.stock.sales import sales_views
+from webui.desks.stock.sales import sales_views
+from webui.readmodel.stock import sold_by_hour, stock_rows
 
 WINDOW_US = 600_000_000
 DAY_US = 86_400_000_000

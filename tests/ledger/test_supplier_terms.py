@@ -9,10 +9,10 @@ import psycopg
 import pytest
 from django.test import Client
 
+from ledger import services
+from ledger.services import Conflict
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.pages import person
-from webui.ledger import services
-from webui.ledger.services import Conflict
 
 PAGE = "/suppliers/ACME/"
 WHEN = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"

@@ -12,18 +12,18 @@ from django.test.utils import setup_test_environment, teardown_test_environment
 
 from analytics.verification.rejections import read_rejections
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from inventory.demand_health import is_intermittent
 from inventory.model.arithmetic import DAY_US
 from inventory.model.state import Demand
+from inventory.reports.demand_health import is_intermittent
+from ledger.services import ServiceError
+from ledger.tasks.service import mark_replayed
 from tests.ledger.inbox import NOON, NOON_US, emptied, level, put, rejected, state
 from tests.ledger.pages import form, person
 from tests.ledger.postgres import Server
 from tests.ledger.rows import write
-from webui.ledger.services import ServiceError
-from webui.ledger.services.tasks import mark_replayed
-from webui.readmodel import demand_selectors as demand
-from webui.readmodel.rejected_selectors import newest, waiting
-from webui.system.replay import WHAT_TO_DO, look, replay
+from webui.desks.system.replay import WHAT_TO_DO, look, replay
+from webui.readmodel import demand
+from webui.readmodel.rejected import newest, waiting
 
 ENVELOPE = (
     b'{"op":"c","before":null,"after":{"id":%d},"source":{"table":"sale_line","lsn":1,"ts_us":2}}'
@@ -249,7 +249,7 @@ def test_the_demand_page_tells_it(inbox: psycopg.Connection) -> None:
 def test_the_chain_says_whether_anything_is_done_by_rule(
     inbox: psycopg.Connection, age: int | None, state: str
 ) -> None:
-    probes = import_module("webui.system.probes")  # late: it needs Django set up
+    probes = import_module("webui.desks.system.probes")  # late: it needs Django set up
     if age is not None:
         inbox.execute(
             "INSERT INTO read_model.service_heartbeat (service, pid, at, detail)"
@@ -277,7 +277,7 @@ def test_the_chain_says_whether_anything_is_done_by_rule(
 def test_the_chain_says_why_the_capture_is_not_repaired(
     inbox: psycopg.Connection, detail: str, said: str
 ) -> None:
-    probes = import_module("webui.system.probes")
+    probes = import_module("webui.desks.system.probes")
     assert probes.keeper_says() == ("", [])
     inbox.execute(
         "INSERT INTO read_model.service_heartbeat (service, pid, at, detail)"
@@ -298,7 +298,7 @@ def no_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         known = settings.CONNECTIONS.model_copy(update={"kafka_bootstrap": nobody})
         monkeypatch.setattr(settings, "CONNECTIONS", known)
         monkeypatch.setenv("INVENTORY_WORKER_URLS", f"http://{nobody}")
-        yield import_module("webui.system.probes")
+        yield import_module("webui.desks.system.probes")
 
 
 def test_without_a_broker_the_chain_shows_what_is_known_without_it(

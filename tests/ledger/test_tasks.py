@@ -10,7 +10,7 @@ from inventory.model.arithmetic import DAY_US
 from inventory.model.episode import Episode, PriceEpisode
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.price_timeline import PriceRow
-from inventory.policies.price_targets import floor_minor
+from inventory.pricing.targets import floor_minor
 from tests.ledger.inbox import (
     NOON,
     NOON_US,

@@ -10,13 +10,13 @@ from django.test.utils import setup_test_environment, teardown_test_environment
 from psycopg.types.json import Jsonb
 
 from inventory.model.state import Demand
+from ledger.automation.conditions import KINDS
+from ledger.services import Conflict, ServiceError
+from ledger.tasks.service import acknowledge_variance, dismiss_rejected, mark_replayed
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.inbox import NOON, emptied, level, look, open_tasks, policy, put, rejected, state
 from tests.ledger.pages import form, person
 from tests.ledger.rows import write
-from webui.automation.conditions import KINDS
-from webui.ledger.services import Conflict, ServiceError
-from webui.ledger.services.tasks import acknowledge_variance, dismiss_rejected, mark_replayed
 
 # One task of every kind, with the numbers that its query gives.
 NUMBERS: dict[str, dict[str, object]] = {
@@ -113,7 +113,7 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
 
 
 def test_a_shelf_that_is_suspect_within_the_hour_says_minutes() -> None:
-    kinds = import_module("webui.tasks.kinds").KINDS  # late: it needs Django set up
+    kinds = import_module("webui.desks.tasks.kinds").KINDS  # late: it needs Django set up
     numbers = NUMBERS["phantom_suspect"] | {"quiet_windows": 5}
 
     assert "none sold in 50 minutes of trading" in kinds["phantom_suspect"].says(numbers)

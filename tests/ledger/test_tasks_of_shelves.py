@@ -7,9 +7,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from inventory.inbox import is_variance_due, quiet_lambda_micro, quiet_since_count
 from inventory.model.arithmetic import DAY_US, WINDOW_US
 from inventory.model.state import Count, KeyState
+from inventory.reports.conditions import is_variance_due, quiet_lambda_micro, quiet_since_count
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.inbox import (
     NOON,

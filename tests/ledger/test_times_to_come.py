@@ -8,12 +8,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.kernel.checks import not_ahead
+from ledger.kernel.transactions import database_now
+from ledger.services import Delivered, ServiceError, Wanted
 from tests.ledger.pages import person
 from tests.ledger.rows import write
-from webui.ledger import services
-from webui.ledger.services import Delivered, ServiceError, Wanted
-from webui.ledger.services.checks import not_ahead
-from webui.ledger.services.transactions import database_now
 
 SKEW = timedelta(seconds=300)
 

@@ -7,20 +7,20 @@ import psycopg
 import pytest
 from django.db import OperationalError
 
-from webui.ledger import services
-from webui.ledger.services import ServiceError
-from webui.ledger.services.transactions import database_now
-from webui.trading import demo_history, simulate, staff
-from webui.trading.buying_in import buy_in
-from webui.trading.counting import Counting, Found
-from webui.trading.demand import Demand, Errand, PlannedLine, Tick
-from webui.trading.demo import seed_demo
-from webui.trading.history import plan_history
-from webui.trading.retailer import SIZES, plan
-from webui.trading.scenarios import SCENARIOS, Scenario
-from webui.trading.shelves import Shelves, real_shelves, shops_of_demo
-from webui.trading.tally import Traded
-from webui.trading.tills import Tills
+from bench.retailer import demo_history, simulate, staff
+from bench.retailer.buying_in import buy_in
+from bench.retailer.counting import Counting, Found
+from bench.retailer.demand import Demand, Errand, PlannedLine, Tick
+from bench.retailer.demo import seed_demo
+from bench.retailer.history import plan_history
+from bench.retailer.retailer import SIZES, plan
+from bench.retailer.scenarios import SCENARIOS, Scenario
+from bench.retailer.shelves import Shelves, real_shelves, shops_of_demo
+from bench.retailer.tally import Traded
+from bench.retailer.tills import Tills
+from ledger import services
+from ledger.kernel.transactions import database_now
+from ledger.services import ServiceError
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ def flaky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return call
 
     for name in ("record_sales", "ship_transfer", "adjust"):
-        monkeypatch.setattr(f"webui.trading.tills.{name}", losing(name))
+        monkeypatch.setattr(f"bench.retailer.tills.{name}", losing(name))
     monkeypatch.setattr(staff.time, "sleep", lambda _: None)
     return lost
 

@@ -8,9 +8,9 @@ from importlib import import_module
 import psycopg
 
 from cdc.contracts.partition import partition_of
+from ledger.automation import heartbeat as jobs
 from tests.ledger.postgres import PROJECT, Server
 from tests.ledger.rows import write
-from webui import jobs
 
 DEADLINE_S = 120.0
 
@@ -53,7 +53,7 @@ def test_the_job_beats_survives_a_lost_connection_and_ends_when_asked(
     server: Server, database: str, ledger: psycopg.Connection
 ) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "webui.jobs"],
+        [sys.executable, "-m", "ledger.automation.heartbeat"],
         env=os.environ | server.environment(database),
         cwd=PROJECT,
         stdout=subprocess.DEVNULL,
@@ -87,7 +87,7 @@ def wait_for_beat(ledger: psycopg.Connection, *, above: int) -> int:
 
 def test_each_role_has_a_person_with_a_password_of_their_own(ledger: psycopg.Connection) -> None:
     # Django's own models load only after the fixture has set Django up.
-    people = import_module("webui.ledger.people")
+    people = import_module("ledger.people")
 
     first = people.seed_demo_users()
     second = people.seed_demo_users("the-same-for-all")

@@ -8,11 +8,11 @@ import psycopg
 import pytest
 import structlog
 
+from bench.retailer.demo import seed_demo
 from deploy.cli import trading
 from deploy.cli.main import main
+from ledger import services
 from tests.ledger.rows import reorder_proposal
-from webui.ledger import services
-from webui.trading.demo import seed_demo
 
 
 def test_the_summary_is_json_also_when_commands_are_refused(

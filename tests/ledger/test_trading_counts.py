@@ -4,13 +4,13 @@ import psycopg
 import pytest
 from django.db import OperationalError
 
-from webui.ledger import services
-from webui.ledger.services.transactions import database_now
-from webui.trading import staff
-from webui.trading.counting import Counting, Found
-from webui.trading.demo import seed_demo
-from webui.trading.shelves import shops_of_demo
-from webui.trading.tally import Traded
+from bench.retailer import staff
+from bench.retailer.counting import Counting, Found
+from bench.retailer.demo import seed_demo
+from bench.retailer.shelves import shops_of_demo
+from bench.retailer.tally import Traded
+from ledger import services
+from ledger.kernel.transactions import database_now
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_database_lost_while_a_sheet_is_handed_in_loses_no_count(
             raise OperationalError(problem)
         return answer
 
-    monkeypatch.setattr(f"webui.trading.counting.{name}", losing)
+    monkeypatch.setattr(f"bench.retailer.counting.{name}", losing)
     monkeypatch.setattr(staff.time, "sleep", lambda _: None)
     counting = Counting(Traded())
     counting.found.put(Found(shop.location, shop.sku, 3, database_now(), "errand-1"))

@@ -4,16 +4,16 @@ from datetime import timedelta
 
 import psycopg
 
+from bench.retailer import buyers
+from bench.retailer.buyers import Habits
+from bench.retailer.goods import Goods
+from bench.retailer.scenarios import SCENARIOS, Scenario
+from bench.retailer.shelves import Shelves
+from bench.retailer.tally import Traded
+from ledger import services
+from ledger.kernel.transactions import database_now
 from tests.ledger.rows import reorder_proposal, write
 from tests.ledger.test_trading import counted
-from webui.ledger import services
-from webui.ledger.services.transactions import database_now
-from webui.trading import buyers
-from webui.trading.buyers import Habits
-from webui.trading.goods import Goods
-from webui.trading.scenarios import SCENARIOS, Scenario
-from webui.trading.shelves import Shelves
-from webui.trading.tally import Traded
 
 EAGER = Habits(patience_s=0.0, at_once=50, left_permille=0)
 

@@ -8,11 +8,11 @@ import psycopg
 import pytest
 from django.test import Client
 
+from ledger import services
+from ledger.services import Route, Transfer
 from tests.ledger.pages import person
 from tests.ledger.rows import reorder_proposal, write
 from tests.ledger.stocked import stocked
-from webui.ledger import services
-from webui.ledger.services import Route, Transfer
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Conflict, Delivered, Route, ServiceError, Transfer
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON, reorder_proposal
 from tests.ledger.stocked import stocked
-from webui.ledger import services
-from webui.ledger.services import Conflict, Delivered, Route, ServiceError, Transfer
 
 WAY = Route("DC-1", "L", "S", 6, date(2099, 3, 5))
 

@@ -8,13 +8,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Conflict, Delivered, Route, ServiceError, Transfer
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.folded import images, state_after_updates
 from tests.ledger.inbox import emptied, look, open_tasks
 from tests.ledger.pages import person
 from tests.ledger.stocked import stocked
-from webui.ledger import services
-from webui.ledger.services import Conflict, Delivered, Route, ServiceError, Transfer
 
 WHEN = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
 LEFT_DAYS_AGO = 9

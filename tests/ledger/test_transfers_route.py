@@ -7,11 +7,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.services import Route, ServiceError, Transfer
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON, reorder_proposal
 from tests.ledger.stocked import stocked
-from webui.ledger import services
-from webui.ledger.services import Route, ServiceError, Transfer
 
 DAY = timedelta(days=1)
 

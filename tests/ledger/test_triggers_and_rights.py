@@ -4,10 +4,10 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from ledger.services import ServiceError, void_count
 from tests.ledger.postgres import Server
 from tests.ledger.rows import VALID, write
-from webui.counts.selectors import counted
-from webui.ledger.services import ServiceError, void_count
+from webui.desks.counts.queries import counted
 
 UPDATABLE = [table for table in VALID if table != "price_change"]
 CAPTURED = sorted(VALID)

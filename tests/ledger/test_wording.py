@@ -6,12 +6,12 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import psycopg
 import pytest
 
+from ledger import services
+from ledger.kernel.refusal_text import moment_text, refusal_text
+from ledger.pricing.prices import FirstPrice
+from ledger.services import ServiceError
 from tests.ledger.pages import form, person
 from tests.ledger.rows import write
-from webui.ledger import services
-from webui.ledger.services import ServiceError
-from webui.ledger.services.prices import FirstPrice
-from webui.ledger.services.wording import moment_text, refusal_text
 
 AT = datetime(2026, 11, 21, 10, 42, 7, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from inventory.fold.partition import Partition
 from inventory.model.record import Record
-from inventory.partition import Partition
 from tests.oracle import builders
 from tests.oracle.builders import at
 from tests.oracle.columns import COMMON, TABLES

@@ -9,10 +9,10 @@ from typing import Any
 from inventory.model.episode import NO_PROPOSAL
 from inventory.model.ids import InvKey, Position
 from inventory.model.price_timeline import PriceRow, prior_price, prune
-from inventory.policies.levels import levels
-from inventory.policies.pricing import PricingInputs, PricingTrigger, next_proposal
-from inventory.policies.quantity import order_quantity
-from inventory.policy_parsing import item_location
+from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_proposal
+from inventory.replenishment.levels import levels
+from inventory.replenishment.quantity import order_quantity
+from inventory.tables.policy_parsing import item_location
 from tests.oracle import prices
 from tests.oracle.arithmetic import DAY, HOUR, MINUTE, W
 from tests.oracle.columns import Limit, Row

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from inventory.facts import ItemLocation, PriceChange, PriceDecision, ReorderDecision
 from inventory.model.arithmetic import DAY_US, HOUR_US, half_even
 from inventory.model.ids import InvKey, Position
 from inventory.model.price_timeline import PriceRow
-from inventory.policies.pricing import PricingInputs
-from inventory.policies.replenishment import ReplenishmentInputs
+from inventory.pricing.proposals import PricingInputs
+from inventory.replenishment.needs import ReplenishmentInputs
+from inventory.tables.facts import ItemLocation, PriceChange, PriceDecision, ReorderDecision
 
 KEY = InvKey("L|S")
 NOW_US = 20_500 * DAY_US

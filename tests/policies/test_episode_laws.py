@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inventory.model.arithmetic import DAY_US
-from inventory.policies.replenishment import levels
+from inventory.replenishment.needs import levels
 from tests.policies.builders import NOW_US, policy, word
 from tests.policies.test_episode_table import Key
 

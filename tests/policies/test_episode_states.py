@@ -3,11 +3,7 @@
 import pytest
 
 from inventory.model.arithmetic import DAY_US
-from inventory.policies.replenishment import (
-    ReplenishmentTrigger,
-    base_position_units,
-    next_episode,
-)
+from inventory.replenishment.needs import ReplenishmentTrigger, base_position_units, next_episode
 from tests.policies.builders import KEY, NOW_US, at, policy, stock, word
 from tests.policies.test_episode_table import FIRST, RANGED, Key
 

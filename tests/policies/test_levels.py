@@ -2,7 +2,7 @@
 
 import pytest
 
-from inventory.policies.levels import (
+from inventory.replenishment.levels import (
     demand_micro,
     levels,
     safety_stock_units,

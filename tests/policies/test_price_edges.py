@@ -4,8 +4,8 @@ import pytest
 
 from inventory.model.arithmetic import DAY_US
 from inventory.model.episode import NO_PROPOSAL
-from inventory.policies.price_targets import Clamped, PriceFrame, clamped_up
-from inventory.policies.pricing import PricingTrigger, next_proposal
+from inventory.pricing.proposals import PricingTrigger, next_proposal
+from inventory.pricing.targets import Clamped, PriceFrame, clamped_up
 from tests.policies.builders import KEY, NOW_US, at, market, priced
 
 OVERSTOCK = {"rate_micro": 1_000_000, "on_hand_units": 1000}

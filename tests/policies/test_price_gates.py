@@ -3,8 +3,8 @@
 import pytest
 
 from inventory.model.arithmetic import DAY_US, HOUR_US
-from inventory.policies.price_gates import closed_gate
-from inventory.policies.price_signals import DOWN, UP
+from inventory.pricing.gates import closed_gate
+from inventory.pricing.signals import DOWN, UP
 from tests.policies.builders import NOW_US, priced, row
 
 LONG_AGO = row(NOW_US - 100 * DAY_US, 999, kind="initial")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from inventory.model.arithmetic import DAY_US, HOUR_US
 from inventory.model.episode import NO_PROPOSAL, PriceEpisode
 from inventory.model.ids import ProposalId
-from inventory.policies.pricing import PricingTrigger, next_proposal
+from inventory.pricing.proposals import PricingTrigger, next_proposal
 from tests.policies.builders import KEY, NOW_US, at, market, price_word, priced, row, written
 
 WEEK_US = 168 * HOUR_US

@@ -4,13 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.policies.quantity import (
-    least_units,
-    limit_units,
-    order_quantity,
-    packed_units,
-)
-from inventory.policies.replenishment import levels
+from inventory.replenishment.needs import levels
+from inventory.replenishment.quantity import least_units, limit_units, order_quantity, packed_units
 from tests.policies.builders import policy
 from tests.strategies import quantity_policies
 

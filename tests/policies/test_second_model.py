@@ -9,18 +9,18 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.facts import ItemLocation
 from inventory.model.arithmetic import DAY_US, half_even
 from inventory.model.episode import IDLE, NO_PROPOSAL
 from inventory.model.price_timeline import Timeline, add_row, prune
-from inventory.policies.levels import demand_micro
-from inventory.policies.pricing import PricingInputs, PricingTrigger, next_proposal
-from inventory.policies.replenishment import (
+from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_proposal
+from inventory.replenishment.levels import demand_micro
+from inventory.replenishment.needs import (
     ReplenishmentInputs,
     ReplenishmentTrigger,
     base_position_units,
     next_episode,
 )
+from inventory.tables.facts import ItemLocation
 from tests.oracle import episode as second_need
 from tests.oracle import prices as second_timeline
 from tests.oracle import pricing as second_price

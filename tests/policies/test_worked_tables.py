@@ -10,12 +10,12 @@ import pytest
 from inventory.model.arithmetic import DAY_US
 from inventory.model.episode import NO_PROPOSAL
 from inventory.model.price_timeline import PriceRow, prior_price
-from inventory.policies.levels import levels
-from inventory.policies.lot_size import economic_order_units
-from inventory.policies.price_signals import effective_at_us
-from inventory.policies.pricing import PricingTrigger, floor_minor, next_proposal
-from inventory.policies.quantity import order_quantity
-from inventory.policies.replenishment import base_position_units
+from inventory.pricing.proposals import PricingTrigger, floor_minor, next_proposal
+from inventory.pricing.signals import effective_at_us
+from inventory.replenishment.levels import levels
+from inventory.replenishment.lot_size import economic_order_units
+from inventory.replenishment.needs import base_position_units
+from inventory.replenishment.quantity import order_quantity
 from tests.oracle.columns import POLICY
 from tests.oracle.levels import levels_of, quantity_of
 from tests.oracle.prices import Price

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from inventory.fold import Folded
+from inventory.fold.partition import Partition
+from inventory.fold.record import Folded
 from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from inventory.model.state import KeyState
-from inventory.partition import Partition
 from tests.vectors import Product, Seen, Story
 
 POLICY: dict[str, Any] = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from inventory.policies.levels import levels
-from inventory.policies.quantity import order_quantity
+from inventory.replenishment.levels import levels
+from inventory.replenishment.quantity import order_quantity
 from tests.policies.builders import policy
 from tests.regressions.shop import Shop
 

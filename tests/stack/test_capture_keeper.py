@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 
 from cdc.capture.client import ACCOUNT, CONNECTOR, ConnectClient, client_of
-from cdc.capture.keeper import config_of
+from cdc.capture.reconciler import config_of
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 

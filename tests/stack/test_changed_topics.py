@@ -22,7 +22,7 @@ from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, PARTITIONS, STOCK_EV
 from deploy.stack import fleet
 from deploy.stack.membership import leave
 from deploy.stack.wanted import read_wanted, write_wanted
-from streams.endings import Ending
+from streams.exit_codes import Ending
 from tests.stack.running import RunningStack, run_inventory, start
 from tests.streams import facts
 

@@ -6,7 +6,7 @@ import psycopg
 
 from analytics.explain import explain
 from analytics.verify import verify
-from inventory.explanation.lines import gaps
+from inventory.explain.lines import gaps
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from cdc.capture.admin import admin_client, create_topics, delete_topics
 from cdc.contracts.topics import ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_EVENTS, TOPICS
 from deploy.stack.wanted import read_wanted, write_wanted
-from streams.endings import Ending
+from streams.exit_codes import Ending
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack, run_inventory, start
 from tests.stack.test_revisions import SELL, desk

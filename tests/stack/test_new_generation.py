@@ -37,7 +37,7 @@ APPROVE = """
 import sys
 import django
 django.setup()
-from webui.ledger.services.reorders import approve_reorder
+from ledger.reorders.service import approve_reorder
 print(approve_reorder(reorder_id=sys.argv[1], shown_revision=int(sys.argv[2]))["line_id"])
 """
 # Nothing here says at which place of which log a row was made.

@@ -20,7 +20,7 @@ from analytics.backfill.publish import NotPublishable, refuse_other_log
 from analytics.backfill.run import runs_dir
 from deploy.stack.home import PROJECT
 from inventory.revision import LOGIC_REVISION
-from streams.endings import Ending
+from streams.exit_codes import Ending
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 from tests.stack.test_revision_deployed import CODE

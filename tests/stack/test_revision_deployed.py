@@ -24,7 +24,7 @@ from tests.stack.test_revisions import ANY, SELL, desk, replaced
 pytestmark = pytest.mark.soak
 
 LATER = LOGIC_REVISION + 1
-CODE = ("analytics", "bench", "cdc", "deploy", "inventory", "streams", "webui")
+CODE = ("analytics", "bench", "cdc", "deploy", "inventory", "ledger", "streams", "webui")
 
 
 @dataclass(frozen=True)

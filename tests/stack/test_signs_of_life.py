@@ -6,7 +6,7 @@ from tests.stack.running import RunningStack
 
 
 def test_the_whole_chain_shows_a_fresh_sign_of_life(stack: RunningStack) -> None:
-    from webui.ledger.services.pipeline import LIFE, is_stale  # noqa: PLC0415 -- late: Django reads the stack's environment
+    from ledger.kernel.pipeline import LIFE, is_stale  # noqa: PLC0415 -- late: Django reads the stack's environment
 
     url = stack.settings.read_database_url.get_secret_value()
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from analytics.verify import BehindReport, verify
-from bench.verification.plants import KINDS
+from bench.verification.planted_errors import KINDS
 from tests.analytics.shop import Shop
 from tests.stack.running import RunningStack
 

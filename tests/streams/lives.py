@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.partition import Partition
+from inventory.fold.partition import Partition
 from streams.engine.loop import Gap, handle_chunk
 from streams.engine.memory import Crash, MemoryBroker
 from streams.engine.records import SourceRecord

@@ -26,7 +26,7 @@ from streams.query import peers, server
 from streams.query.metrics import Metrics
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
-from streams.worker.keeper import Keeper
+from streams.worker.snapshot_writer import Keeper
 from tests.streams import facts
 from tests.streams.test_ownership import Producers
 

@@ -21,7 +21,6 @@ from cdc.contracts.topics import (
 )
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
-from streams.endings import MEANINGS, Ending, meaning_of
 from streams.engine import transactions
 from streams.engine.kafka_log import ReadStalled
 from streams.engine.memory import MemoryBroker
@@ -29,9 +28,11 @@ from streams.engine.mismatch import LogMismatch, refuse_other_counts
 from streams.engine.records import Fenced, FoundTopic
 from streams.engine.transactions import _refuse_lost_end
 from streams.engine.undecodable import SchemaBreak
+from streams.exit_codes import MEANINGS, Ending, meaning_of
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
-from streams.worker import agents, origins, runtime
+from streams.worker import agents, runtime
+from streams.worker import topic_identity as origins
 from streams.worker.__main__ import main
 
 

@@ -19,8 +19,8 @@ from streams.engine.memory import MemoryBroker
 from streams.engine.ownership import Ownership
 from streams.engine.records import SourceRecord
 from streams.settings import WorkerSettings
+from streams.worker.batch_queue import Inbox
 from streams.worker.gaps import Gaps
-from streams.worker.inbox import Inbox
 from streams.worker.lanes import Lane
 from streams.worker.runtime import Runtime
 from tests.streams.lives import GENERATION, PARTITION, expected, source_of

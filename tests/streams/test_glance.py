@@ -14,7 +14,7 @@ from cdc.contracts.versions import UnknownVersion, UnreadableRecord
 from inventory.model.episode import Episode, PriceEpisode
 from inventory.model.ids import InvKey, ProposalId
 from inventory.model.state import KeyState
-from streams.engine.glance import Glance, _parsed, _seen, glance
+from streams.engine.level_scan import Glance, _parsed, _seen, glance
 from streams.engine.store import has_open
 from tests.golden.workers import kept_state
 from tests.streams.lives import PARTITION, Crashes, live

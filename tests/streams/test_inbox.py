@@ -2,7 +2,7 @@
 
 import asyncio
 
-from streams.worker.inbox import Inbox
+from streams.worker.batch_queue import Inbox
 
 
 def test_what_arrives_together_is_taken_together_and_in_order() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from cdc.contracts.versions import UnknownVersion
 from inventory.revision import LOGIC_REVISION
-from streams.sinks.judged import Refused, decision_in
+from streams.sinks.actionable import Refused, decision_in
 from tests.golden.workers import kept
 
 

@@ -6,9 +6,9 @@ from threading import Barrier
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
-from streams.endings import Ending
 from streams.engine import kafka_log
 from streams.engine.mismatch import LogMismatch
+from streams.exit_codes import Ending
 from streams.worker.runtime import ending_of
 
 

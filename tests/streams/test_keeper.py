@@ -16,7 +16,7 @@ from streams.engine.memory import MemoryBroker
 from streams.engine.restore import restore
 from streams.engine.snapshot import file_of, prune
 from streams.engine.store import OwnedPartition
-from streams.worker.keeper import Keeper, Tally
+from streams.worker.snapshot_writer import Keeper, Tally
 from tests.streams.lives import GENERATION, PARTITION, Crashes, live, source_of
 from tests.streams.test_engine import sold_history
 
@@ -67,7 +67,7 @@ def test_what_is_written_discarded_and_not_written_is_counted(
         path_in(tmp_path).write_bytes(b"garbage")
         await reader.find(PARTITION)
         owner.ready[PARTITION].next_offset += 1
-        monkeypatch.setattr("streams.worker.keeper.write", full)
+        monkeypatch.setattr("streams.worker.snapshot_writer.write", full)
         await keeper.round()
         return keeper.tally, reader.tally
 
@@ -113,7 +113,7 @@ def test_a_stop_ends_the_round_that_is_under_way_and_saves_all_the_same(
 ) -> None:
     owner = Owner.of(90)
     keeper = owner.keeper(tmp_path)
-    monkeypatch.setattr("streams.worker.keeper.SLICE_S", 0.0)
+    monkeypatch.setattr("streams.worker.snapshot_writer.SLICE_S", 0.0)
     begun = asyncio.Event()
     wait = asyncio.sleep
 
@@ -122,7 +122,7 @@ def test_a_stop_ends_the_round_that_is_under_way_and_saves_all_the_same(
         await wait(seconds)
 
     async def stop() -> None:
-        monkeypatch.setattr("streams.worker.keeper.asyncio.sleep", pause)
+        monkeypatch.setattr("streams.worker.snapshot_writer.asyncio.sleep", pause)
         rounding = asyncio.create_task(keeper.round())
         await begun.wait()
         await asyncio.gather(keeper.stop(), rounding)
@@ -138,7 +138,7 @@ def test_chunks_are_folded_while_a_round_is_under_way(
 ) -> None:
     broker = sold_history(60)
     source = source_of(broker)
-    monkeypatch.setattr("streams.worker.keeper.SLICE_S", 0.0)
+    monkeypatch.setattr("streams.worker.snapshot_writer.SLICE_S", 0.0)
 
     async def both() -> tuple[OwnedPartition, OwnedPartition]:
         owned = await restore(PARTITION, GENERATION, broker)

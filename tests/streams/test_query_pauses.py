@@ -6,8 +6,8 @@ from urllib.parse import quote
 import pytest
 
 from cdc.contracts.topics import STOCK_EVENTS
-from streams.query.pauses import Pauses
 from streams.query.server import QueryServer
+from streams.query.suspensions import Pauses
 from tests.streams import facts, served
 from tests.streams.served import KEYS, Worker, fleet, partition, stocked
 

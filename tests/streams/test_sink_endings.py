@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from cdc.contracts.topics import ON_HAND_CHANGELOG, PRICE_EVENTS, REORDER_EVENTS
 from cdc.contracts.versions import UnreadableRecord
 from deploy.stack.last_words import LastWords, last_words
-from streams.endings import NEW_GENERATION, REBUILD
+from streams.exit_codes import NEW_GENERATION, REBUILD
 from streams.sinks import process
 from streams.sinks.projector import create
 from streams.sinks.source import SourceLost, _record_of

@@ -4,13 +4,13 @@ import subprocess
 import sys
 import threading
 
-from streams.endings import Ending
-from streams.worker.standstill import LOOKS, watch
+from streams.exit_codes import Ending
+from streams.worker.loop_watchdog import LOOKS, watch
 
 BLOCKED = """
 import asyncio, threading, time
 from streams.worker.runtime import Stuck, die
-from streams.worker.standstill import watch
+from streams.worker.loop_watchdog import watch
 
 async def block():
     watch(lambda: 1.0, 0.2, lambda: die("the event loop stands still", Stuck("for a test")))

@@ -9,10 +9,10 @@ from typing_extensions import override
 from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.assembly import BLOCKS_AT_ONCE
 from streams.engine.cold import SLOTS
-from streams.engine.heard import SLICE, HeardLog
 from streams.engine.memory import MemoryBroker
 from streams.engine.records import LogRecord
 from streams.engine.restore import CHANGELOGS, restore
+from streams.engine.restore_reader import SLICE, HeardLog
 from tests.streams.served import GENERATION, Worker, partition, stocked
 
 PARTITION = 4

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
+from bench.retailer.retailer import SIZES
+from bench.retailer.scenarios import ALIASES, SCENARIOS
 from deploy.cli import trading
 from deploy.cli.main import main
-from webui.trading.retailer import SIZES
-from webui.trading.scenarios import ALIASES, SCENARIOS
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,16 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from webui.ledger.services import ServiceError
-from webui.trading.catalogue import DEPARTMENTS, STORES, WAREHOUSES, catalogue, suppliers
-from webui.trading.demand import Demand
-from webui.trading.history import plan_history, promoted_minor
-from webui.trading.pace import Pace
-from webui.trading.past import History
-from webui.trading.retailer import HISTORY_DAYS, SIZES, PlannedKey, plan, size_named
-from webui.trading.scenarios import SCENARIOS, scenario_named
-from webui.trading.seasons import open_hours, promotions, season_factor
-from webui.trading.shelves import Shelves, unseen
+from bench.retailer.catalogue import DEPARTMENTS, STORES, WAREHOUSES, catalogue, suppliers
+from bench.retailer.demand import Demand
+from bench.retailer.history import plan_history, promoted_minor
+from bench.retailer.past import History
+from bench.retailer.retailer import HISTORY_DAYS, SIZES, PlannedKey, plan, size_named
+from bench.retailer.scenarios import SCENARIOS, scenario_named
+from bench.retailer.seasons import open_hours, promotions, season_factor
+from bench.retailer.shelves import Shelves, unseen
+from ledger.imports.pace import Pace
+from ledger.services import ServiceError
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC)
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from webui.commands import days, days_text, moment, money
-from webui.ledger.services import ServiceError
-from webui.ledger.services.wording import refusal_text
+from ledger.kernel.refusal_text import refusal_text
+from ledger.services import ServiceError
 from webui.readmodel.figures import money_text
+from webui.shell.commands import days, days_text, moment, money
 
 MOST = 1_000_000_000
 

@@ -9,7 +9,9 @@ import pytest
 from deploy.stack.home import PROJECT
 
 
-@pytest.mark.parametrize("module", ["webui.__main__", "webui.jobs", "webui.automation"])
+@pytest.mark.parametrize(
+    "module", ["webui.__main__", "ledger.automation.heartbeat", "ledger.automation"]
+)
 def test_a_process_of_the_pages_imports_without_django_set_up_before(module: str) -> None:
     command = [sys.executable, "-c", f"import {module}"]
     variables = {key: text for key, text in os.environ.items() if not key.startswith("DJANGO_")}

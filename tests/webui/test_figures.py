@@ -1,6 +1,7 @@
 import pytest
 
 from cdc.contracts.times import moment_of, us_of
+from webui.desks.stock.terms import lines
 from webui.readmodel.figures import (
     age_text,
     centidays_text,
@@ -14,7 +15,6 @@ from webui.readmodel.figures import (
     time_text,
     units_text,
 )
-from webui.stock.terms import lines
 
 
 @pytest.mark.parametrize(

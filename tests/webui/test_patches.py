@@ -3,7 +3,7 @@ from inventory.model.ids import InvKey, Position
 from inventory.model.price_timeline import PriceRow
 from inventory.model.state import Demand, KeyState, Stock
 from webui.live.patches import patch_of_record, patch_of_row
-from webui.readmodel.stock_selectors import StockRow
+from webui.readmodel.stock import StockRow
 
 
 def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from inventory.model.ids import InvKey
 from inventory.model.policy import ItemLocation
-from inventory.policies.levels import Levels, levels
-from webui.ranging.form import FIELDS, Field
+from inventory.replenishment.levels import Levels, levels
+from webui.desks.ranging.form import FIELDS, Field
 
 FAMILIES = ("off", "sQ", "sS", "RS", "RsS", "par", "cover")
 CHOICES = list(product(FAMILIES, ("fixed", "computed"), ("fixed", "days", "service")))

@@ -1,4 +1,4 @@
-from webui.stock.sparkline import small_bars
+from webui.desks.stock.sparkline import small_bars
 
 
 def test_bars_stand_on_a_baseline_and_reach_from_nothing_to_the_highest() -> None:

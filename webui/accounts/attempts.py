@@ -12,7 +12,7 @@ from typing import Final
 
 from django.utils.crypto import salted_hmac
 
-from webui.ledger.services.transactions import execute, fetch_one
+from ledger.kernel.transactions import execute, fetch_one
 
 _FORGET_AFTER_S: Final = 86_400
 _COUNT: Final = """

@@ -7,8 +7,8 @@ from typing import Final
 
 from django.contrib.auth.models import User
 
+from ledger.kernel.transactions import ledger_transaction, log_action
 from webui.accounts import refusals
-from webui.ledger.services.transactions import ledger_transaction, log_action
 
 # Refused logins are counted with refused requests too.
 _REFUSED: Final = {

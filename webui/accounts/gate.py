@@ -12,15 +12,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from webui.access.scope import (
-    EVERYWHERE,
-    NOWHERE,
-    bound,
-    current,
-    enter,
-    require_store,
-    stores_of,
-)
+from ledger.access.scope import EVERYWHERE, NOWHERE, bound, current, enter, require_store, stores_of
 from webui.accounts.roles import RULE
 
 OPEN: Final = frozenset(

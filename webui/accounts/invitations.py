@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from webui.ledger.services.transactions import Row, execute, fetch_one, fetch_value, log_action
+from ledger.kernel.transactions import Row, execute, fetch_one, fetch_value, log_action
 
 VALID_HOURS: Final = 72
 TOKEN_BYTES: Final = 32

@@ -9,12 +9,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from ledger.kernel.errors import Conflict, ServiceError
+from ledger.kernel.refusal_text import refusal_text
+from ledger.kernel.transactions import Row, ledger_transaction, log_action
 from webui.accounts.invitations import open_invitation, use_invitation
 from webui.accounts.open_sessions import end_sessions
 from webui.accounts.people import check_password_rules
-from webui.ledger.services.errors import Conflict, ServiceError
-from webui.ledger.services.transactions import Row, ledger_transaction, log_action
-from webui.ledger.services.wording import refusal_text
 
 GONE: Final = 410
 WRONG: Final = 422

@@ -7,8 +7,8 @@ from typing import Final
 
 from django.conf import settings
 
+from ledger.kernel.transactions import execute, fetch_all
 from webui.accounts.attempts import hashed
-from webui.ledger.services.transactions import execute, fetch_all
 
 # Names of a browser and of a system in its User-Agent, the first that fits.
 _BROWSERS: Final = {

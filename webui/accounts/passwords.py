@@ -18,10 +18,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 from typing_extensions import override
 
+from ledger.people import ROLES
 from webui.accounts import attempts, audit
 from webui.accounts.sources import source_of
 from webui.accounts.views import WRONG, desk_of, minutes, too_many
-from webui.ledger.people import ROLES
 
 # What has to be left of a password without the words of this list.
 _LEAST_OTHER: Final = 8

@@ -13,13 +13,9 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
-from webui.accounts import second_factor
-from webui.accounts.invitations import Invitation, end_invitations, new_invitation
-from webui.accounts.open_sessions import OpenSession, end_sessions, open_sessions
-from webui.ledger.people import ROLES, create_roles, write_memberships, write_region
-from webui.ledger.services import checks
-from webui.ledger.services.errors import Conflict, refuse
-from webui.ledger.services.transactions import (
+from ledger.kernel import checks
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.transactions import (
     Row,
     execute,
     fetch_all,
@@ -27,6 +23,10 @@ from webui.ledger.services.transactions import (
     ledger_transaction,
     log_action,
 )
+from ledger.people import ROLES, create_roles, write_memberships, write_region
+from webui.accounts import second_factor
+from webui.accounts.invitations import Invitation, end_invitations, new_invitation
+from webui.accounts.open_sessions import OpenSession, end_sessions, open_sessions
 
 LONGEST_NAME: Final = 150
 OPERATOR: Final = "operator"

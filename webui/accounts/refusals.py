@@ -15,8 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
+from ledger.kernel.transactions import execute, fetch_all, fetch_value
 from webui.accounts.sources import source_of
-from webui.ledger.services.transactions import execute, fetch_all, fetch_value
 
 log = structlog.get_logger(__name__)
 KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}

@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from webui.access.scope import grants_of, require_company
+from ledger.access.scope import grants_of, require_company
 
 SEE: Final = "see"
 COUNT: Final = "count"

@@ -13,10 +13,10 @@ import segno
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 
+from ledger.kernel.transactions import execute, fetch_all, fetch_one
 from webui.accounts.attempts import hashed
 from webui.accounts.roles import roles_of
 from webui.accounts.sealing import SecretUnreadable, is_sealed, opened, sealed
-from webui.ledger.services.transactions import execute, fetch_all, fetch_one
 
 ISSUER: Final = "Retail inventory"
 STEP_S: Final = 30

@@ -38,7 +38,7 @@ SLOW: Final = Later(
     " try again, or ask for less",
 )
 # Answers by SQLSTATE prefix: no connection, server starting or stopping, conflicts that a retry may
-# solve, and timeouts set by webui.config.limits.
+# solve, and timeouts set by webui.config.session_limits.
 _BY_STATE: Final = {"08": AWAY, "57P": AWAY, "40": CONFLICT, "57014": SLOW, "55P03": SLOW}
 
 

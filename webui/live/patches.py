@@ -11,7 +11,7 @@ from typing import Any
 from cdc.contracts.state import decode_level
 from inventory.model.price_timeline import in_force
 from inventory.model.state import KeyState
-from inventory.policies.levels import demand_micro
+from inventory.replenishment.levels import demand_micro
 from webui.readmodel.figures import (
     LABELS,
     MEANINGS,
@@ -22,7 +22,7 @@ from webui.readmodel.figures import (
     status_of,
     units_text,
 )
-from webui.readmodel.stock_selectors import StockRow
+from webui.readmodel.stock import StockRow
 
 Patch = dict[str, Any]
 Render = Callable[[bytes], Patch]

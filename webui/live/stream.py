@@ -18,12 +18,12 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
-from webui.access.scope import EVERYWHERE, Scope, stores_of, within
+from ledger.access.scope import EVERYWHERE, Scope, stores_of, within
 from webui.accounts.sessions import ended_because
 from webui.live.hub import Hub, Subscriber
 from webui.live.patches import Patch, patch_of_record, patch_of_row
 from webui.readmodel.figures import time_text
-from webui.readmodel.stock_selectors import stock_rows
+from webui.readmodel.stock import stock_rows
 
 SALT: Final = "webui.live.keys"
 MOST_KEYS: Final = 200

@@ -7,14 +7,8 @@ both forms at every boundary.
 from typing import Final
 
 from cdc.contracts import times
-from inventory.explanation.words import (
-    UNKNOWN,
-    centidays_text,
-    micro_text,
-    money_text,
-    units_text,
-)
-from inventory.policies.price_signals import cover_centidays, supply
+from inventory.explain.formatting import UNKNOWN, centidays_text, micro_text, money_text, units_text
+from inventory.pricing.signals import cover_centidays, supply
 
 __all__ = [
     "LABELS",

@@ -1,0 +1,161 @@
+"""Simulated buyers and pricing managers that decide proposals.
+
+They use the services of the pages, under actors of their own. Their decision follows from the seed
+and the proposal's id; the workers decide which proposals exist.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from random import Random
+from typing import Any, Final, NamedTuple
+
+import structlog
+
+from bench.retailer.commands import command_id
+from bench.retailer.shelves import rows
+from bench.retailer.tally import Traded
+from ledger.kernel.transactions import database_now
+from ledger.services import (
+    LedgerError,
+    Part,
+    approve_price,
+    approve_reorder,
+    reject_price,
+    reject_reorder,
+    send_order,
+    snooze_reorder,
+    split_reorder,
+)
+
+BUYER: Final = "simulated-buyer"
+PRICING: Final = "simulated-pricing"
+WORDS: Final = ("approve", "change", "split", "reject", "snooze")
+WORD_SHARES: Final = (82, 7, 3, 4, 4)
+PRICE_REJECTED_PERCENT: Final = 15
+
+_OPEN_NEEDS: Final = """
+SELECT need.reorder_id, need.revision, need.quantity_units, item.pack_units
+FROM app.reorder_proposal AS need JOIN retail.item_location AS item USING (inv_key)
+WHERE need.status = 'open' AND need.quantity_units IS NOT NULL
+  AND (need.decided_at IS NULL
+       OR (need.decided_action NOT IN ('approve', 'reject') AND need.decided_at < need.updated_at))
+  AND need.updated_at < clock_timestamp() - make_interval(secs => %s)
+ORDER BY need.opened_at LIMIT %s
+"""
+_OWN_DRAFTS: Final = """
+SELECT order_ref FROM app.purchase_order AS purchase
+WHERE sent_at IS NULL AND opened_by = %s
+  AND opened_at < clock_timestamp() - make_interval(secs => %s)
+  AND EXISTS (SELECT FROM retail.purchase_order_line AS line
+              WHERE line.order_ref = purchase.order_ref AND line.status = 'draft')
+ORDER BY number LIMIT %s
+"""
+_OPEN_PRICES: Final = """
+SELECT proposal_id, revision FROM app.price_proposal
+WHERE status = 'open'
+  AND (decided_at IS NULL
+       OR (decided_action NOT IN ('approve', 'reject') AND decided_at < updated_at))
+  AND updated_at < clock_timestamp() - make_interval(secs => %s)
+ORDER BY opened_at LIMIT %s
+"""
+
+log = structlog.get_logger()
+
+
+class Habits(NamedTuple):
+    """Minimum age of a proposal, decisions per round, and the share left to people."""
+
+    patience_s: float
+    at_once: int
+    left_permille: int
+
+
+class Need(NamedTuple):
+    """An open reorder proposal as shown on the desk."""
+
+    reorder_id: str
+    revision: int
+    units: int
+    pack: int
+
+
+def is_left(proposal: str, habits: Habits) -> bool:
+    """Return True if the proposal is left to people at the pages."""
+    random = Random(f"left:{proposal}")  # noqa: S311 -- traffic, not a secret
+    return random.randrange(1000) < habits.left_permille
+
+
+def buy(seed: int, habits: Habits, done: Traded) -> None:
+    """Decide open needs, then send the draft orders that collect their lines."""
+    # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
+    found = rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])
+    needs = [need for row in found if not is_left((need := Need(*row)).reorder_id, habits)]
+    for need in needs[: habits.at_once]:
+        _attempt(done, "reorder", partial(_answer, seed, need, done))
+    for (order_ref,) in rows(_OWN_DRAFTS, [BUYER, habits.patience_s / 4, habits.at_once]):
+        _attempt(done, "send_order", partial(_send, order_ref, done))
+
+
+def price(seed: int, habits: Habits, done: Traded) -> None:
+    """Decide open price proposals."""
+    found = rows(_OPEN_PRICES, [habits.patience_s, 10 * habits.at_once])
+    wanted = [row for row in found if not is_left(row[0], habits)]
+    for proposal, revision in wanted[: habits.at_once]:
+        _attempt(done, "price", partial(_judge, seed, proposal, revision, done))
+
+
+def _answer(seed: int, need: Need, done: Traded) -> None:
+    random = Random(f"{seed}:{need.reorder_id}:{need.revision}")  # noqa: S311 -- traffic
+    word = random.choices(WORDS, WORD_SHARES)[0]
+    given: dict[str, Any] = {
+        "reorder_id": need.reorder_id,
+        "shown_revision": need.revision,
+        "actor": BUYER,
+        "command_id": command_id(need.reorder_id, need.revision, word),
+    }
+    if word == "reject":
+        reject_reorder(**given, reason="enough for the season")
+        done.rejected += 1
+    elif word == "snooze":
+        until = database_now() + timedelta(hours=random.randrange(4, 48))
+        snooze_reorder(**given, until_at=until, reason="after the delivery")
+        done.snoozed += 1
+    elif word == "split" and need.units >= 2 * need.pack:
+        later = need.units // need.pack // 2 * need.pack
+        split_reorder(**given, parts=(Part(need.units - later), Part(later)))
+        done.approved, done.split = done.approved + 1, done.split + 1
+    else:
+        units = need.units + random.choice((-1, 1)) * need.pack if word == "change" else need.units
+        approve_reorder(**given, units=max(need.pack, units))
+        done.approved, done.changed = done.approved + 1, done.changed + (word == "change")
+
+
+def _send(order_ref: str, done: Traded) -> None:
+    send_order(order_ref=order_ref, below_minimum_allowed=True, actor=BUYER)
+    done.orders_sent += 1
+
+
+def _judge(seed: int, proposal: str, revision: int, done: Traded) -> None:
+    random = Random(f"{seed}:{proposal}")  # noqa: S311 -- traffic, not a secret
+    given: dict[str, Any] = {
+        "proposal_id": proposal,
+        "shown_revision": revision,
+        "actor": PRICING,
+        "command_id": command_id(proposal, revision),
+    }
+    if random.randrange(100) < PRICE_REJECTED_PERCENT:
+        reject_price(**given, reason="keep the shelf price")
+        done.prices_rejected += 1
+    else:
+        approve_price(**given)
+        done.prices_approved += 1
+
+
+def _attempt(done: Traded, kind: str, work: Callable[[], None]) -> None:
+    """Execute `work`; count and log a refusal, so that trading continues."""
+    try:
+        work()
+    except LedgerError as refusal:
+        done.refused += 1
+        log.info("simulated_command_refused", kind=kind, error=str(refusal))

@@ -1,0 +1,94 @@
+"""Preparations before a run: goods for the expected demand, and promotion prices.
+
+The goods of a busy day are ordered and received beforehand, by ordinary facts. The seed decides how
+much too few or too many they are.
+"""
+
+from math import ceil
+from random import Random
+from typing import Final
+
+from bench.retailer.commands import command_id
+from bench.retailer.demand import UNITS_PER_LINE
+from bench.retailer.goods import STAFF
+from bench.retailer.shelves import Shop
+from bench.retailer.tills import Tills
+from ledger.kernel.transactions import database_now, ledger_transaction
+from ledger.services import (
+    LedgerError,
+    PastOrder,
+    PastReceipt,
+    record_past_orders,
+    record_past_receipts,
+    set_price,
+)
+
+MOST_UNITS: Final = 500_000
+
+
+def buy_in(tills: Tills, seconds: float) -> int:
+    """Order and receive the units that are expected to be missing; return their number."""
+    least, most = tills.scenario.bought_in
+    expected = tills.demand.expected_lines(seconds)
+    missing: list[tuple[Shop, int]] = []
+    for shop, lines in zip(tills.shops, expected, strict=True):
+        random = Random(f"{tills.done.seed}:bought in:{shop.inv_key}")  # noqa: S311 -- traffic
+        wanted = lines * UNITS_PER_LINE * random.randint(least, most) / 1000
+        units = ceil(wanted) - tills.shelves.on(shop.inv_key)
+        if units > 0 and shop.supplier:
+            packs = -(-units // shop.pack_units)
+            missing.append((shop, min(MOST_UNITS, packs * shop.pack_units)))
+    _write(tills, missing)
+    for shop, units in missing:
+        tills.shelves.put(shop.inv_key, units)
+    return sum(units for _, units in missing)
+
+
+def _write(tills: Tills, missing: list[tuple[Shop, int]]) -> None:
+    now = database_now()
+    reference = f"PO-{tills.source}"
+    with ledger_transaction():
+        record_past_orders(
+            rows=[
+                PastOrder(
+                    location=shop.location,
+                    sku=shop.sku,
+                    supplier=shop.supplier or "",
+                    order_ref=reference,
+                    ordered_units=units,
+                    confirmed_units=units,
+                    ordered_at=now,
+                    due_on=now,
+                    is_closed=True,
+                )
+                for shop, units in missing
+            ],
+            actor=STAFF,
+        )
+        record_past_receipts(
+            rows=[
+                PastReceipt(shop.location, shop.sku, reference, units, 0, units, now, None)
+                for shop, units in missing
+            ],
+            actor=STAFF,
+        )
+
+
+def cut_prices(tills: Tills) -> None:
+    """Write promotion prices for hot items, from the next window on; skip those below the floor."""
+    cut = tills.scenario.hot_cut_permille
+    if not cut:
+        return
+    for shop in tills.shops[: tills.demand.hot]:
+        price = shop.price_minor * (1000 - cut) // 1000 // 50 * 50 - 1
+        try:
+            set_price(
+                location=shop.location,
+                sku=shop.sku,
+                price_minor=max(1, price),
+                actor="simulated-pricing",
+                command_id=command_id(tills.source, "leaflet", shop.inv_key),
+            )
+            tills.done.prices_set += 1
+        except LedgerError:
+            tills.done.at_the_floor += 1

@@ -1,0 +1,32 @@
+"""Idempotent commands of a run: a lost answer must not repeat a transfer or a count.
+
+Each command has an id made from the run, its tick and its index in the tick. Services without a
+command id are called inside a transaction that stores it.
+"""
+
+from collections.abc import Callable
+from typing import Final
+from uuid import UUID, uuid5
+
+from ledger.kernel.transactions import Row, ledger_transaction, once
+
+NAMESPACE: Final = UUID("7d3b2a64-0f1c-5e0a-9a51-2f6f1c1d7e10")
+
+
+def command_id(*parts: object) -> UUID:
+    """Return the command id for these parts; equal parts give equal ids."""
+    return uuid5(NAMESPACE, ":".join(str(part) for part in parts))
+
+
+def once_only(identity: UUID, kind: str, actor: str, work: Callable[[], object]) -> bool:
+    """Execute `work` unless an earlier call with this id has committed; return True if it ran."""
+    done = []
+
+    def first() -> Row:
+        work()
+        done.append(identity)
+        return {}
+
+    with ledger_transaction():
+        once(identity, f"simulated {kind}", actor, first)
+    return bool(done)

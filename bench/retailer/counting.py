@@ -1,0 +1,108 @@
+"""Counts of a live run: associates count blind on sheets, a manager approves.
+
+A count finds the units on the shelf at that second, so it reveals thefts and phantom stock. A
+difference over the tolerance is counted a second time first, as on the pages.
+"""
+
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from queue import SimpleQueue
+from typing import Final, NamedTuple
+
+import structlog
+
+from bench.retailer.commands import command_id
+from bench.retailer.goods import STAFF
+from bench.retailer.tally import Traded
+from ledger.kernel.transactions import fetch_all
+from ledger.services import (
+    Conflict,
+    Entry,
+    LedgerError,
+    add_entries,
+    approve_waiting_count,
+    open_sheet,
+    submit_sheet,
+)
+
+MANAGER: Final = "simulated-manager"
+
+log = structlog.get_logger()
+
+
+class Found(NamedTuple):
+    """The units that an associate counted on a shelf; `identity` names the errand."""
+
+    location: str
+    sku: str
+    units: int
+    at: datetime
+    identity: str
+
+
+@dataclass(slots=True)
+class Counting:
+    """A queue of counts: the tills' thread adds them, the staff thread submits them."""
+
+    done: Traded
+    found: SimpleQueue[Found] = field(default_factory=SimpleQueue)
+    # Taken from the queue and not submitted yet: retained until the submission succeeds.
+    _waiting: dict[str, list[Found]] = field(default_factory=dict)
+
+    def work(self) -> None:
+        """Submit the queued counts, one sheet per location, and approve them."""
+        # Counts left over by a lost database come first, unchanged, because commands keep their
+        # ids.
+        self._hand_in()
+        by_location: dict[str, dict[str, Found]] = defaultdict(dict)
+        while not self.found.empty():
+            found = self.found.get()
+            by_location[found.location][found.sku] = found
+        self._waiting = {place: list(items.values()) for place, items in by_location.items()}
+        self._hand_in()
+
+    def _hand_in(self) -> None:
+        for location, items in sorted(self._waiting.items()):
+            try:
+                self._sheet(location, items)
+            except LedgerError as refusal:
+                self.done.refused += 1
+                log.info("simulated_count_refused", location=location, error=str(refusal))
+            del self._waiting[location]
+
+    def _sheet(self, location: str, items: list[Found], *, is_second: bool = False) -> None:
+        """Submit one sheet; count items again on a second sheet if they differ too much."""
+        round_ = "second" if is_second else "first"
+        sheet = open_sheet(
+            location=location, actor=STAFF, command_id=command_id(items[0].identity, round_)
+        )
+        entries = [
+            Entry(command_id(one.identity, "entry", round_), one.sku, one.units, one.at)
+            for one in items
+        ]
+        # An earlier attempt has submitted the sheet and lost the answer: its counts exist.
+        with suppress(Conflict):
+            add_entries(sheet_id=sheet, entries=entries, actor=STAFF)
+            submit_sheet(sheet_id=sheet, actor=STAFF)
+        of_sku = {one.sku: one for one in items}
+        counts = fetch_all(
+            "SELECT id, sku FROM retail.stock_count"
+            " WHERE sheet_id = %s AND status <> 'approved' ORDER BY sku",
+            sheet,
+        )
+        again = [of_sku[row["sku"]] for row in counts if not self._approved(int(row["id"]))]
+        if again and not is_second:
+            self._sheet(location, again, is_second=True)
+
+    def _approved(self, count: int) -> bool:
+        try:
+            approved = approve_waiting_count(
+                count_id=count, actor=MANAGER, command_id=command_id("approve count", count)
+            )
+        except Conflict:
+            return False
+        self.done.counts += 1
+        self.done.variances += approved.variance_units != 0
+        return True

@@ -1,0 +1,184 @@
+"""The demo retailer as values: ranged items, their locations and policies. Pure.
+
+Every distribution centre holds its half of the 2,400 items. A store ranges the best sellers of the
+chain and a sample of the rest, so most items are in some stores and none in all. `demo` is small,
+because people wait until its history is written, captured and folded.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from random import Random
+from typing import Final, NamedTuple
+
+from bench.retailer.catalogue import MARGIN_PERMILLE, STORE_SHARES, TAX_BP, Item, catalogue
+from ledger.services import ServiceError
+
+HISTORY_DAYS: Final = 90
+# A warehouse stocks about a month's needs of its stores.
+WAREHOUSE_DAYS: Final = 30
+LEAD_DAYS_DIRECT: Final = 6
+SERVICE_95: Final = 1_644_854
+# Replenishment families and their shares in per cent: most are min/max.
+FAMILIES: Final = ("sS", "par", "sQ", "RS", "RsS", "cover")
+FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
+COMPUTED_PERCENT: Final = 40
+ADVISED_PERCENT: Final = 30
+SLOW_BELOW: Final = 0.35
+# The end of a store key's history, with shares in per cent.
+FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")
+FATE_SHARES: Final = (2, 4, 4, 90)
+
+
+class Size(NamedTuple):
+    """The size of the retailer: items per store, and sale lines per day."""
+
+    core_items: int
+    items_per_store: int
+    daily_lines: int
+    is_all_stocked: bool = True  # warehouses hold every item, or only those that stores range
+
+
+SIZES: Final = {
+    "tiny": Size(core_items=4, items_per_store=10, daily_lines=40, is_all_stocked=False),
+    "demo": Size(core_items=60, items_per_store=150, daily_lines=440),
+    "full": Size(core_items=2_400, items_per_store=2_400, daily_lines=3_600),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKey:
+    """One item at one location. `daily_units` only shapes random demand; no rule reads it."""
+
+    location: str
+    item: Item
+    daily_units: float
+    fate: str
+    family: str
+    levels: str
+    reorder_point_units: int
+    order_up_to_units: int
+    price_mode: str
+
+    @property
+    def inv_key(self) -> str:
+        """The key `LOCATION|SKU`."""
+        return f"{self.location}|{self.item.sku}"
+
+    @property
+    def is_store(self) -> bool:
+        """True for a store, False for a warehouse."""
+        return self.location in STORE_SHARES
+
+
+def size_named(name: str) -> Size:
+    """Return the size of that name; raise `ServiceError` if unknown."""
+    if name not in SIZES:
+        field = "size"
+        raise ServiceError(field, name, f"one of {', '.join(SIZES)}")
+    return SIZES[name]
+
+
+def plan(seed: int, size: Size) -> tuple[list[Item], list[PlannedKey]]:
+    """Return items and item-locations: the stores' keys first, then the warehouses'."""
+    items = catalogue(seed)
+    chosen = list(_assortments(seed, items, size))
+    shares = sum(item.daily_units * STORE_SHARES[store] for store, item in chosen)
+    scale = size.daily_lines / shares
+    keys = [
+        _store_key(seed, store, item, item.daily_units * STORE_SHARES[store] * scale)
+        for store, item in chosen
+    ]
+    drawn: dict[str, float] = {}
+    for key in keys:
+        if not key.item.is_direct:
+            drawn[key.item.sku] = drawn.get(key.item.sku, 0.0) + key.daily_units
+    keys += [
+        _warehouse_key(seed, item, drawn.get(item.sku, 0.0))
+        for item in items
+        if size.is_all_stocked or item.sku in drawn
+    ]
+    return items, keys
+
+
+def _assortments(seed: int, items: list[Item], size: Size) -> Iterator[tuple[str, Item]]:
+    core, rest = items[: size.core_items], items[size.core_items :]
+    for store in STORE_SHARES:
+        random = Random(f"{seed}:assortment:{store}")  # noqa: S311 -- a demo, not a secret
+        own = random.sample(rest, min(len(rest), size.items_per_store - len(core)))
+        yield from ((store, item) for item in (*core, *own))
+
+
+def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
+    random = Random(f"{seed}:key:{store}|{item.sku}")  # noqa: S311 -- a demo, not a secret
+    family = random.choices(FAMILIES, FAMILY_SHARES)[0]
+    is_computed = family != "par" and random.randrange(100) < COMPUTED_PERCENT
+    lead = LEAD_DAYS_DIRECT if item.is_direct else 2
+    reorder_point = max(1, ceil(daily * (lead + 3)))
+    return PlannedKey(
+        location=store,
+        item=item,
+        daily_units=daily,
+        fate=random.choices(FATES, FATE_SHARES)[0],
+        family=family,
+        levels="computed" if is_computed else "fixed",
+        reorder_point_units=reorder_point,
+        order_up_to_units=reorder_point + (1 if family == "par" else max(4, ceil(daily * 21))),
+        price_mode="advise" if random.randrange(100) < ADVISED_PERCENT else "off",
+    )
+
+
+def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
+    random = Random(f"{seed}:key:{item.sku}")  # noqa: S311 -- a demo, not a secret
+    reorder_point = max(2 * item.pack_units, ceil(drawn * 10))
+    return PlannedKey(
+        location=item.warehouse,
+        item=item,
+        daily_units=drawn,
+        fate="ordinary",
+        family="sS",
+        levels="fixed",
+        reorder_point_units=reorder_point,
+        order_up_to_units=reorder_point
+        + max(item.pack_units * random.randrange(2, 5), ceil(drawn * WAREHOUSE_DAYS)),
+        price_mode="off",
+    )
+
+
+def policy(key: PlannedKey) -> dict[str, object]:
+    """Return the columns of `item_location`, with decisions off: history decides nothing."""
+    item = key.item
+    slow = key.daily_units < SLOW_BELOW
+    return {
+        "clock_mode": "replayed",
+        "replenish_family": "off",
+        "price_mode": "off",
+        # Ten-minute windows from 08:00 to 21:00 UTC.
+        "trading_windows": 78,
+        "trading_from_window": 48,
+        "demand_method": "tsb" if slow and key.is_store else "ewma",
+        "levels": key.levels,
+        "reorder_point_units": key.reorder_point_units,
+        "order_up_to_units": key.order_up_to_units,
+        "order_quantity_units": item.pack_units,
+        "lead_time_centidays": 100 * (LEAD_DAYS_DIRECT if item.is_direct else 2),
+        "lead_time_sd_centidays": 100,
+        "review_centidays": 700,
+        "cycle_centidays": 700,
+        "min_cover_centidays": 500,
+        "max_cover_centidays": 1400,
+        # The normal formula misleads for slow items: those use days of cover.
+        "safety_method": "days" if slow else "service",
+        "safety_centidays": 300,
+        "service_z_micro": SERVICE_95,
+        "order_days_mask": 0b0101010 if key.family in ("RS", "RsS") else 127,
+        "supplier": item.supplier,
+        "cost_minor": item.cost_minor,
+        "pack_units": item.pack_units,
+        "regular_minor": item.regular_minor,
+        "margin_permille": MARGIN_PERMILLE,
+        "tax_bp": TAX_BP,
+        "endings": [49, 99],
+        "overstock_days": 240 if slow else 84,
+        "idle_days": 75 if slow else 28,
+    }

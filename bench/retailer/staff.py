@@ -1,0 +1,99 @@
+"""Staff of a run: a thread of its own, so that the tills keep their rate."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+from django.db import OperationalError, connection
+from typing_extensions import override
+
+from bench.retailer import buyers
+from bench.retailer.buyers import Habits
+from bench.retailer.counting import Counting
+from bench.retailer.goods import Goods
+from bench.retailer.tally import Traded
+
+ROUND_S: Final = 1.0
+# A restart of Postgres on a busy machine may take this long.
+PATIENCE_S: Final = 60.0
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Staff:
+    """One round of goods, decisions and counts; `look` reads prices again every 15 rounds."""
+
+    seed: int
+    habits: Habits
+    goods: Goods
+    counting: Counting
+    done: Traded
+    look: Callable[[], None]
+    rounds: int = field(default=0)
+
+    def work(self) -> None:
+        """Execute one round."""
+        self.goods.work()
+        buyers.buy(self.seed, self.habits, self.done)
+        buyers.price(self.seed, self.habits, self.done)
+        self.counting.work()
+        self.rounds += 1
+        if self.rounds % 15 == 0:
+            self.look()
+
+
+class StaffThread(threading.Thread):
+    """A thread that works rounds until `finish`, which raises the error that ended it."""
+
+    def __init__(self, staff: Staff) -> None:
+        super().__init__(name="staff", daemon=True)
+        self._staff = staff
+        self._stopping = threading.Event()
+        self._problem: Exception | None = None
+
+    @override
+    def run(self) -> None:
+        """Work rounds until `finish` is called."""
+        try:
+            while not self._stopping.wait(ROUND_S):
+                patiently(self._staff.work)
+            patiently(self._staff.counting.work)
+        except Exception as problem:  # noqa: BLE001 -- the edge of the thread: raised by `finish`
+            self._problem = problem
+        finally:
+            connection.close()
+
+    @property
+    def is_broken(self) -> bool:
+        """True if the thread has ended with an error."""
+        return self._problem is not None
+
+    def finish(self) -> None:
+        """Stop after the current round; raise the error that ended the thread, if any."""
+        self._stopping.set()
+        self.join()
+        if self._problem is not None:
+            raise self._problem
+
+
+def patiently(work: Callable[[], None]) -> None:
+    """Execute `work`; if the database restarts, wait and execute it again, for up to 60 s.
+
+    So `work` must be repeatable: its commands carry ids.
+    """
+    gives_up = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            work()
+        except OperationalError as problem:
+            if time.monotonic() > gives_up:
+                raise
+            log.warning("database_lost", error=str(problem).strip())
+            connection.close()
+            time.sleep(1)
+        else:
+            return

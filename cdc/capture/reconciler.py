@@ -1,0 +1,160 @@
+"""Keeps change capture as it is wanted: `python -m cdc.capture.reconciler`.
+
+Every 2 s it compares the connector with its definition and with `app.capture`. It registers a
+connector that is missing or differs, resumes one that was paused or stopped, and restarts a failed
+task. Connect keeps the offsets of a deleted connector, so a new registration loses no change.
+
+It never goes on behind damage to publication or slot: then it stops the connector, because a log
+without some of the changes makes wrong numbers, and a stale one is reported everywhere.
+"""
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import Final
+
+import httpx
+import structlog
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.json import Jsonb
+
+from cdc.capture.client import CaptureError, ConnectClient, ConnectorState, connector_config
+from cdc.capture.restart_policy import Patience
+from cdc.capture.source import Connection, Damage, damage_of, paused_by, record, slot_of
+from cdc.logs import configure_logging
+from cdc.processes import RETRY_AFTER_S, stop_event, work_in_database
+from cdc.settings import Connections
+
+SERVICE: Final = "capture"
+LOOK_EVERY_S: Final = 2.0
+_REQUEST_S: Final = 10.0
+_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('inventory-capture', 0))"
+_ALIVE: Final = """
+INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
+VALUES (%s, %s, clock_timestamp(), %s)
+ON CONFLICT (service) DO UPDATE
+    SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
+"""
+_AWAY: Final = ("UNREACHABLE", "UNASSIGNED")
+_HALTED: Final = ("PAUSED", "STOPPED")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Report:
+    """The keeper's last look, as `read_model.service_heartbeat` shows it."""
+
+    connector: str = ""
+    task: str = ""
+    repairs: int = 0
+    repaired: str = ""
+    problem: str = ""
+    paused_by: str = ""
+
+    def detail(self) -> dict[str, str | int]:
+        """Return the report as a document."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Keeper:
+    """Repairs of one connector, with their limits."""
+
+    def __init__(self, client: ConnectClient, config: dict[str, str]) -> None:
+        self.report = Report()
+        self._client = client
+        self._config = config
+        self._patience = Patience()
+
+    def look(self, connection: Connection, now: float) -> None:
+        """Compare once, and repair what is safe.
+
+        Raises:
+            psycopg.Error: Postgres does not answer.
+        """
+        damage, by = damage_of(connection), paused_by(connection)
+        state = self._client.state()
+        self.report.connector, self.report.task = state.connector, state.task
+        self.report.paused_by = by
+        self.report.problem = f"{damage.part} {damage.found}" if damage else ""
+        if state.connector == "UNREACHABLE":
+            return
+        try:
+            self._repair(state, damage, by, now)
+        except (httpx.HTTPError, CaptureError) as problem:
+            # Connect refuses while it restarts or rebalances; the next look finds it again.
+            self.report.problem = self.report.problem or str(problem)[:300]
+            log.warning("capture_not_repaired", problem=str(problem)[:300])
+            return
+        if state.running and not damage and _streams(connection):
+            record(connection)
+
+    def _repair(self, state: ConnectorState, damage: Damage | None, by: str, now: float) -> None:
+        if damage:
+            if state.connector not in (*_HALTED, "UNREGISTERED"):
+                self._client.stop()
+                self._count("stopped", damage.found)
+            return
+        if by:
+            if state.connector not in (*_HALTED, *_AWAY, "UNREGISTERED"):
+                self._client.pause()
+                self._count("paused", by)
+            return
+        if self._client.register(self._config, timeout_s=_REQUEST_S):
+            self._count("registered", state.connector)
+        elif state.connector in _HALTED:
+            self._client.resume()
+            self._count("resumed", state.connector)
+        elif self._patience.is_over(now, failed=state.failed):
+            self._client.restart_failed()
+            self._patience.restarted(now)
+            self._count("restarted", state.trace.partition("\n")[0][:300])
+
+    def _count(self, action: str, reason: str) -> None:
+        self.report.repairs += 1
+        self.report.repaired = action
+        log.warning("capture_repaired", action=action, reason=reason)
+
+
+def _streams(connection: Connection) -> bool:
+    slot = slot_of(connection)
+    return slot is not None and slot.active
+
+
+def config_of(database_url: str) -> dict[str, str]:
+    """Return the connector's definition for the Postgres of this address."""
+    parts = conninfo_to_dict(database_url)
+    return connector_config(str(parts["host"]), int(parts.get("port") or 5432))
+
+
+def run(connections: Connections, stop: threading.Event) -> None:
+    """Look and repair until `stop`; wait for a lost database, and for another keeper to end."""
+    url = connections.database_url.get_secret_value()
+    password = connections.connect_password.get_secret_value()
+    client = ConnectClient(connections.connect_url, password, timeout_s=_REQUEST_S)
+    keeper = Keeper(client, config_of(url))
+    work_in_database(
+        url, "inventory-capture", lambda connection: _keep(keeper, connection, stop), stop
+    )
+    client.close()
+
+
+def _keep(keeper: Keeper, connection: Connection, stop: threading.Event) -> None:
+    while not stop.is_set() and connection.execute(_LOCK).fetchone() != (True,):
+        stop.wait(RETRY_AFTER_S)
+    log.info("capture_keeper_started")
+    while not stop.is_set():
+        keeper.look(connection, time.monotonic())
+        connection.execute(_ALIVE, (SERVICE, os.getpid(), Jsonb(keeper.report.detail())))
+        stop.wait(LOOK_EVERY_S)
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT."""
+    configure_logging(service=SERVICE)
+    run(Connections(), stop_event())
+
+
+if __name__ == "__main__":
+    main()

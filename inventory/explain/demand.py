@@ -1,0 +1,82 @@
+"""Demand lines: sold, out of stock, observed and rate of the last complete days (domain.md 3.3)."""
+
+from collections.abc import Iterator
+
+from inventory.explain.lines import Line, Section, add, note, total
+from inventory.fold.demand import Rules, look_at_day, observed_micro, rules_of, walk_days
+from inventory.model.arithmetic import DAY_US
+from inventory.model.price_timeline import step_at
+from inventory.model.state import Demand, KeyState
+from inventory.model.windows import complete_before_us, horizon_us
+from inventory.replenishment.levels import demand_micro
+
+
+def demand_section(state: KeyState, *, is_whole: bool) -> Section:
+    """Return the lines from the rate of final days over each retained day to the current rate.
+
+    `is_whole` is True if the state has its window rows. Without them, one line covers all retained
+    days.
+    """
+    rules = rules_of(state.policy, state.timeline)
+    demand, final = state.demand, state.final_demand
+    if is_whole and state.stream_time_us is not None:
+        days = tuple(_days(state, rules, state.stream_time_us))
+    else:
+        change = (demand.rate_micro or 0) - (final.rate_micro or 0)
+        days = (add("retained_days_micro", change, "days that can still change"),)
+    return Section(
+        "demand",
+        (
+            note("demand_method", "tsb" if rules.is_tsb else "ewma"),
+            note("demand_alpha_permille", rules.alpha_permille),
+            note("trading_windows", rules.trading_windows),
+            add("final_rate_micro", final.rate_micro or 0, _unknown(final)),
+            *days,
+            total("learned_rate_micro", demand.rate_micro or 0, _unknown(demand)),
+            note("demand_rate_micro", demand_micro(state.policy, demand.rate_micro)),
+            note("demand_mad_micro", demand.mad_micro),
+            note("observed_days", demand.observed_days),
+            note("quiet_windows", demand.quiet_windows),
+            note("rate_at_last_sale_micro", demand.rate_at_last_sale_micro),
+        ),
+    )
+
+
+def _unknown(demand: Demand) -> str:
+    return "no day was observed yet" if demand.rate_micro is None else ""
+
+
+def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
+    first_us = horizon_us(stream_time_us) or 0
+    before = state.final_demand
+    for day_us in range(first_us, complete_before_us(stream_time_us), DAY_US):
+        yield from _shown(state, rules, (first_us, day_us))
+        span = (first_us, day_us + DAY_US)
+        after = walk_days(state.final_demand, state.stock, state.windows, span, rules).demand
+        is_initial = after.begun and not before.begun and after.rate_micro is not None
+        change = (after.rate_micro or 0) - (before.rate_micro or 0)
+        yield add("rate_change_micro", change, "the initial rate" if is_initial else "")
+        before = after
+
+
+def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, ...]:
+    """Return the lines of the day that begins at the end of `span`."""
+    day_us = span[1]
+    walk = walk_days(state.final_demand, state.stock, state.windows, span, rules)
+    starts = sorted(start for start in state.windows if day_us <= start < day_us + DAY_US)
+    rows = [state.windows[start] for start in starts]
+    counts = [count for count in state.stock.counts if day_us <= count.at_us < day_us + DAY_US]
+    sold, out, _ = look_at_day(walk, day_us, rows, counts, rules)
+    step = step_at(rules.timeline, day_us)
+    observed = observed_micro(sold, rules.trading_windows - out, step, rules)
+    why = ""
+    if not walk.demand.begun:
+        observed, why = None, "before or on the first day of the record"
+    elif observed is None:
+        why = "a markdown was in force" if step else "out of stock too long"
+    return (
+        note("day_us", day_us),
+        note("sold_units", sold),
+        note("out_windows", out),
+        note("observed_micro", observed, why),
+    )

@@ -1,0 +1,167 @@
+"""Labels and formatted values of explanation lines, the same on pages and in terminals.
+
+A name ends with its unit, which decides how the integer is formatted. Callers format times, because
+the rules hold no calendar.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from inventory.explain.lines import ADD, Line, Section
+
+MINUS: Final = "\N{MINUS SIGN}"
+UNKNOWN: Final = "–"
+TITLES: Final = {
+    "stock": "Stock",
+    "demand": "Demand",
+    "levels": "Levels",
+    "quantity": "Order quantity",
+    "price": "Price",
+    "hold": "Need",
+    "source": "Where this comes from",
+}
+_LABELS: Final = {
+    "replenish_family": "Rule family",
+    "last_count_at_us": "Last count at",
+    "movements_since_units": "Movements since",
+    "on_hand_not_in_state_units": "Facts that the state does not have",
+    "on_order_not_in_state_units": "Documents that the state does not have",
+    "on_hand_clamp_units": "Clamp: a negative shelf counts as 0",
+    "on_order_clamp_units": "Clamp: a negative order bucket counts as 0",
+    "base_position_units": "Base position B",
+    "reorder_point_units": "Reorder point s",
+    "order_up_to_units": "Order up to S",
+    "below_order_up_to_units": "One unit below S",
+    "batch_units": "From s to S",
+    "typed_units": "As typed",
+    "demand_rate_micro": "Demand per day d",
+    "demand_mad_micro": "Mean absolute deviation",
+    "final_rate_micro": "Rate of final days",
+    "retained_days_micro": "Change by the last days",
+    "rate_change_micro": "Change of the rate",
+    "learned_rate_micro": "Learned rate",
+    "day_us": "Day",
+    "observed_micro": "Observed that day",
+    "sigma_micro": "Deviation per day \N{GREEK SMALL LETTER SIGMA}",
+    "lead_time_centidays": "Lead time L",
+    "service_z_micro": "Service factor z",
+    "protection_demand_units": "Demand of the protection span",
+    "above_reorder_point_units": "B is above s by",
+    "minimum_raise_units": "Raised to the minimum",
+    "limit_cut_units": "Cut to the limit",
+    "pack_rounding_units": "Pack rounding",
+    "tax_bp": "Tax in basis points",
+    "price_from_us": "Price since",
+    "clamps_minor": "Clamps",
+    "target_change_minor": "To the step's target",
+    "known_on_hand_units": "On hand as it was known then",
+    "known_base_position_units": "Base position B as it was known then",
+    "policy_generation": "Policy position, generation",
+    "policy_partition": "Policy position, partition",
+    "policy_offset": "Policy position, offset",
+    "policy_row_offset": "Policy row's own offset",
+    "as_of_us": "As of",
+}
+
+
+def units_text(units: int | None) -> str:
+    """Return units as text: `12,345`, `−5`. A dash means unknown."""
+    if units is None:
+        return UNKNOWN
+    return f"{_sign(units)}{abs(units):,}"
+
+
+def money_text(minor: int | None) -> str:
+    """Return minor units as text with two decimals: `1,234.50`."""
+    if minor is None:
+        return UNKNOWN
+    major, rest = divmod(abs(minor), 100)
+    return f"{_sign(minor)}{major:,}.{rest:02d}"
+
+
+def micro_text(micro: int | None) -> str:
+    """Return a rate in micro-units to a thousandth, half away from zero: `4.376` for 4,375,500.
+
+    This text is for display. Use `exact_micro_text` where a reader computes with the value.
+    """
+    if micro is None:
+        return UNKNOWN
+    thousandths = (abs(micro) + 500) // 1000
+    whole, rest = divmod(thousandths, 1000)
+    return f"{_sign(micro if thousandths else 0)}{whole:,}.{rest:03d}"
+
+
+def exact_micro_text(micro: int | None) -> str:
+    """Return the rate with all its digits, at least three decimals: `4.375`, `10.000001`.
+
+    Explanation lines build on each other. A demand of 10.000001 a day needs one unit more than one
+    of 10; a reader who adds rounded steps would not reach the printed sum.
+    """
+    if micro is None:
+        return UNKNOWN
+    whole, rest = divmod(abs(micro), 1_000_000)
+    return f"{_sign(micro)}{whole:,}.{_digits(rest)}"
+
+
+def _digits(millionths: int) -> str:
+    digits = f"{millionths:06d}"
+    return digits[:3] + digits[3:].rstrip("0")
+
+
+def centidays_text(centidays: int | None) -> str:
+    """Return hundredths of a day as text: `6.25 d`."""
+    if centidays is None:
+        return UNKNOWN
+    whole, rest = divmod(centidays, 100)
+    return f"{whole}.{rest:02d} d"
+
+
+def _sign(amount: int) -> str:
+    return MINUS if amount < 0 else ""
+
+
+_PRINTERS: Final = (
+    ("_units", units_text),
+    ("_micro", exact_micro_text),
+    ("_centidays", centidays_text),
+    ("_minor", money_text),
+)
+_ENDS: Final = (*(unit for unit, _ in _PRINTERS), "_us")
+
+
+def shown(section: Section) -> tuple[Line, ...]:
+    """Return the lines to show: those with a value, and those with a reason why there is none."""
+    return tuple(line for line in section.lines if line.amount not in (None, "") or line.detail)
+
+
+def label(line: Line) -> str:
+    """Return the label of a line."""
+    if line.name in _LABELS:
+        return _LABELS[line.name]
+    name = line.name
+    for unit in _ENDS:
+        name = name.removesuffix(unit)
+    return name.replace("_", " ").capitalize()
+
+
+def text(line: Line, time_text: Callable[[int], str]) -> str:
+    """Return the line's value as text. Steps carry their sign; codes lose their underscores."""
+    amount = line.amount
+    if not isinstance(amount, int):
+        return UNKNOWN if amount is None else amount.replace("_", " ")
+    if line.name.endswith("_us"):
+        return time_text(amount)
+    plus = "+" if line.part == ADD and amount > 0 else ""
+    for unit, printed in _PRINTERS:
+        if line.name.endswith(unit):
+            return plus + printed(amount)
+    return plus + str(amount)
+
+
+def origin(line: Line) -> str:
+    """Return the row behind the line and its author: `stock_count 12 by ann`."""
+    source = line.source
+    if source is None:
+        return ""
+    by = "" if source.actor is None else f" by {source.actor}"
+    return f"{source.table} {source.id}{by}"

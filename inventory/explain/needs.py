@@ -1,0 +1,157 @@
+"""Lines about levels, order quantity and the state of the need (domain.md 5.1 to 5.3)."""
+
+from inventory.explain.formatting import centidays_text
+from inventory.explain.lines import Line, Section, Source, add, note, total
+from inventory.model.state import KeyState
+from inventory.replenishment.levels import (
+    Levels,
+    demand_micro,
+    deviation_micro,
+    protection_centidays,
+    sigma_micro,
+    span_units,
+)
+from inventory.replenishment.quantity import (
+    least_units,
+    limit_units,
+    need_units,
+    order_quantity,
+    packed_units,
+)
+from inventory.tables.facts import ItemLocation
+
+
+def levels_section(state: KeyState) -> Section:
+    """Return the lines from span and safety stock to s and S, or the reason if there are none."""
+    policy, s = state.policy, state.reorder_point_units
+    if policy is None or s is None:
+        reason = "no policy" if policy is None else "replenishment is off"
+        return Section("levels", (note("reorder_point_units", None, reason),))
+    head = (note("replenish_family", policy.replenish_family), note("levels", policy.levels))
+    big = state.order_up_to_units
+    # These families compute S first; s is S - 1.
+    if policy.replenish_family in ("RS", "par") and big is not None:
+        top = total("order_up_to_units", big)
+        below = (add("below_order_up_to_units", -1), total("reorder_point_units", s))
+        return Section("levels", (*head, *_start(state, policy, big), top, *below))
+    lines = (*head, *_start(state, policy, s), total("reorder_point_units", s))
+    if big is None:
+        return Section("levels", lines)
+    batch = add("batch_units", big - s, _batch(state, policy))
+    return Section("levels", (*lines, batch, total("order_up_to_units", big)))
+
+
+def _start(state: KeyState, policy: ItemLocation, first_units: int) -> tuple[Line, ...]:
+    """Return the steps of the level that the family computes first."""
+    if policy.levels == "fixed" or policy.replenish_family == "par":
+        return (add("typed_units", first_units),)
+    rate = demand_micro(policy, state.demand.rate_micro)
+    rates = (note("demand_rate_micro", rate),)
+    if policy.replenish_family == "cover":
+        span = policy.min_cover_centidays
+        return (
+            *rates,
+            note("min_cover_centidays", span),
+            add("min_cover_demand_units", span_units(rate, span)),
+        )
+    return (*rates, *_protection(state, policy, rate))
+
+
+def _protection(state: KeyState, policy: ItemLocation, rate_micro: int) -> tuple[Line, ...]:
+    demand = state.demand
+    sigma = sigma_micro(deviation_micro(rate_micro, demand.rate_micro, demand.mad_micro))
+    span = protection_centidays(policy)
+    return (
+        note("sigma_micro", sigma),
+        note("lead_time_centidays", policy.lead_time_centidays),
+        note("lead_time_sd_centidays", policy.lead_time_sd_centidays),
+        note("protection_centidays", span),
+        note("safety_method", policy.safety_method),
+        note("service_z_micro", policy.service_z_micro),
+        add("protection_demand_units", span_units(rate_micro, span)),
+        add("safety_stock_units", state.safety_stock_units),
+    )
+
+
+def _batch(state: KeyState, policy: ItemLocation) -> str:
+    """Return the terms whose maximum is the batch S - s."""
+    if policy.levels == "fixed":
+        return "typed"
+    rate = demand_micro(policy, state.demand.rate_micro)
+    if policy.replenish_family == "cover":
+        span = span_units(rate, policy.max_cover_centidays)
+        longest = centidays_text(policy.max_cover_centidays)
+        return f"up to the demand of {longest}, {span}, at least 1"
+    if policy.replenish_family == "sS":
+        span = span_units(rate, policy.cycle_centidays)
+        return f"the largest of 1, Q {policy.order_quantity_units}, demand of a cycle {span}"
+    return f"the larger of 1 and the demand of a review {span_units(rate, policy.review_centidays)}"
+
+
+def quantity_section(state: KeyState) -> Section:
+    """Return need, pack, minimum, limit and flags of an order at B, if B ≤ s."""
+    policy, s, base = state.policy, state.reorder_point_units, state.base_position_units
+    if policy is None or s is None:
+        return Section("quantity", (note("quantity_units", None, "no reorder point"),))
+    if policy.status != "active" or not state.stock_known:
+        why = "never counted" if policy.status == "active" else f"the item is {policy.status} here"
+        return Section("quantity", (note("quantity_units", None, why),))
+    if base > s:
+        return Section("quantity", (note("above_reorder_point_units", base - s),))
+    level = Levels(state.safety_stock_units, s, state.order_up_to_units)
+    found = order_quantity(policy, level, base, state.demand.rate_micro)
+    need, least = need_units(policy, level, base), least_units(policy)
+    packed = packed_units(policy, need)
+    limit = limit_units(policy, base)
+    start = (
+        *_need(policy, level, base, need),
+        add("pack_rounding_units", packed - need, f"{policy.pack_rounding} to {policy.pack_units}"),
+        total("packed_units", packed),
+        note("minimum_units", least),
+        note("limit_units", limit),
+    )
+    raised = max(packed, least)
+    if found.units is None:
+        lines = (*start, note("quantity_units", None, found.reason or ""))
+        return Section("quantity", lines)
+    end = (
+        add("minimum_raise_units", raised - packed),
+        add("limit_cut_units", found.units - raised),
+        total("quantity_units", found.units),
+        note("flags", ",".join(found.flags)),
+    )
+    return Section("quantity", (*start, *end))
+
+
+def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tuple[Line, ...]:
+    if level.order_up_to_units is None:
+        batch = policy.order_quantity_units
+        batches = f"{need // batch} of {batch}, the fewest that pass the reorder point"
+        return (add("batches_units", need // batch * batch, batches), total("need_units", need))
+    return (
+        add("order_up_to_units", level.order_up_to_units),
+        add("base_position_units", -base_units),
+        total("need_units", need),
+    )
+
+
+def hold_section(state: KeyState, decision: Source | None) -> Section:
+    """Return the state of the need, its reason and the inventory position."""
+    episode = state.episode
+    said = None if episode.last_output is None else episode.last_output.reason
+    reason = said if episode.state.startswith("held") else episode.reason
+    requested = episode.quantity_units or 0
+    return Section(
+        "hold",
+        (
+            note("episode_state", episode.state),
+            note("reorder_id", episode.id),
+            note("need_revision", episode.revision if episode.id else None),
+            add("base_position_units", state.base_position_units),
+            add("requested_units", requested),
+            total("inventory_position_units", state.base_position_units + requested),
+            note("hold_until_us", episode.until_us),
+            note("hold_floor_units", episode.floor_units),
+            note("reason", reason, "", decision),
+        ),
+    )

@@ -1,0 +1,146 @@
+"""Lines about the price in force and the candidate for the next one (domain.md 6.1, 6.2)."""
+
+from inventory.explain.lines import Line, Section, Source, add, note, total
+from inventory.fold.decisions import pricing_inputs
+from inventory.model.price_timeline import PriceRow, in_force
+from inventory.model.state import KeyState
+from inventory.model.value import value
+from inventory.pricing.gates import closed_gate
+from inventory.pricing.proposals import clamped_to, market_of
+from inventory.pricing.signals import Market, Signal, effective_at_us, first_signal
+from inventory.pricing.targets import (
+    Clamped,
+    PriceFrame,
+    floor_minor,
+    raised_to_floor,
+    target_minor,
+)
+from inventory.tables.facts import ItemLocation
+
+
+@value
+class _Asked:
+    """An evaluation at the state's stream time, with its inputs."""
+
+    policy: ItemLocation
+    market: Market
+    frame: PriceFrame
+    step: int
+    effective_us: int
+    signal: Signal | None
+
+
+def price_section(state: KeyState, *, is_whole: bool) -> Section:
+    """Return the price row in force, the floor, and the candidate of an evaluation at this time.
+
+    `is_whole` is True if the state has its window rows. Without them, no signal can be judged.
+    """
+    now_us = state.stream_time_us
+    row = None if now_us is None else in_force(state.timeline, now_us)
+    policy = state.policy
+    lines = (*price_in_force(row), *_floor(policy))
+    if policy is None or policy.status != "active" or policy.price_mode == "off":
+        return Section("price", (*lines, note("price_reason", "not priced by rules")))
+    if policy.regular_minor is None or now_us is None:
+        return Section("price", (*lines, note("price_reason", "no regular price, or no clock")))
+    asked = _asked(state, policy, policy.regular_minor, now_us) if is_whole else None
+    candidate = (
+        (note("signal", None, "window rows are not known here"),)
+        if asked is None
+        else (*_market_lines(asked), *_candidate(state, asked))
+    )
+    return Section("price", (*lines, *candidate, *_proposal(state)))
+
+
+def price_in_force(row: PriceRow | None) -> tuple[Line, ...]:
+    """Return the lines of a timeline row, with its `price_change` as source."""
+    if row is None:
+        return (note("price_minor", None, "no price was ever set"),)
+    detail = row.kind if row.step == 0 else f"{row.kind}, step {row.step}"
+    return (
+        note("price_minor", row.price_minor, detail, Source("price_change", row.id)),
+        note("price_from_us", row.effective_from_us),
+    )
+
+
+def _floor(policy: ItemLocation | None) -> tuple[Line, ...]:
+    if policy is None:
+        return ()
+    floor = floor_minor(policy.cost_minor, policy.margin_permille, policy.tax_bp)
+    return (
+        note("cost_minor", policy.cost_minor),
+        note("margin_permille", policy.margin_permille),
+        note("tax_bp", policy.tax_bp),
+        note("floor_minor", floor),
+        note("regular_minor", policy.regular_minor),
+    )
+
+
+def _asked(state: KeyState, policy: ItemLocation, regular_minor: int, now_us: int) -> _Asked:
+    effective_us = effective_at_us(now_us, policy.lead_minutes)
+    row = in_force(state.timeline, effective_us)
+    frame = PriceFrame(
+        old_minor=regular_minor if row is None else row.price_minor,
+        regular_minor=regular_minor,
+        floor_minor=floor_minor(policy.cost_minor, policy.margin_permille, policy.tax_bp),
+        endings=policy.endings,
+    )
+    market = market_of(policy, pricing_inputs(state, now_us, is_asked=True))
+    step = 0 if row is None else row.step
+    is_below = frame.old_minor < frame.floor_minor
+    signal = first_signal(policy, market, step, is_below_floor=is_below)
+    return _Asked(policy, market, frame, step, effective_us, signal)
+
+
+def _market_lines(asked: _Asked) -> tuple[Line, ...]:
+    market = asked.market
+    return (
+        note("price_step", asked.step),
+        note("available_to_sell_units", market.available_units),
+        note("supply_units", market.supply_units),
+        note("demand_rate_micro", market.rate_micro),
+        note("cover_centidays", market.cover_centidays()),
+        note("sold_last_24h_units", market.sold_last_24h_units),
+        note("quiet_windows", market.quiet_windows),
+        note("signals_judged", "all" if market.is_observed else "below_floor alone"),
+    )
+
+
+def _candidate(state: KeyState, asked: _Asked) -> tuple[Line, ...]:
+    """Return the lines from the old price through the step's target and clamps to the new price."""
+    signal, frame = asked.signal, asked.frame
+    if signal is None:
+        return (note("signal", None, "no signal"),)
+    head = (note("signal", signal.name), note("effective_at_us", asked.effective_us))
+    if signal.name == "below_floor":
+        return (*head, *_steps(frame, frame.floor_minor, raised_to_floor(frame)))
+    found = clamped_to(asked.policy, frame, signal)
+    target = target_minor(asked.policy, frame.regular_minor, signal.step)
+    if isinstance(found, str) or target is None:
+        return (*head, note("new_minor", None, str(found)))
+    gate = closed_gate(asked.policy, state.timeline, asked.effective_us, side=signal.side)
+    gates = (note("gate", gate or "open"),) if found.price_minor is not None else ()
+    return (*head, *_steps(frame, target, found), *gates)
+
+
+def _steps(frame: PriceFrame, target: int, found: Clamped) -> tuple[Line, ...]:
+    names = ", ".join(found.clamps)
+    if found.price_minor is None:
+        return (note("target_minor", target), note("new_minor", None, names))
+    return (
+        add("old_minor", frame.old_minor),
+        add("target_change_minor", target - frame.old_minor),
+        add("clamps_minor", found.price_minor - target, names),
+        total("new_minor", found.price_minor),
+    )
+
+
+def _proposal(state: KeyState) -> tuple[Line, ...]:
+    episode = state.price_episode
+    return (
+        note("price_proposal", episode.id),
+        note("price_revision", episode.revision if episode.id else None),
+        note("proposed_minor", episode.proposal_price_minor),
+        note("price_blocked_until_us", episode.blocked_until_us),
+        note("price_reason", episode.reason),
+    )

@@ -1,0 +1,153 @@
+"""Lines from the last count to the base position B (domain.md 2.4, 5, 11.10).
+
+The state holds on-hand, the last count and the net since then. Only the tables know the causes of
+that net and the documents on order. Callers with access to the tables pass them as `StockFacts`.
+"""
+
+from inventory.explain.lines import Line, Section, Source, add, note, total
+from inventory.model.state import KeyState, Stock
+from inventory.model.value import value
+
+CAUSES = ("sales", "returns", "receipts", "transfers", "adjustments")
+
+
+@value
+class CountFact:
+    """The count that on-hand starts from."""
+
+    id: int
+    units: int
+    at_us: int
+    kind: str
+    actor: str | None
+
+
+@value
+class Cause:
+    """The sum of one cause since the last count; `detail` splits it further."""
+
+    name: str
+    on_hand_units: int
+    rows: int
+    detail: str
+
+
+@value
+class Document:
+    """A document whose units are on order or in transit."""
+
+    name: str
+    detail: str
+    source: Source
+    on_order_units: int
+    in_transit_units: int
+
+
+@value
+class StockFacts:
+    """A key's stock from the tables: last count, causes in the order of `CAUSES`, documents."""
+
+    count: CountFact | None
+    causes: tuple[Cause, ...]
+    documents: tuple[Document, ...]
+
+    @property
+    def on_hand_units(self) -> int:
+        """Return on-hand by these facts."""
+        counted = 0 if self.count is None else self.count.units
+        return counted + sum(cause.on_hand_units for cause in self.causes)
+
+
+def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
+    """Return the lines from the last count to B. Without a state they end at on-hand by the facts.
+
+    The sums are the state's. A separate line shows units of facts that the state lacks, because
+    they have not arrived yet or were rejected.
+    """
+    if state is None:
+        found = StockFacts(None, (), ()) if facts is None else facts
+        lines = (*_fact_lines(found), total("on_hand_units", found.on_hand_units))
+        return Section("stock", lines)
+    return Section(
+        "stock",
+        (
+            *_on_hand_lines(state, facts),
+            total("on_hand_units", state.on_hand_units, "" if state.stock_known else "uncounted"),
+            add("on_hand_clamp_units", max(0, -state.on_hand_units)),
+            *_on_order_lines(state, facts),
+            add("on_order_clamp_units", max(0, -state.on_order_units)),
+            add("allocated_units", -state.allocated_units),
+            total("base_position_units", state.base_position_units),
+            note("available_to_sell_units", state.available_to_sell_units),
+            note("unavailable_units", state.unavailable_units),
+            note("in_transit_units", state.in_transit_units),
+        ),
+    )
+
+
+def _fact_lines(facts: StockFacts) -> tuple[Line, ...]:
+    count = facts.count
+    if count is None:
+        first = add("last_count_units", 0, "never counted")
+    else:
+        first = add(
+            "last_count_units",
+            count.units,
+            count.kind,
+            Source("stock_count", count.id, count.actor),
+        )
+    at_us = None if count is None else count.at_us
+    causes = (
+        add(f"{cause.name}_units", cause.on_hand_units, _counted(cause)) for cause in facts.causes
+    )
+    return (note("last_count_at_us", at_us), first, *causes)
+
+
+def _counted(cause: Cause) -> str:
+    if not cause.rows:
+        return ""
+    rows = f"{cause.rows} row" if cause.rows == 1 else f"{cause.rows} rows"
+    return f"{rows}: {cause.detail}" if cause.detail else rows
+
+
+def _on_hand_lines(state: KeyState, facts: StockFacts | None) -> tuple[Line, ...]:
+    if facts is None:
+        return _state_lines(state.stock)
+    unseen = state.on_hand_units - facts.on_hand_units
+    return (*_fact_lines(facts), *_unseen("on_hand", unseen))
+
+
+def _state_lines(stock: Stock) -> tuple[Line, ...]:
+    count = stock.last_count
+    if count is None:
+        return (
+            note("last_count_at_us", None),
+            add("last_count_units", 0, "never counted"),
+            add("movements_since_units", stock.on_hand_units),
+        )
+    return (
+        note("last_count_at_us", count.at_us),
+        add("last_count_units", count.units, count.kind, Source("stock_count", count.id)),
+        add("movements_since_units", stock.on_hand_units - count.units),
+    )
+
+
+def _on_order_lines(state: KeyState, facts: StockFacts | None) -> tuple[Line, ...]:
+    if facts is None:
+        return (add("on_order_units", state.on_order_units),)
+    documents = (
+        add("on_order_units", document.on_order_units, _described(document), document.source)
+        for document in facts.documents
+    )
+    unseen = state.on_order_units - sum(document.on_order_units for document in facts.documents)
+    return (*documents, *_unseen("on_order", unseen))
+
+
+def _described(document: Document) -> str:
+    return f"{document.name}, {document.detail}" if document.detail else document.name
+
+
+def _unseen(bucket: str, units: int) -> tuple[Line, ...]:
+    if not units:
+        return ()
+    return (add(f"{bucket}_not_in_state_units", units, "on its way, or rejected"),)

@@ -1,0 +1,46 @@
+"""The stream-time clock of a key, moved by the log only (domain.md 3.1, 11.3)."""
+
+from inventory.fold.effects import business_times
+from inventory.log.validation import Change
+from inventory.model.state import KeyState
+from inventory.tables.facts import Fact, ItemLocation
+
+REPLAYED = "replayed"
+
+
+def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, int | None]:
+    """Return the clock mode and stream time (µs or None) after the record.
+
+    Snapshot rows move no time.
+    """
+    after = change.after
+    mode = after.clock_mode if isinstance(after, ItemLocation) else state.clock_mode
+    old_us = state.stream_time_us
+    if change.op == "r":
+        return mode, old_us
+    if mode != REPLAYED:
+        return mode, commit_us if old_us is None or commit_us > old_us else old_us
+    times = business_times(after)
+    if change.before is not None:
+        times += business_times(change.before)
+    if isinstance(after, ItemLocation):
+        times += _raised_review(change)
+    if old_us is None:
+        return mode, max(times, default=None)
+    return mode, max((*times, old_us))
+
+
+def raises_review(before: Fact | None, after: Fact | None) -> bool:
+    """Return True if the record raises `reviewed_at`. A first value counts, also in a new row."""
+    if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
+        return False
+    if not isinstance(before, ItemLocation) or before.reviewed_at_us is None:
+        return True
+    return after.reviewed_at_us > before.reviewed_at_us
+
+
+def _raised_review(change: Change) -> tuple[int, ...]:
+    after = change.after
+    if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
+        return ()
+    return (after.reviewed_at_us,) if raises_review(change.before, after) else ()

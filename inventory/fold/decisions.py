@@ -1,0 +1,216 @@
+"""Decisions about a key after its stock has changed: levels, need and price (domain.md 11.1)."""
+
+from typing import Final
+
+from inventory.fold.clock import raises_review
+from inventory.log.validation import Change
+from inventory.model.arithmetic import DAY_US
+from inventory.model.outputs import Output
+from inventory.model.state import Demand, KeyState, Stock, WindowRow, with_episodes
+from inventory.model.windows import evaluation_us
+from inventory.pricing.proposals import PricingInputs, PricingTrigger, next_proposal
+from inventory.replenishment.needs import (
+    ABOVE_REORDER_POINT,
+    IDLE,
+    Levels,
+    ReplenishmentInputs,
+    ReplenishmentTrigger,
+    base_position_units,
+    inactive_reason,
+    levels,
+    next_episode,
+)
+from inventory.tables.facts import (
+    Fact,
+    ItemLocation,
+    PriceChange,
+    PriceDecision,
+    PurchaseOrderLine,
+    ReorderDecision,
+    ShipmentLine,
+)
+from inventory.tables.policy_parsing import (
+    DEMAND_COLUMNS,
+    PRICE_COLUMNS,
+    QUANTITY_COLUMNS,
+    REPLENISHMENT_COLUMNS,
+)
+
+NEED_COLUMNS: Final = ("status", *DEMAND_COLUMNS, *REPLENISHMENT_COLUMNS, *QUANTITY_COLUMNS)
+PROPOSAL_COLUMNS: Final = ("cost_minor", *PRICE_COLUMNS)
+
+_SILENT = PricingTrigger()
+_EVALUATE = PricingTrigger(evaluate=True)
+_NO_WORD = ReplenishmentTrigger()
+_NOTHING: Final[tuple[Output, ...]] = ()
+
+# Tables whose rows can change a need. The others only change stock or prices.
+_SPEAKING = (ItemLocation, PurchaseOrderLine, ShipmentLine, ReorderDecision)
+
+
+def levels_after(
+    before: KeyState, policy: ItemLocation | None, demand: Demand
+) -> tuple[int, int | None, int | None]:
+    """Return SS, s and S after the record. They depend on policy and demand only."""
+    if policy is before.policy and demand is before.demand:
+        return before.safety_stock_units, before.reorder_point_units, before.order_up_to_units
+    level = levels(policy, demand.rate_micro, demand.mad_micro)
+    return level.safety_stock_units, level.reorder_point_units, level.order_up_to_units
+
+
+def decide(
+    before: KeyState, after: KeyState, change: Change
+) -> tuple[KeyState, tuple[Output, ...]]:
+    """Decide replenishment, then pricing.
+
+    Snapshot rows and keys without stream time decide nothing.
+    """
+    now_us = after.stream_time_us
+    if change.op == "r" or now_us is None:
+        return after, ()
+    episode, outputs = after.episode, _NOTHING
+    if _may_need(after, change):
+        episode, reorder = next_episode(
+            after.inv_key,
+            after.position,
+            episode,
+            _replenishment_inputs(after, now_us),
+            _replenishment_trigger(change),
+        )
+        outputs = _NOTHING if reorder is None else (reorder,)
+    price_episode = after.price_episode
+    trigger = _pricing_trigger(before, after, change) if _is_priced(after, change) else _SILENT
+    if price_episode.id is not None or trigger is not _SILENT:
+        price_episode, price = next_proposal(
+            after.inv_key,
+            after.position,
+            price_episode,
+            pricing_inputs(after, now_us, is_asked=trigger.evaluate),
+            trigger,
+        )
+        outputs = outputs if price is None else (*outputs, price)
+    if episode is after.episode and price_episode is after.price_episode:
+        return after, outputs
+    return with_episodes(after, episode, price_episode), outputs
+
+
+def base_position(stock: Stock, policy: ItemLocation | None) -> int:
+    """Return B, the base position that triggers and quantities use (domain.md 1)."""
+    allocated = 0 if policy is None else policy.allocated_units
+    return base_position_units(stock.on_hand_units, stock.on_order_units, allocated)
+
+
+def _may_need(state: KeyState, change: Change) -> bool:
+    """Return True if the record can change the need or its counters.
+
+    Stale decision rows are counted even when no need is open. An idle key above its reorder point
+    stays idle whatever else the record changed, because no other column of domain.md 5.3 applies.
+    """
+    episode = state.episode
+    if episode.state != IDLE or isinstance(change.after, ReorderDecision):
+        return True
+    reason = inactive_reason(state.policy, stock_known=state.stock.known)
+    if reason:
+        return episode.reason != reason
+    reorder_point = state.reorder_point_units or 0
+    return episode.reason != ABOVE_REORDER_POINT or state.base_position_units <= reorder_point
+
+
+def _replenishment_inputs(state: KeyState, now_us: int) -> ReplenishmentInputs:
+    stock, demand = state.stock, state.demand
+    return ReplenishmentInputs(
+        state.policy,
+        stock.on_hand_units,
+        stock.on_order_units,
+        state.allocated_units,
+        stock.known,
+        demand.rate_micro,
+        demand.mad_micro,
+        now_us,
+        Levels(state.safety_stock_units, state.reorder_point_units, state.order_up_to_units),
+    )
+
+
+def _replenishment_trigger(change: Change) -> ReplenishmentTrigger:
+    before, after = change.before, change.after
+    if not isinstance(after, _SPEAKING):
+        return _NO_WORD
+    answer = _reorder_id(after)
+    is_first = answer is not None and answer != _reorder_id(before)
+    inserted = change.op == "c"
+    return ReplenishmentTrigger(
+        answered_ids=(answer,) if is_first and answer is not None else (),
+        decision=after if inserted and isinstance(after, ReorderDecision) else None,
+        reviewed=raises_review(before, after),
+        columns_changed=_differ(before, after, NEED_COLUMNS),
+    )
+
+
+def _reorder_id(fact: Fact | None) -> str | None:
+    """Return the id of the need that a row answers, or None."""
+    if isinstance(fact, PurchaseOrderLine):
+        return fact.reorder_id
+    if isinstance(fact, ShipmentLine) and fact.leg == "transfer_in":
+        return fact.reorder_id
+    return None
+
+
+def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -> bool:
+    """Return True if an update changed one of `columns` of the policy."""
+    if not isinstance(before, ItemLocation) or not isinstance(after, ItemLocation):
+        return False
+    return any(getattr(before, column) != getattr(after, column) for column in columns)
+
+
+def _is_priced(state: KeyState, change: Change) -> bool:
+    """Return True if the record can change pricing. A stale price decision is counted too."""
+    if state.price_episode.id is not None:
+        return True
+    if change.op == "c" and isinstance(change.after, PriceDecision):
+        return True
+    return state.policy is not None and state.policy.price_mode != "off"
+
+
+def _pricing_trigger(before: KeyState, after: KeyState, change: Change) -> PricingTrigger:
+    fact = change.after
+    is_evaluated = evaluation_us(before.stream_time_us) != evaluation_us(after.stream_time_us) or (
+        isinstance(fact, ItemLocation)
+        and (raises_review(change.before, fact) or _differ(change.before, fact, PROPOSAL_COLUMNS))
+    )
+    if change.op == "c" and isinstance(fact, (PriceChange, PriceDecision)):
+        return PricingTrigger(
+            is_evaluated,
+            fact if isinstance(fact, PriceChange) else None,
+            fact if isinstance(fact, PriceDecision) else None,
+        )
+    return _EVALUATE if is_evaluated else _SILENT
+
+
+def pricing_inputs(state: KeyState, now_us: int, *, is_asked: bool) -> PricingInputs:
+    """Return the pricing inputs.
+
+    `is_asked` False skips the 24-hour sales, which only evaluation uses.
+    """
+    stock, demand, policy = state.stock, state.demand, state.policy
+    is_asked = is_asked and policy is not None and policy.price_mode != "off"
+    return PricingInputs(
+        policy,
+        state.timeline,
+        stock.on_hand_units,
+        stock.in_transit_units,
+        state.allocated_units,
+        stock.known,
+        demand.observed_days,
+        demand.quiet_windows,
+        demand.rate_micro,
+        _sold_last_24h(state.windows, now_us) if is_asked else 0,
+        now_us,
+    )
+
+
+def _sold_last_24h(windows: dict[int, WindowRow], now_us: int) -> int:
+    """Return the units sold in the 144 closed windows that end in (E - DAY, E]."""
+    end_us = evaluation_us(now_us) or 0
+    first_us = end_us - DAY_US
+    sold = [row.sold_units for start_us, row in windows.items() if first_us <= start_us < end_us]
+    return sum(sold)

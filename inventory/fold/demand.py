@@ -1,0 +1,282 @@
+"""The demand rate, learned from complete days in order (domain.md 3.3, 11.6)."""
+
+from typing import Final
+
+from inventory.model.arithmetic import DAY_US, MAX_STORED, WINDOW_US, half_even
+from inventory.model.policy import ItemLocation
+from inventory.model.price_timeline import PriceRow, step_at
+from inventory.model.state import Count, DayEnd, Demand, Stock, WindowRow
+from inventory.model.value import value
+from inventory.model.windows import WINDOWS_PER_DAY
+
+MICRO: Final = 1_000_000
+PERMILLE: Final = 1000
+
+Windows = dict[int, WindowRow]
+
+
+@value
+class Rules:
+    """The policy columns and prices that apply to a day."""
+
+    trading_windows: int
+    trading_from_window: int
+    is_tsb: bool
+    alpha_permille: int
+    initial_rate_micro: int | None
+    timeline: tuple[PriceRow, ...]
+
+    def trading_before(self, window: int) -> int:
+        """Return the number of trading windows among the day's first `window` windows."""
+        first, over = self.trading_from_window, self.trading_from_window + self.trading_windows
+        wrapped = min(window, max(0, over - WINDOWS_PER_DAY))
+        return wrapped + max(0, min(window, over, WINDOWS_PER_DAY) - first)
+
+
+Days = tuple[DayEnd, ...]
+
+# Rows and counts by the start of their day (µs). Counts keep their order.
+Facts = dict[int, tuple[list[WindowRow], list[Count]]]
+
+# Rate, deviation, and tsb's p and z, in micro-units.
+_Learned = tuple[int | None, int | None, int | None, int | None]
+
+
+def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rules:
+    """Return the demand rules in force. A key without `item_location` uses the defaults."""
+    if policy is None:
+        return Rules(WINDOWS_PER_DAY, 0, False, 125, None, timeline)  # noqa: FBT003 -- defaults
+    return Rules(
+        policy.trading_windows,
+        policy.trading_from_window,
+        policy.demand_method == "tsb",
+        policy.demand_alpha_permille,
+        policy.initial_rate_micro,
+        timeline,
+    )
+
+
+def walk_days(
+    demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
+) -> DayEnd:
+    """Return the end of the last day of `span` = [from, until), in epoch microseconds.
+
+    The walk starts with `stock`'s opening values. `span` therefore starts at the horizon, or with
+    the oldest fact of a key that has no horizon yet.
+    """
+    walk = opening(demand, stock)
+    return walk_on(walk, facts_of(stock, windows, span), span, rules)
+
+
+def learn_days(
+    demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
+) -> Days:
+    """Return the end of each day of `span`, which starts at the horizon as in `walk_days`."""
+    walk = opening(demand, stock)
+    return days_from(walk, facts_of(stock, windows, span), span, rules)
+
+
+def opening(demand: Demand, stock: Stock) -> DayEnd:
+    """Return the start of a walk at the horizon: the end of the day before it."""
+    return DayEnd(demand, stock.opening_units, stock.opening_count is not None)
+
+
+def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
+    """Return the rows and counts in `span` by the start of their day."""
+    first_us, end_us = span
+    facts: Facts = {}
+    for start_us, row in windows.items():
+        if first_us <= start_us < end_us:
+            facts.setdefault(start_us // DAY_US * DAY_US, ([], []))[0].append(row)
+    for count in stock.counts:
+        if first_us <= count.at_us < end_us:
+            facts.setdefault(count.at_us // DAY_US * DAY_US, ([], []))[1].append(count)
+    return facts
+
+
+def walk_on(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
+    """Continue through the days of `span`; `walk` is the end of the day before."""
+    day_us, end_us = span
+    for fact_day_us in sorted(facts):
+        if day_us <= fact_day_us < end_us:
+            walk = _without_facts(walk, day_us, fact_day_us, rules)
+            walk = _next_day(walk, fact_day_us, *facts[fact_day_us], rules)
+            day_us = fact_day_us + DAY_US
+    return _without_facts(walk, day_us, end_us, rules)
+
+
+def days_from(walk: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
+    """Return the end of every day of `span`; `walk` is the end of the day before."""
+    days: Days = ()
+    for day_us in range(*span, DAY_US):
+        known = facts.get(day_us)
+        if known is None:
+            walk = _without_facts(walk, day_us, day_us + DAY_US, rules)
+        else:
+            walk = _next_day(walk, day_us, *known, rules)
+        days = (*days, walk)
+    return days
+
+
+def _without_facts(walk: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
+    """Walk days without facts. Before the record has begun, they change nothing."""
+    # While out of stock, no window is open: nothing is observed and no window is quiet.
+    if day_us == until_us or not walk.demand.begun or (walk.is_counted and walk.on_hand_units <= 0):
+        return walk
+    demand = walk.demand
+    learned: _Learned = _learned(demand)
+    observed_days = demand.observed_days
+    quiet_windows = demand.quiet_windows + (until_us - day_us) // DAY_US * rules.trading_windows
+    while day_us < until_us:
+        days = _days_of_one_price(rules.timeline, day_us, until_us)
+        if step_at(rules.timeline, day_us) == 0:
+            learned = _unsold(learned, days, rules)
+            observed_days += days
+        day_us += days * DAY_US
+    last_sale = demand.rate_at_last_sale_micro
+    demand = Demand(demand.begun, *learned, observed_days, quiet_windows, last_sale)
+    return DayEnd(demand, walk.on_hand_units, walk.is_counted)
+
+
+def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: int) -> int:
+    """Return the number of days from `day_us` on that begin before the next price does."""
+    for row in timeline:
+        if day_us < row.effective_from_us < until_us:
+            return -((day_us - row.effective_from_us) // DAY_US)
+    return (until_us - day_us) // DAY_US
+
+
+def _unsold(learned: _Learned, days: int, rules: Rules) -> _Learned:
+    """Observe `days` days without a sale, stopping when another one changes nothing."""
+    for _ in range(days):
+        after = _observe(learned, 0, rules)
+        if after == learned:
+            break
+        learned = after
+    return learned
+
+
+def _next_day(
+    walk: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
+) -> DayEnd:
+    sold_units, out_windows, level_units = look_at_day(walk, day_us, rows, counts, rules)
+    demand = walk.demand
+    if demand.begun:
+        step = step_at(rules.timeline, day_us)
+        demand = _learnt(demand, sold_units, rules.trading_windows - out_windows, step, rules)
+    elif counts or any(_is_live(row) for row in rows):
+        demand = _begun(rules)
+    return DayEnd(demand, level_units, walk.is_counted or bool(counts))
+
+
+def _begun(rules: Rules) -> Demand:
+    """Return the demand after the record's first day, which is not observed."""
+    rate = rules.initial_rate_micro
+    if rate is None:
+        return Demand(begun=True)
+    rate = _saturated(rate)
+    return Demand(begun=True, rate_micro=rate, mad_micro=half_even(rate, 2))
+
+
+def look_at_day(
+    walk: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
+) -> tuple[int, int, int]:
+    """Return the day's units sold, its windows out of stock, and on-hand at its end.
+
+    A window with more units retracted than counted sells 0, not a negative number. On-hand is
+    constant between two windows with facts, so all windows between them are judged at once.
+    """
+    if not walk.is_counted and not counts:
+        sold, level = 0, walk.on_hand_units
+        for uncounted in rows:
+            sold += max(0, uncounted.sold_units)
+            level += sum(uncounted.moves.values())
+        return sold, 0, level
+    by_start = {row.start_us: row for row in rows}
+    counted: dict[int, list[Count]] = {}
+    for count in counts:
+        counted.setdefault(count.at_us // WINDOW_US * WINDOW_US, []).append(count)
+    sold = out = next_window = 0
+    level, is_counted = walk.on_hand_units, walk.is_counted
+    for start_us in sorted(by_start.keys() | counted.keys() if counts else by_start):
+        row = by_start.get(start_us)
+        window = (start_us - day_us) // WINDOW_US
+        sold_here = 0 if row is None else max(0, row.sold_units)
+        if is_counted and level <= 0:
+            judged = window if sold_here > 0 else window + 1
+            out += rules.trading_before(judged) - rules.trading_before(next_window)
+        next_window = window + 1
+        sold += sold_here
+        level = _level_after(level, row, counted.get(start_us, ()))
+        is_counted = is_counted or start_us in counted
+    if is_counted and level <= 0:
+        out += rules.trading_before(WINDOWS_PER_DAY) - rules.trading_before(next_window)
+    return sold, out, level
+
+
+def _is_live(row: WindowRow) -> bool:
+    return row.sale_lines > 0 or row.return_lines > 0 or bool(row.moves)
+
+
+def _level_after(level: int, row: WindowRow | None, counts: list[Count] | tuple[Count, ...]) -> int:
+    """Return on-hand at the end of a window.
+
+    Its last count states on-hand at the end of its second.
+    """
+    moves = {} if row is None else row.moves
+    if not counts:
+        return level + sum(moves.values())
+    last = counts[-1]
+    return last.units + sum(delta for at_us, delta in moves.items() if at_us > last.at_us)
+
+
+def _learnt(demand: Demand, sold_units: int, open_windows: int, step: int, rules: Rules) -> Demand:
+    learned: _Learned = _learned(demand)
+    observed_days = demand.observed_days
+    observed = observed_micro(sold_units, open_windows, step, rules)
+    if observed is not None:
+        learned = _observe(learned, observed, rules)
+        observed_days += 1
+    # Positional arguments and one construction, because this is the main cost of a day.
+    if sold_units > 0:
+        return Demand(demand.begun, *learned, observed_days, 0, learned[0])
+    quiet_windows = demand.quiet_windows + open_windows
+    last_sale = demand.rate_at_last_sale_micro
+    return Demand(demand.begun, *learned, observed_days, quiet_windows, last_sale)
+
+
+def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) -> int | None:
+    """Return the observed units per day in micro-units, or None for a day that is not observed."""
+    if 4 * open_windows < rules.trading_windows or step != 0:
+        return None
+    return half_even(sold_units * MICRO * rules.trading_windows, open_windows)
+
+
+def _learned(demand: Demand) -> _Learned:
+    return demand.rate_micro, demand.mad_micro, demand.tsb_p_micro, demand.tsb_z_micro
+
+
+def _observe(learned: _Learned, observed: int, rules: Rules) -> _Learned:
+    rate, mad, p, z = learned
+    alpha = rules.alpha_permille
+    if rate is None or mad is None:
+        p = z = None
+        if rules.is_tsb:
+            p, z = (0 if observed == 0 else MICRO), _saturated(observed)
+        return _saturated(observed), _saturated(half_even(observed, 2)), p, z
+    mad = _saturated(mad + half_even((abs(observed - rate) - mad) * alpha, PERMILLE))
+    if not rules.is_tsb:
+        rate = _saturated(rate + half_even((observed - rate) * alpha, PERMILLE))
+        return rate, mad, None, None
+    p = MICRO if p is None else p
+    z = rate if z is None else z
+    p += half_even(((MICRO if observed > 0 else 0) - p) * alpha, PERMILLE)
+    if observed > 0:
+        z = _saturated(z + half_even((observed - z) * alpha, PERMILLE))
+    return _saturated(half_even(p * z, MICRO)), mad, p, z
+
+
+def _saturated(micro: int) -> int:
+    if -MAX_STORED <= micro <= MAX_STORED:
+        return micro
+    return MAX_STORED if micro > 0 else -MAX_STORED

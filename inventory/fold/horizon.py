@@ -1,0 +1,103 @@
+"""Folding of days that pass the horizon into opening values; they become final (domain.md 2.4)."""
+
+from bisect import bisect_left
+
+from inventory.fold.demand import (
+    Days,
+    Rules,
+    days_from,
+    facts_of,
+    learn_days,
+    opening,
+    rules_of,
+    walk_on,
+)
+from inventory.model.arithmetic import DAY_US
+from inventory.model.state import Count, DayEnd, Demand, KeyState, Stock, WindowRow
+from inventory.model.value import value
+from inventory.model.windows import complete_before_us, horizon_us
+
+Windows = dict[int, WindowRow]
+
+
+@value
+class Passed:
+    """The parts of a key's state that change when days become final or complete."""
+
+    stock: Stock
+    windows: Windows
+    final_demand: Demand
+    demand: Demand
+    days: Days
+
+
+def pass_days(before: KeyState, now_us: int) -> Passed:
+    """Fold the days that the horizon of `now_us` passes, oldest first; learn from complete ones.
+
+    All facts, the policy and the prices are those of `before`, from before the record that moves
+    the time. If the key had no stream time, the days begin with its oldest fact.
+    """
+    stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
+    last, days = _learned(before, (horizon_at_us, complete_before_us(now_us)))
+    folded_counts = bisect_left(stock.counts, horizon_at_us, key=_time) if stock.counts else 0
+    if folded_counts or (windows and min(windows) < horizon_at_us):
+        stock = _folded(stock, last.on_hand_units, folded_counts)
+        windows = {start: row for start, row in windows.items() if start >= horizon_at_us}
+    return Passed(stock, windows, last.demand, days[-1].demand, days)
+
+
+def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
+    """Return the stock with everything before the horizon folded into its opening values."""
+    return Stock(
+        stock.on_hand_units,
+        stock.unavailable_units,
+        stock.on_order_units,
+        stock.in_transit_units,
+        stock.sum_movements_units,
+        stock.shrink_units,
+        opening_units,
+        stock.counts[folded_counts - 1] if folded_counts else stock.opening_count,
+        stock.counts[folded_counts:],
+    )
+
+
+def _learned(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days]:
+    """Return the day ends before and in `span` = [new horizon, end of complete days).
+
+    Days that were complete before are not walked again: the state holds their ends.
+    """
+    horizon_at_us, complete_us = span
+    rules = rules_of(before.policy, before.timeline)
+    first_us, ends = _known_ends(before, horizon_at_us, rules)
+    known_us = first_us + (len(ends) - 1) * DAY_US
+    facts = facts_of(before.stock, before.windows, (known_us, complete_us))
+    if known_us <= horizon_at_us:
+        last = walk_on(ends[-1], facts, (known_us, horizon_at_us), rules)
+        return last, days_from(last, facts, span, rules)
+    place = (horizon_at_us - first_us) // DAY_US
+    days = days_from(ends[-1], facts, (known_us, complete_us), rules)
+    return ends[place], ends[place + 1 :] + days
+
+
+def _known_ends(before: KeyState, horizon_at_us: int, rules: Rules) -> tuple[int, Days]:
+    """Return the oldest retained day, the end of the day before it, and each complete day's end."""
+    stock, windows, old_us = before.stock, before.windows, before.stream_time_us
+    first = opening(before.final_demand, stock)
+    if old_us is None:
+        return _oldest_us(before, horizon_at_us), (first,)
+    first_us, days = horizon_us(old_us) or 0, before.days
+    if days is None:
+        span = (first_us, complete_before_us(old_us))
+        days = learn_days(before.final_demand, stock, windows, span, rules)
+    return first_us, (first, *days)
+
+
+def _time(count: Count) -> int:
+    return count.at_us
+
+
+def _oldest_us(before: KeyState, until_us: int) -> int:
+    oldest_us = min(before.windows, default=until_us)
+    if before.stock.counts:
+        oldest_us = min(oldest_us, before.stock.counts[0].at_us)
+    return min(oldest_us, until_us) // DAY_US * DAY_US

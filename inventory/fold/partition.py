@@ -1,0 +1,65 @@
+"""One partition of the log during a fold: a state per key and the dedupe ring.
+
+The worker, the recomputation, the tests and `inventory fold` all use this module, so that they
+agree by construction.
+"""
+
+from inventory.fold.record import REPLAYED, Folded, fold
+from inventory.log.dedupe import Admission, Ring
+from inventory.model.ids import InvKey
+from inventory.model.record import Record
+from inventory.model.state import KeyState
+
+__all__ = ["Folded", "Partition"]
+
+
+class Partition:
+    """States of the keys of one partition in one generation of its topic."""
+
+    __slots__ = ("_newest_admitted_us", "generation", "ring", "states")
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
+        self.states: dict[InvKey, KeyState] = {}
+        self.ring = Ring()
+        self._newest_admitted_us: int | None = None
+
+    @property
+    def newest_commit_us(self) -> int | None:
+        """Return the newest commit time so far, heartbeats and rejected records included."""
+        ring_us, admitted_us = self.ring.newest_commit_us, self._newest_admitted_us
+        if ring_us is None or admitted_us is None:
+            return admitted_us if ring_us is None else ring_us
+        return max(ring_us, admitted_us)
+
+    def apply(self, record: Record) -> Folded:
+        """Judge the record by the ring, fold it into its key's state and store the result.
+
+        A record at or before its key's position changes nothing and has the verdict `replayed`.
+
+        Raises:
+            BrokenInvariant: the ring is over its limit.
+        """
+        return self._fold(record, self.ring.fresh(record))
+
+    def apply_admitted(self, record: Record, admission: Admission) -> Folded:
+        """Fold a record whose admission an archive has stored. The ring is unchanged.
+
+        As in `apply`, a malformed record moves no commit time (domain.md 11.2).
+        """
+        newest_us = self._newest_admitted_us
+        if admission is not Admission.MALFORMED and (
+            newest_us is None or record.commit_us > newest_us
+        ):
+            self._newest_admitted_us = record.commit_us
+        return self._fold(record, admission)
+
+    def _fold(self, record: Record, admission: Admission) -> Folded:
+        key = InvKey(record.key)
+        state = self.states.get(key)
+        if state is not None and record.offset <= state.position.offset:
+            return Folded(state, REPLAYED)
+        folded = fold(state, record, admission, self.generation)
+        if folded.state is not None and folded.state is not state:
+            self.states[key] = folded.state
+        return folded

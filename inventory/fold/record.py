@@ -1,0 +1,174 @@
+"""The fold: state and record in, state and outputs out. It calls every rule that decides.
+
+Order inside a record (domain.md 11.1): idempotence; table, op and images; limits; the stream time
+that the record would set; the count horizon; folding of the days that now pass the horizon (by the
+rules from before the record); lateness; effect; demand; replenishment; pricing; range. A rejected
+record leaves the state as it was, stream time included.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from inventory.errors import COUNT_BEYOND_HORIZON, LIMIT, Rejected
+from inventory.fold.clock import clock_after
+from inventory.fold.decisions import base_position, decide, levels_after
+from inventory.fold.demand import learn_days, rules_of
+from inventory.fold.effects import approved, effects_of, touches_complete_days
+from inventory.fold.horizon import Passed, pass_days
+from inventory.fold.sales import late_sale, with_effects
+from inventory.fold.stock import after_movements, with_count, without_count
+from inventory.log.dedupe import Admission
+from inventory.log.validation import Change, judge
+from inventory.model.arithmetic import day_of
+from inventory.model.ids import InvKey, Position
+from inventory.model.outputs import LateSale, Output
+from inventory.model.price_timeline import PriceRow, add_row, prune
+from inventory.model.ranges import check_ranges, check_time
+from inventory.model.record import Record
+from inventory.model.state import KeyState, Stock, WindowRow
+from inventory.model.value import value
+from inventory.model.windows import complete_before_us, has_same_days, horizon_us
+from inventory.tables.facts import Heartbeat, ItemLocation, PriceChange, StockCount
+
+MOST_COUNTS_PER_DAY = 1000
+
+APPLIED = "applied"
+RESENT = "resent"
+REPLAYED = "replayed"
+REJECTED = "rejected:"
+
+_NO_ROWS: Final[tuple[int, ...]] = ()
+
+
+@value
+class Folded:
+    """The effect of one record on its key.
+
+    `verdict` is applied, resent, replayed or rejected:<reason>. Only `applied` carries outputs, a
+    late sale or changed rows. `detail` gives the reason of a rejection.
+    """
+
+    state: KeyState | None
+    verdict: str
+    late: LateSale | None = None
+    outputs: tuple[Output, ...] = ()
+    windows_changed: tuple[int, ...] = ()
+    windows_dropped: tuple[int, ...] = ()
+    detail: str = ""
+
+
+def fold(state: KeyState | None, record: Record, admission: Admission, generation: int) -> Folded:
+    """Fold `record` into the state of its key. `state` is None before the key's first record.
+
+    The caller guarantees that the record's offset is above the state's position.
+    """
+    at = Position(generation, record.offset)
+    if admission is Admission.RESENT:
+        if state is None:
+            return Folded(None, RESENT)
+        return Folded(replace(state, position=at, resent=state.resent + 1), RESENT)
+    try:
+        change = judge(record, admission, is_known_key=state is not None)
+        before = KeyState(InvKey(record.key), at) if state is None else state
+        if isinstance(change.after, Heartbeat) or isinstance(change.before, Heartbeat):
+            return Folded(replace(before, position=at), APPLIED)
+        return _applied(before, change, record.commit_us, at)
+    except Rejected as rejection:
+        return Folded(state, REJECTED + rejection.reason, detail=rejection.detail)
+
+
+def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> Folded:
+    mode, now_us = clock_after(before, change, commit_us)
+    horizon_at_us = horizon_us(now_us)
+    is_count = isinstance(change.after or change.before, StockCount)
+    if is_count:
+        _check_counts(before.stock, change, horizon_at_us)
+    # Check before the loop over days: a time far outside the range spans millions of them.
+    check_time(now_us)
+    is_new_day = now_us is not None and not has_same_days(before.stream_time_us, now_us)
+    passed = pass_days(before, now_us or 0) if is_new_day else before
+    stock, windows, changed = passed.stock, passed.windows, _NO_ROWS
+    effects = effects_of(change.before, change.after)
+    if is_count:
+        stock = _recounted(stock, windows, change)
+    elif effects:
+        stock = after_movements(stock, effects, horizon_at_us)
+        windows, changed = with_effects(windows, effects, horizon_at_us, now_us)
+    policy = _policy_after(before, change)
+    timeline = _timeline_after(before, change, now_us)
+    days = passed.days
+    is_ruled = policy is not before.policy or timeline is not before.timeline
+    if now_us is not None and (is_ruled or is_count or touches_complete_days(effects, now_us)):
+        span = horizon_at_us or 0, complete_before_us(now_us)
+        days = learn_days(passed.final_demand, stock, windows, span, rules_of(policy, timeline))
+    demand = days[-1].demand if days else passed.demand
+    # Positional arguments and one construction, because each record builds a state.
+    after = KeyState(
+        before.inv_key,
+        at,
+        before.resent,
+        mode,
+        now_us,
+        stock,
+        windows,
+        passed.final_demand,
+        demand,
+        timeline,
+        policy,
+        base_position(stock, policy),
+        *levels_after(before, policy, demand),
+        before.episode,
+        before.price_episode,
+        days,
+    )
+    after, outputs = decide(before, after, change)
+    check_ranges(before, after, changed, outputs)
+    late, dropped = late_sale(effects, horizon_at_us), _dropped(before, passed)
+    return Folded(after, APPLIED, late, outputs, changed, dropped)
+
+
+def _dropped(before: KeyState, passed: KeyState | Passed) -> tuple[int, ...]:
+    """Return the starts of the rows that passed the horizon, in ascending order."""
+    if passed.windows is before.windows:
+        return _NO_ROWS
+    return tuple(sorted([start for start in before.windows if start not in passed.windows]))
+
+
+def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> None:
+    """Raise `Rejected` for an approved count over the daily limit or before the horizon."""
+    old, new = approved(change.before), approved(change.after)
+    if old is None and new is None:
+        return
+    if new is not None:
+        day = day_of(new.at_us)
+        others = sum(count.id != new.id and day_of(count.at_us) == day for count in stock.counts)
+        if others >= MOST_COUNTS_PER_DAY:
+            detail = f"{others} approved counts on day {day}, at most {MOST_COUNTS_PER_DAY}"
+            raise Rejected(LIMIT, detail)
+    for count in (old, new):
+        if count is not None and horizon_at_us is not None and count.at_us < horizon_at_us:
+            detail = f"count {count.id} of {count.at_us} is before the horizon {horizon_at_us}"
+            raise Rejected(COUNT_BEYOND_HORIZON, detail)
+
+
+def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
+    """Replace the row's count, found by its id: the last applied image is in force."""
+    old, new = approved(change.before), approved(change.after)
+    for count in (old, new):
+        if count is not None:
+            stock = without_count(stock, windows, count.id)
+    return stock if new is None else with_count(stock, windows, new)
+
+
+def _policy_after(before: KeyState, change: Change) -> ItemLocation | None:
+    if isinstance(change.after, ItemLocation):
+        return change.after
+    return None if isinstance(change.before, ItemLocation) else before.policy
+
+
+def _timeline_after(before: KeyState, change: Change, now_us: int | None) -> tuple[PriceRow, ...]:
+    """Return the prices after the record, without those that no later decision can need."""
+    timeline, fact = before.timeline, change.after
+    if isinstance(fact, PriceChange):
+        timeline = add_row(timeline, fact)
+    return timeline if now_us is None else prune(timeline, now_us)

@@ -1,0 +1,139 @@
+"""The count rule: on-hand, variances and shrink by one bounded update (domain.md 2.4).
+
+    on-hand = C.units + Σ movements later than C's second, C = the last count by (second, id)
+
+No running balance is stored. A movement belongs to the interval that ends with the next count. It
+changes that count's variance, or on-hand if there is no next count. Inserting a count splits an
+interval and removing one joins two, so only that count's variance has to be summed.
+"""
+
+from bisect import bisect_left
+from dataclasses import replace
+
+from inventory.fold.effects import Effects
+from inventory.model.arithmetic import WINDOW_US, window_start
+from inventory.model.state import OPENING_KIND, Count, Stock, WindowRow
+
+Windows = dict[int, WindowRow]
+
+
+def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
+    """Return the stock after the movements and bucket changes of one record."""
+    on_hand, shrink = stock.on_hand_units, stock.shrink_units
+    total, opening = stock.sum_movements_units, stock.opening_units
+    unavailable, on_order = stock.unavailable_units, stock.on_order_units
+    in_transit, counts = stock.in_transit_units, stock.counts
+    for effect in effects:
+        at_us, delta = effect.at_us, effect.moved_units
+        unavailable += effect.unavailable_units
+        on_order += effect.on_order_units
+        in_transit += effect.in_transit_units
+        total += delta
+        if horizon_at_us is not None and at_us < horizon_at_us:
+            folded = stock.opening_count
+            if folded is not None and at_us <= folded.at_us:
+                shrink += delta
+                continue
+            opening += delta
+        counted_by = _next_count(counts, at_us)
+        if counted_by is None:
+            on_hand += delta
+        elif counted_by.kind != OPENING_KIND:
+            shrink += delta
+    # Positional arguments, because each record builds a stock.
+    return Stock(
+        on_hand,
+        unavailable,
+        on_order,
+        in_transit,
+        total,
+        shrink,
+        opening,
+        stock.opening_count,
+        counts,
+    )
+
+
+def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
+    """Return the stock without the retained counts of this id, unchanged if there are none."""
+    places = [place for place, count in enumerate(stock.counts) if count.id == count_id]
+    for place in reversed(places):
+        count = stock.counts[place]
+        counts = (*stock.counts[:place], *stock.counts[place + 1 :])
+        stock = _restated(stock, counts, place, count, -_variance(stock, windows, place))
+    return stock
+
+
+def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
+    """Return the stock after an approved count. Later movements are added to its units."""
+    place = bisect_left(stock.counts, _order(count), key=_order)
+    counts = (*stock.counts[:place], count, *stock.counts[place:])
+    variance = _variance(replace(stock, counts=counts), windows, place)
+    return _restated(stock, counts, place + 1, count, variance)
+
+
+def net_between(windows: Windows, after_us: int | None, until_us: int) -> int:
+    """Return Σ retained movements in (`after_us`, `until_us`], without lower end for None."""
+    total = 0
+    for start_us in _starts_between(windows, after_us, until_us):
+        moves = windows[start_us].moves
+        if start_us + WINDOW_US <= until_us and (after_us is None or after_us < start_us):
+            total += sum(moves.values())
+            continue
+        for at_us, delta in moves.items():
+            if at_us <= until_us and (after_us is None or at_us > after_us):
+                total += delta
+    return total
+
+
+def _starts_between(windows: Windows, after_us: int | None, until_us: int) -> list[int]:
+    last_us = window_start(until_us)
+    if after_us is not None:
+        first_us = window_start(after_us)
+        if (last_us - first_us) // WINDOW_US < len(windows):
+            span = range(first_us, last_us + WINDOW_US, WINDOW_US)
+            return [start_us for start_us in span if start_us in windows]
+        return [start_us for start_us in windows if first_us <= start_us <= last_us]
+    return [start_us for start_us in windows if start_us <= last_us]
+
+
+def _variance(stock: Stock, windows: Windows, place: int) -> int:
+    """Return the units of count `place` minus on-hand by all other facts up to its second."""
+    count = stock.counts[place]
+    if place == 0:
+        before, since_us = stock.opening_units, None
+    else:
+        previous = stock.counts[place - 1]
+        before, since_us = previous.units, previous.at_us
+    return count.units - before - net_between(windows, since_us, count.at_us)
+
+
+def _restated(
+    stock: Stock, counts: tuple[Count, ...], next_place: int, count: Count, gained: int
+) -> Stock:
+    """Return the stock with `counts`, after Σ variances gained `gained` at `count`.
+
+    The variance of the next count falls by the same amount. Without a next count, on-hand changes.
+    """
+    on_hand, shrink = stock.on_hand_units, stock.shrink_units
+    if count.kind != OPENING_KIND:
+        shrink -= gained
+    if next_place == len(counts):
+        on_hand += gained
+    elif counts[next_place].kind != OPENING_KIND:
+        shrink += gained
+    return replace(stock, on_hand_units=on_hand, shrink_units=shrink, counts=counts)
+
+
+def _next_count(counts: tuple[Count, ...], at_us: int) -> Count | None:
+    """Return the first count at or after the second `at_us`.
+
+    Among equal seconds, the lowest id wins.
+    """
+    if not counts or counts[-1].at_us < at_us:
+        return None
+    return counts[bisect_left(counts, at_us, key=lambda count: count.at_us)]
+
+
+def _order(count: Count) -> tuple[int, int]:
+    return count.at_us, count.id

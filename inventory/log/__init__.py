@@ -1,0 +1,1 @@
+"""Judge a record before it is folded: duplicates, limits, row images."""

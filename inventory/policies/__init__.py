@@ -1,1 +1,0 @@
-"""Orders and prices that a key's numbers call for."""

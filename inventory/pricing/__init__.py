@@ -1,0 +1,1 @@
+"""Price signals, targets, gates and the life of a price proposal."""

@@ -1,0 +1,311 @@
+"""One price proposal from opening to closing (domain.md 6.3, 11.9)."""
+
+from dataclasses import replace
+
+from inventory.model.arithmetic import HOUR_US
+from inventory.model.episode import PriceEpisode
+from inventory.model.ids import InvKey, Position, proposal_id
+from inventory.model.outputs import PriceOutput
+from inventory.model.price_timeline import PriceRow, in_force, prior_price
+from inventory.model.value import value
+from inventory.pricing.gates import closed_gate
+from inventory.pricing.signals import (
+    DOWN,
+    OBSERVED_DAYS_NEEDED,
+    Market,
+    Signal,
+    effective_at_us,
+    first_signal,
+    supply,
+)
+from inventory.pricing.targets import (
+    Clamped,
+    PriceFrame,
+    clamped_down,
+    clamped_up,
+    floor_minor,
+    raised_to_floor,
+    target_minor,
+)
+from inventory.replenishment.levels import demand_micro
+from inventory.tables.facts import ItemLocation, PriceChange, PriceDecision
+
+__all__ = [
+    "PricingInputs",
+    "PricingTrigger",
+    "clamped_to",
+    "floor_minor",
+    "market_of",
+    "next_proposal",
+]
+
+EXPIRY_US = 48 * HOUR_US
+DEFAULT_COOLDOWN_HOURS = 168
+
+
+@value
+class PricingInputs:
+    """The inputs of a price decision after the record."""
+
+    policy: ItemLocation | None
+    timeline: tuple[PriceRow, ...]
+    on_hand_units: int
+    in_transit_units: int
+    allocated_units: int
+    stock_known: bool
+    observed_days: int
+    quiet_windows: int
+    rate_micro: int | None
+    sold_last_24h_units: int
+    stream_time_us: int
+
+
+@value
+class PricingTrigger:
+    """The triggers of a price decision in the record.
+
+    `evaluate` is True if the record raised `reviewed_at`, moved E, or changed cost or a price
+    column (11.9). `price_row` and `decision` are inserted rows only.
+    """
+
+    evaluate: bool = False
+    price_row: PriceChange | None = None
+    decision: PriceDecision | None = None
+
+
+@value
+class _Candidate:
+    """A price that passed every clamp and gate, with the numbers behind it."""
+
+    new_minor: int
+    signal: Signal
+    clamps: tuple[str, ...]
+    effective_at_us: int
+    frame: PriceFrame
+    prior_minor: int | None
+    market: Market
+
+
+Step = tuple[PriceEpisode, PriceOutput | None]
+
+
+def next_proposal(
+    key: InvKey,
+    at: Position,
+    episode: PriceEpisode,
+    inputs: PricingInputs,
+    trigger: PricingTrigger,
+) -> Step:
+    """Make at most one transition and one output for the record at `at`."""
+    heard = _heard(episode, trigger)
+    closed = _closed(heard, inputs, trigger)
+    if closed is not None:
+        return closed
+    regular_minor = _regular_minor(inputs.policy)
+    if not trigger.evaluate or inputs.policy is None or regular_minor is None:
+        return heard, None
+    if heard.blocked_until_us is not None and inputs.stream_time_us < heard.blocked_until_us:
+        return _quiet(heard, "blocked"), None
+    found = _candidate(inputs.policy, regular_minor, inputs)
+    if isinstance(found, _Candidate):
+        return _proposed(key, at, heard, found)
+    if heard.id is not None:
+        return _close(heard, "cancelled", found)
+    return _quiet(heard, found), None
+
+
+def _heard(episode: PriceEpisode, trigger: PricingTrigger) -> PriceEpisode:
+    decision = trigger.decision
+    if decision is None or decision.action == "approve" or decision.proposal_id == episode.id:
+        return episode
+    return replace(episode, stale_decisions=episode.stale_decisions + 1)
+
+
+def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigger) -> Step | None:
+    """Return the closing of an open proposal by anything but an evaluation, or None."""
+    if episode.id is None or episode.last_output is None:
+        return None
+    if trigger.price_row is not None:
+        if trigger.price_row.proposal_id == episode.id:
+            return _close(episode, "accepted", None)
+        return _close(episode, "cancelled", "superseded")
+    rested_us = inputs.stream_time_us + _cooldown_us(inputs.policy)
+    refused = _refused(episode, trigger.decision, rested_us)
+    if refused is not None:
+        return refused
+    if _regular_minor(inputs.policy) is None:
+        return _close(episode, "cancelled", "policy_off")
+    if inputs.stream_time_us >= episode.last_output.effective_at_us + EXPIRY_US:
+        return _close(episode, "expired", None, blocked_until_us=rested_us)
+    return None
+
+
+def _refused(episode: PriceEpisode, decision: PriceDecision | None, rested_us: int) -> Step | None:
+    """Return the closing by a reject, blocked for a cool-down, or by a snooze, until its time."""
+    if decision is None or decision.proposal_id != episode.id:
+        return None
+    if decision.action == "reject":
+        return _close(episode, "rejected", decision.reason, blocked_until_us=rested_us)
+    if decision.action == "snooze":
+        until_us = rested_us if decision.until_at_us is None else decision.until_at_us
+        return _close(episode, "snoozed", decision.reason, blocked_until_us=until_us)
+    return None
+
+
+def _cooldown_us(policy: ItemLocation | None) -> int:
+    hours = DEFAULT_COOLDOWN_HOURS if policy is None else policy.cooldown_hours
+    return hours * HOUR_US
+
+
+def _regular_minor(policy: ItemLocation | None) -> int | None:
+    """Return the regular price of an active, priced key. None switches pricing off."""
+    if policy is None or policy.status != "active" or policy.price_mode == "off":
+        return None
+    return policy.regular_minor
+
+
+def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) -> _Candidate | str:
+    """Return the candidate at the next possible window, or the reason for none."""
+    effective_us = effective_at_us(inputs.stream_time_us, policy.lead_minutes)
+    row = in_force(inputs.timeline, effective_us)
+    frame = PriceFrame(
+        old_minor=regular_minor if row is None else row.price_minor,
+        regular_minor=regular_minor,
+        floor_minor=floor_minor(policy.cost_minor, policy.margin_permille, policy.tax_bp),
+        endings=policy.endings,
+    )
+    market = market_of(policy, inputs)
+    step = 0 if row is None else row.step
+    is_below = frame.old_minor < frame.floor_minor
+    signal = first_signal(policy, market, step, is_below_floor=is_below)
+    if signal is None:
+        return "no_signal"
+    clamped = raised_to_floor(frame) if is_below else clamped_to(policy, frame, signal)
+    if isinstance(clamped, str):
+        return clamped
+    if clamped.price_minor is None:
+        return ",".join(clamped.clamps)
+    if not is_below:
+        gate = closed_gate(policy, inputs.timeline, effective_us, side=signal.side)
+        if gate is not None:
+            return gate
+    return _Candidate(
+        new_minor=clamped.price_minor,
+        signal=signal,
+        clamps=clamped.clamps,
+        effective_at_us=effective_us,
+        frame=frame,
+        prior_minor=_prior_minor(policy, inputs, effective_us, signal),
+        market=market,
+    )
+
+
+def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
+    """Return the inputs of the signals."""
+    available_units = inputs.on_hand_units - inputs.allocated_units
+    return Market(
+        available_units=available_units,
+        supply_units=supply(
+            available_units=available_units, in_transit_units=inputs.in_transit_units
+        ),
+        rate_micro=demand_micro(policy, inputs.rate_micro),
+        sold_last_24h_units=inputs.sold_last_24h_units,
+        quiet_windows=inputs.quiet_windows,
+        is_observed=inputs.stock_known and inputs.observed_days >= OBSERVED_DAYS_NEEDED,
+    )
+
+
+def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
+    """Return the signal's price within every clamp, or the reason why its step gives none."""
+    target = target_minor(policy, frame.regular_minor, signal.step)
+    if target is None:
+        return "ladder_end"
+    if (target - frame.old_minor) * signal.side <= 0:
+        return "no_change"
+    if signal.side == DOWN:
+        return clamped_down(policy, frame, target)
+    return clamped_up(policy, frame, target)
+
+
+def _prior_minor(
+    policy: ItemLocation, inputs: PricingInputs, effective_us: int, signal: Signal
+) -> int | None:
+    """Return the prior price of a reduction. A raise is announced without one."""
+    if signal.side != DOWN:
+        return None
+    progressive = policy.prior_rule == "progressive"
+    return prior_price(inputs.timeline, effective_us, progressive=progressive)
+
+
+def _proposed(key: InvKey, at: Position, episode: PriceEpisode, found: _Candidate) -> Step:
+    """Open a proposal or amend it under the same id. The same price changes nothing."""
+    if episode.id is not None and episode.proposal_price_minor == found.new_minor:
+        return episode, None
+    is_new = episode.id is None
+    output = PriceOutput(
+        id=proposal_id(key, at) if episode.id is None else episode.id,
+        revision=1 if is_new else episode.revision + 1,
+        status="open",
+        old_minor=found.frame.old_minor,
+        new_minor=found.new_minor,
+        step=found.signal.step,
+        signal=found.signal.name,
+        clamps=found.clamps,
+        effective_at_us=found.effective_at_us,
+        prior_minor=found.prior_minor,
+        reason=None,
+        floor_minor=found.frame.floor_minor,
+        regular_minor=found.frame.regular_minor,
+        terms=_terms(found),
+    )
+    after = PriceEpisode(
+        id=output.id,
+        revision=output.revision,
+        proposal_price_minor=output.new_minor,
+        stale_decisions=episode.stale_decisions,
+        last_output=output,
+    )
+    return after, output
+
+
+def _terms(found: _Candidate) -> tuple[tuple[str, int | str | None], ...]:
+    market, frame = found.market, found.frame
+    return (
+        ("available_to_sell_units", market.available_units),
+        ("supply_units", market.supply_units),
+        ("demand_rate_micro", market.rate_micro),
+        ("cover_centidays", market.cover_centidays()),
+        ("sold_last_24h_units", market.sold_last_24h_units),
+        ("quiet_windows", market.quiet_windows),
+        ("old_minor", frame.old_minor),
+        ("regular_minor", frame.regular_minor),
+        ("floor_minor", frame.floor_minor),
+        ("new_minor", found.new_minor),
+    )
+
+
+def _close(
+    episode: PriceEpisode,
+    status: str,
+    reason: str | None,
+    *,
+    blocked_until_us: int | None = None,
+) -> Step:
+    """Close the proposal: its last revision repeats the last output with the final status."""
+    shown = episode.last_output
+    if shown is None:
+        problem = f"price proposal {episode.id}: an open proposal has an output"
+        raise ValueError(problem)
+    output = replace(shown, revision=episode.revision + 1, status=status, reason=reason)
+    after = PriceEpisode(
+        revision=output.revision,
+        blocked_until_us=blocked_until_us,
+        reason=reason,
+        stale_decisions=episode.stale_decisions,
+        last_output=output,
+    )
+    return after, output
+
+
+def _quiet(episode: PriceEpisode, reason: str) -> PriceEpisode:
+    return episode if episode.reason == reason else replace(episode, reason=reason)

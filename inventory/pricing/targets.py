@@ -1,0 +1,127 @@
+"""From a price step to a price: floor, target, clamps and endings (domain.md 6.2)."""
+
+from inventory.model.arithmetic import PRICE_MAX, PRICE_MIN, ceil_div
+from inventory.model.value import value
+from inventory.tables.facts import ItemLocation
+
+FLOOR, MAX_STEP, MAX_OFF, CEILING = "floor", "max_step", "max_off", "ceiling"
+ENDING, ENDING_UP = "ending", "ending_up"
+
+
+@value
+class Clamped:
+    """The resulting price or None, and the clamps hit in the order in which they applied."""
+
+    price_minor: int | None
+    clamps: tuple[str, ...]
+
+
+@value
+class PriceFrame:
+    """The fixed prices and endings that bound a new price."""
+
+    old_minor: int
+    regular_minor: int
+    floor_minor: int
+    endings: tuple[int, ...]
+
+
+def floor_minor(cost_minor: int, margin_permille: int, tax_bp: int) -> int:
+    """Return the lowest price that covers cost, margin and tax: two divisions, both rounded up."""
+    net_minor = ceil_div(cost_minor * 1000, 1000 - margin_permille)
+    return ceil_div(net_minor * (10_000 + tax_bp), 10_000)
+
+
+def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | None:
+    """Return the price of a step before any clamp, or None if the ladder has no such step."""
+    if step == 0:
+        return regular_minor
+    ladder = policy.ladder_permille if step > 0 else policy.raise_permille
+    if abs(step) > len(ladder):
+        return None
+    permille = ladder[abs(step) - 1]
+    return regular_minor * (1000 - permille if step > 0 else 1000 + permille) // 1000
+
+
+def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
+    """Return a cut no lower than floor, step and total reduction allow, on an allowed ending."""
+    lowest = (
+        (FLOOR, frame.floor_minor),
+        (MAX_STEP, frame.old_minor - frame.old_minor * policy.max_step_permille // 1000),
+        (MAX_OFF, frame.regular_minor - frame.regular_minor * policy.max_off_permille // 1000),
+    )
+    price = target
+    clamps: list[str] = []
+    for name, bound in lowest:
+        if price < bound:
+            price = bound
+            clamps.append(name)
+    ended = largest_allowed(frame, price)
+    if ended is None or ended < max(bound for _, bound in lowest):
+        ended = smallest_allowed(frame, price + 1)
+        clamps.append(ENDING_UP)
+    elif ended < price:
+        clamps.append(ENDING)
+    is_left = ended is not None and ended < frame.old_minor
+    return _clamped(ended if is_left else None, tuple(clamps))
+
+
+def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
+    """Return a raise within step and ceiling, never below floor, on an allowed ending."""
+    highest = (
+        (MAX_STEP, frame.old_minor + frame.old_minor * policy.max_step_permille // 1000),
+        (CEILING, frame.regular_minor + frame.regular_minor * policy.cap_permille // 1000),
+    )
+    clamps: list[str] = []
+    price = target
+    if price < frame.floor_minor:
+        price = frame.floor_minor
+        clamps.append(FLOOR)
+    for name, bound in highest:
+        if price > bound:
+            price = bound
+            clamps.append(name)
+    least = max(frame.old_minor + 1, frame.floor_minor)
+    ended = largest_allowed(frame, price)
+    if ended is not None and ended >= least:
+        return _clamped(ended, (*clamps, ENDING) if ended < price else tuple(clamps))
+    # Record `ENDING_UP` even if nothing is found: a suppression without a clamp has no reason.
+    ended = smallest_allowed(frame, price + 1)
+    is_left = ended is not None and least <= ended <= min(bound for _, bound in highest)
+    return _clamped(ended if is_left else None, (*clamps, ENDING_UP))
+
+
+def raised_to_floor(frame: PriceFrame) -> Clamped:
+    """Return the smallest allowed price that is not below the floor. No other clamp limits it."""
+    return _clamped(smallest_allowed(frame, frame.floor_minor), (FLOOR,))
+
+
+def _clamped(price_minor: int | None, clamps: tuple[str, ...]) -> Clamped:
+    """Drop a price that a price row may not have: outside 1…10^9 (domain.md 6.2)."""
+    is_price = price_minor is not None and PRICE_MIN <= price_minor <= PRICE_MAX
+    return Clamped(price_minor if is_price else None, clamps)
+
+
+def largest_allowed(frame: PriceFrame, at_most: int) -> int | None:
+    """Return the largest price ≤ `at_most` with an allowed ending. Regular is always allowed."""
+    if not frame.endings:
+        return at_most
+    allowed = [at_most - (at_most - ending) % 100 for ending in _endings(frame)]
+    if frame.regular_minor <= at_most:
+        allowed.append(frame.regular_minor)
+    return max(allowed, default=None)
+
+
+def smallest_allowed(frame: PriceFrame, at_least: int) -> int | None:
+    """Return the smallest price ≥ `at_least` with an allowed ending. Regular is always allowed."""
+    if not frame.endings:
+        return at_least
+    allowed = [at_least + (ending - at_least) % 100 for ending in _endings(frame)]
+    if frame.regular_minor >= at_least:
+        allowed.append(frame.regular_minor)
+    return min(allowed, default=None)
+
+
+def _endings(frame: PriceFrame) -> list[int]:
+    """Return the endings in 0…99. An ending is the last two digits, so no price has another one."""
+    return [ending for ending in frame.endings if 0 <= ending < 100]  # noqa: PLR2004 -- two digits

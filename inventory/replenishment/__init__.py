@@ -1,0 +1,1 @@
+"""Reorder levels, order quantities and the life of a need."""

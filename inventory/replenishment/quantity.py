@@ -1,0 +1,110 @@
+"""Order quantity: trigger, need, pack, minimum, limits, guard (domain.md 5.2)."""
+
+from inventory.model.arithmetic import ceil_div
+from inventory.model.value import value
+from inventory.replenishment.levels import Levels, demand_micro
+from inventory.tables.facts import ItemLocation
+
+Term = tuple[str, int | str | None]
+
+LIMIT_BELOW_MINIMUM = "limit_below_minimum"
+NO_DEMAND_HISTORY = "no_demand_history"
+COVER_OVER_GUARD = "cover_over_guard"
+
+
+@value
+class Quantity:
+    """An order quantity. `units` None is no order, with a `reason`. Flags are sorted."""
+
+    units: int | None
+    reason: str | None
+    flags: tuple[str, ...]
+    terms: tuple[Term, ...]
+
+
+def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
+    """Return the units missing before any rounding; for sQ the fewest batches that pass s."""
+    reorder_point = level.reorder_point_units or 0
+    if level.order_up_to_units is None:
+        batches = (reorder_point - base_units) // policy.order_quantity_units + 1
+        return batches * policy.order_quantity_units
+    return level.order_up_to_units - base_units
+
+
+def packed_units(policy: ItemLocation, need: int) -> int:
+    """Return the need in packs, at least one, and in full pallets if it comes close to one."""
+    pack = policy.pack_units
+    rest = need % pack
+    up = policy.pack_rounding == "up" or (
+        policy.pack_rounding == "threshold" and rest * 1000 >= policy.round_up_permille * pack
+    )
+    whole = need - rest
+    packed = max(pack, whole + pack if rest > 0 and up else whole)
+    pallet = policy.pallet_packs * pack
+    mark = policy.pallet_permille * pallet
+    if mark > 0 and (packed % pallet) * 1000 >= mark:
+        return ceil_div(packed, pallet) * pallet
+    return packed
+
+
+def least_units(policy: ItemLocation) -> int:
+    """Return the smallest order that the supplier accepts, in whole packs."""
+    pack = policy.pack_units
+    return max(pack, ceil_div(policy.moq_units, pack) * pack)
+
+
+def limit_units(policy: ItemLocation, base_units: int) -> int | None:
+    """Return the largest order that policy and capacity allow, in whole packs. None is no limit."""
+    limits = []
+    if policy.max_order_units is not None:
+        limits.append(policy.max_order_units)
+    if policy.capacity_units is not None:
+        limits.append(policy.capacity_units - base_units)
+    if not limits:
+        return None
+    return min(limits) // policy.pack_units * policy.pack_units
+
+
+def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tuple[str, ...]:
+    """Return the reasons to review an order that raises the position to `stock_units`."""
+    if rate_micro == 0:
+        return (NO_DEMAND_HISTORY,)
+    if stock_units * 1_000_000 > rate_micro * policy.guard_days:
+        return (COVER_OVER_GUARD,)
+    return ()
+
+
+def order_units(policy: ItemLocation, level: Levels, base_units: int) -> int | None:
+    """Return the units of `order_quantity` without its terms, to check for a change."""
+    packed = packed_units(policy, need_units(policy, level, base_units))
+    return _limited(packed, least_units(policy), limit_units(policy, base_units))
+
+
+def _limited(packed: int, least: int, limit: int | None) -> int | None:
+    """Apply the minimum, then the limit. Return None if the limit is below the minimum."""
+    raised = max(packed, least)
+    units = raised if limit is None else min(raised, limit)
+    return None if units < least else units
+
+
+def order_quantity(
+    policy: ItemLocation, level: Levels, base_units: int, rate_micro: int | None
+) -> Quantity:
+    """Return the quantity of a triggered need, B ≤ s, by the five later steps of domain.md 5.2."""
+    need = need_units(policy, level, base_units)
+    packed = packed_units(policy, need)
+    least = least_units(policy)
+    limit = limit_units(policy, base_units)
+    units = _limited(packed, least, limit)
+    terms: tuple[Term, ...] = (
+        ("need_units", need),
+        ("pack_units", policy.pack_units),
+        ("pack_rounding", policy.pack_rounding),
+        ("packed_units", packed),
+        ("minimum_units", least),
+        ("limit_units", limit),
+    )
+    if units is None:
+        return Quantity(None, LIMIT_BELOW_MINIMUM, (), (*terms, ("quantity_units", None)))
+    flags = guard_flags(policy, demand_micro(policy, rate_micro), base_units + units)
+    return Quantity(units, None, flags, (*terms, ("quantity_units", units)))

@@ -1,0 +1,76 @@
+"""The terms that a reorder carries: from stock to B, and from demand to s and S (domain.md 5).
+
+They are part of a decision's record, so their names and order never change. `inventory.explain`
+shows people a key's current numbers.
+"""
+
+from inventory.replenishment.levels import (
+    Levels,
+    demand_micro,
+    deviation_micro,
+    protection_centidays,
+    sigma_micro,
+    span_units,
+)
+from inventory.replenishment.quantity import Term
+from inventory.tables.facts import ItemLocation
+
+Terms = tuple[Term, ...]
+
+
+def stock_terms(on_hand_units: int, on_order_units: int, allocated_units: int) -> Terms:
+    """Return the terms from stock to B. Each clamp is the units that it adds, for correct sums."""
+    return (
+        ("on_hand_units", on_hand_units),
+        ("on_hand_clamp_units", max(0, -on_hand_units)),
+        ("on_order_units", on_order_units),
+        ("on_order_clamp_units", max(0, -on_order_units)),
+        ("allocated_units", -allocated_units),
+        (
+            "base_position_units",
+            max(0, on_hand_units) + max(0, on_order_units) - allocated_units,
+        ),
+    )
+
+
+def level_terms(
+    policy: ItemLocation | None, level: Levels, rate_micro: int | None, mad_micro: int | None
+) -> Terms:
+    """Return the terms from demand to s and S: none without levels, few for typed levels."""
+    if policy is None or level.reorder_point_units is None:
+        return ()
+    ends: Terms = (
+        ("reorder_point_units", level.reorder_point_units),
+        ("order_up_to_units", level.order_up_to_units),
+    )
+    rate = demand_micro(policy, rate_micro)
+    start: Terms = (
+        ("replenish_family", policy.replenish_family),
+        ("levels", policy.levels),
+        ("demand_rate_micro", rate),
+    )
+    if policy.levels == "fixed" or policy.replenish_family == "par":
+        return (*start, *ends)
+    if policy.replenish_family == "cover":
+        return (
+            *start,
+            ("min_cover_centidays", policy.min_cover_centidays),
+            ("max_cover_centidays", policy.max_cover_centidays),
+            *ends,
+        )
+    sigma = sigma_micro(deviation_micro(rate, rate_micro, mad_micro))
+    return (*start, *_protection_terms(policy, level, rate, sigma), *ends)
+
+
+def _protection_terms(policy: ItemLocation, level: Levels, rate_micro: int, sigma: int) -> Terms:
+    protection = protection_centidays(policy)
+    return (
+        ("sigma_micro", sigma),
+        ("lead_time_centidays", policy.lead_time_centidays),
+        ("lead_time_sd_centidays", policy.lead_time_sd_centidays),
+        ("protection_centidays", protection),
+        ("protection_demand_units", span_units(rate_micro, protection)),
+        ("safety_method", policy.safety_method),
+        ("service_z_micro", policy.service_z_micro),
+        ("safety_stock_units", level.safety_stock_units),
+    )

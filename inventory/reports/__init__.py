@@ -1,0 +1,1 @@
+"""Figures that are computed from states and facts for reading only."""

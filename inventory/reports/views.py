@@ -1,0 +1,96 @@
+"""Hopping windows and selling sessions of a key, computed from its ten-minute windows.
+
+Both are views: nothing is stored, and no other rule reads them. They count `sold_units`; returns
+never lower them, as they never lower demand. The caller passes the units sold by window start,
+which limits how far back the answer goes. A worker's state holds today and three days, the read
+model every window since its first record.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from inventory.model.arithmetic import DAY_US, HOUR_US, MINUTE_US, WINDOW_US, window_start
+from inventory.model.value import value
+from inventory.model.windows import is_closed
+
+SPANS: Final = (("hour", HOUR_US), ("24 hours", DAY_US), ("7 days", 7 * DAY_US))
+SESSION_GAP_US: Final = 30 * MINUTE_US
+
+Sold = Mapping[int, int]
+
+
+@value
+class Hop:
+    """Units sold in [start_us, end_us). Hops of a span begin ten minutes apart.
+
+    `is_settled` is True once the last window of the hop is closed. Before that an ordinary sale
+    still counts; afterwards only a late sale changes the hop.
+    """
+
+    start_us: int
+    end_us: int
+    units: int
+    is_settled: bool
+
+
+@value
+class Session:
+    """One selling session [start_us, end_us), from its first window to the end of its last."""
+
+    start_us: int
+    end_us: int
+    units: int
+    windows: int
+
+
+def last_hop_end_us(now_us: int) -> int:
+    """Return the end of the newest hop: the last window edge at or before `now_us`.
+
+    The window that contains `now_us` belongs to no hop yet, because it has hardly begun.
+    """
+    return window_start(now_us)
+
+
+def hop(sold: Sold, *, span_us: int, end_us: int, now_us: int) -> Hop:
+    """Return the units sold in the `span_us` before `end_us`. Both are multiples of a window.
+
+    An event at `end_us` is in the next hop, as an event at a window's end is in the next window.
+    """
+    starts = range(end_us - span_us, end_us, WINDOW_US)
+    units = sum(sold.get(start, 0) for start in starts)
+    return Hop(end_us - span_us, end_us, units, is_closed(end_us - WINDOW_US, now_us))
+
+
+def hops(sold: Sold, *, span_us: int, count: int, now_us: int) -> tuple[Hop, ...]:
+    """Return the newest `count` hops of a span, oldest first, ten minutes apart."""
+    last_us = last_hop_end_us(now_us)
+    first_us = last_us - (count - 1) * WINDOW_US
+    units = hop(sold, span_us=span_us, end_us=first_us, now_us=now_us).units
+    found: list[Hop] = []
+    for end_us in range(first_us, last_us + 1, WINDOW_US):
+        if found:
+            # One window enters and one leaves; summing a week for each hop would cost 1,008
+            # additions.
+            units += sold.get(end_us - WINDOW_US, 0) - sold.get(end_us - WINDOW_US - span_us, 0)
+        is_settled = is_closed(end_us - WINDOW_US, now_us)
+        found.append(Hop(end_us - span_us, end_us, units, is_settled))
+    return tuple(found)
+
+
+def sessions(sold: Sold, gap_us: int = SESSION_GAP_US) -> tuple[Session, ...]:
+    """Return the selling sessions of a key, oldest first. They partition the windows with sales.
+
+    Two successive windows with units sold belong to one session if the gap between them is less
+    than `gap_us`. The gap is from the end of the first to the start of the second. With 30 minutes,
+    two quiet windows between them continue a session and three end it. A session starts and ends at
+    window edges.
+    """
+    found: list[Session] = []
+    for start_us in sorted(start for start, units in sold.items() if units > 0):
+        units, end_us = sold[start_us], start_us + WINDOW_US
+        if found and start_us - found[-1].end_us < gap_us:
+            last = found[-1]
+            found[-1] = Session(last.start_us, end_us, last.units + units, last.windows + 1)
+        else:
+            found.append(Session(start_us, end_us, units, 1))
+    return tuple(found)

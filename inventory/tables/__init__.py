@@ -1,0 +1,1 @@
+"""Facts of the captured tables: columns, limits, parsing."""

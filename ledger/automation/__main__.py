@@ -1,0 +1,119 @@
+"""Run every automation job in turn until a signal arrives: `python -m ledger.automation`.
+
+Each job is bounded, idempotent and safe beside a second process, so no leader is elected. After a
+lost database connection the loop retries. Any other error ends the process, and the supervisor
+restarts it.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import django
+import structlog
+
+from cdc.logs import configure_logging
+from cdc.processes import RETRY_AFTER_S, stop_event
+
+SERVICE: Final = "automation"
+PAUSE_S: Final = 1.0
+
+
+class Job(NamedTuple):
+    """A periodic job: `work` returns the number of changes; `every_s` is its interval."""
+
+    work: Callable[[], int]
+    every_s: float
+
+
+# Without these limits a dead server blocks a job for the minutes of TCP's own timeouts.
+CONNECTION_OPTIONS: Final[Mapping[str, Any]] = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 10_000,
+    "application_name": "inventory-automation",
+}
+LONGEST_STATEMENT: Final = " -c statement_timeout=60000"
+ALIVE: Final = """
+INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
+VALUES (%s, %s, clock_timestamp(), %s::jsonb)
+ON CONFLICT (service) DO UPDATE SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
+"""
+
+log = structlog.get_logger(__name__)
+
+
+def jobs() -> dict[str, Job]:
+    """Return the jobs by name, in the order in which one produces input for the next."""
+    from ledger.automation import prices, reorders, scorecard, tasks  # noqa: PLC0415 -- after setup
+
+    return {
+        "reorders": Job(reorders.approve_due, 2.0),
+        "prices": Job(prices.write_due, 2.0),
+        "tasks": Job(tasks.refresh_quick, 5.0),
+        "tasks of all items": Job(tasks.refresh_slow, 30.0),
+        "scorecard": Job(scorecard.write_back, 60.0),
+    }
+
+
+def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE_S) -> None:
+    """Run each job when it is due until `stop` is set; write a heartbeat row each round."""
+    from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
+
+    done: dict[str, int] = dict.fromkeys(due, 0)
+    next_s: dict[str, float] = dict.fromkeys(due, 0.0)
+    while not stop.is_set():
+        try:
+            _alive(done)
+            for name, job in due.items():
+                if not stop.is_set() and time.monotonic() >= next_s[name]:
+                    done[name] = _timed(name, job)
+                    next_s[name] = time.monotonic() + job.every_s
+            stop.wait(pause_s)
+        except (OperationalError, InterfaceError) as problem:
+            log.warning("database_lost", error=str(problem).strip())
+            connection.close()
+            stop.wait(RETRY_AFTER_S)
+
+
+def _timed(name: str, job: Job) -> int:
+    started = time.monotonic()
+    changed = job.work()
+    if changed:
+        milliseconds = round((time.monotonic() - started) * 1000)
+        log.info("job_done", job=name, changed=changed, milliseconds=milliseconds)
+    return changed
+
+
+def _alive(done: Mapping[str, int]) -> None:
+    from django.db import connection  # noqa: PLC0415 -- after setup
+
+    with connection.cursor() as cursor:
+        cursor.execute(ALIVE, (SERVICE, os.getpid(), json.dumps(done)))
+
+
+def _limit_connection() -> None:
+    """Set connect, TCP and statement timeouts that the settings of the pages do not have."""
+    from django.db import connection  # noqa: PLC0415 -- after setup
+
+    options = connection.settings_dict["OPTIONS"]
+    options |= CONNECTION_OPTIONS
+    options["options"] += LONGEST_STATEMENT
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
+    django.setup()
+    configure_logging(service=SERVICE)
+    _limit_connection()
+    stop = stop_event()
+    due = jobs()
+    log.info("automation_started", jobs=list(due))
+    run(due, stop)
+
+
+if __name__ == "__main__":
+    main()

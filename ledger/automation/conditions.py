@@ -1,0 +1,333 @@
+"""SQL conditions of tasks, one query for each kind (docs/domain.md 8).
+
+Each query returns the rows for which the condition holds now: subject, key, location, SKU and the
+numbers that a person needs. Nothing here opens or clears a task; `tasks` does that the same way for
+all kinds. `%(now)s` is the time of the evaluation. Arithmetic is exact: quotients use `div` over
+integral numerics, and tests compare each query with `inventory.reports.conditions`.
+"""
+
+from typing import Final, NamedTuple
+
+from inventory.model.arithmetic import DAY_US, WINDOW_US
+from inventory.reports.conditions import SILENT_DAYS, SILENT_LINES
+from ledger.transfers.stuck import TRANSFER_DUE_ON, stuck_sql
+
+# Parameters that every query may use beside `%(now)s`.
+CONSTANTS: Final = {
+    "lambda_micro": 4_605_170,
+    "window_us": WINDOW_US,
+    "day_us": DAY_US,
+    "silent_days": SILENT_DAYS,
+    "silent_lines": SILENT_LINES * SILENT_DAYS,
+}
+
+
+class Kind(NamedTuple):
+    """A kind of task: the role that handles it, the query of its rows, the delay before opening."""
+
+    name: str
+    role: str
+    rows: str
+    delay_s: int = 0
+    # The query scans every key, so it runs less often.
+    is_slow: bool = False
+
+
+NEGATIVE_STOCK: Final = """
+SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
+    jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
+FROM read_model.stock s WHERE s.on_hand_units < 0 AND s.stock_known
+"""
+
+# A count of the last minute may still be on its way through the pipeline.
+NOT_COUNTED: Final = """
+SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
+    jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
+FROM read_model.stock s
+WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
+    SELECT FROM retail.stock_count c
+    WHERE c.inv_key = s.inv_key AND c.status = 'approved'
+      AND c.recorded_at > %(now)s - interval '60 s')
+"""
+
+# The read model keeps a key for ever, even after all of its facts were taken back. A voided sale, a
+# cancelled order or a voided count leaves nothing that needs ranging.
+UNKNOWN_ITEM: Final = """
+SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
+    jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
+FROM read_model.stock s
+WHERE NOT s.policy_active
+  AND NOT EXISTS (SELECT FROM retail.item_location i WHERE i.inv_key = s.inv_key)
+  AND (EXISTS (SELECT FROM retail.sale_line f WHERE f.inv_key = s.inv_key)
+    OR EXISTS (SELECT FROM retail.shipment_line f WHERE f.inv_key = s.inv_key)
+    OR EXISTS (SELECT FROM retail.stock_adjustment f WHERE f.inv_key = s.inv_key)
+    OR EXISTS (SELECT FROM retail.approved_count f WHERE f.inv_key = s.inv_key)
+    OR EXISTS (SELECT FROM retail.purchase_order_line f WHERE f.inv_key = s.inv_key
+        AND coalesce(f.confirmed_units, f.ordered_units) > f.cancelled_units))
+"""
+
+# A count explains the quiet windows before it. A sale on the day that is not complete yet explains
+# all of them.
+PHANTOM_SUSPECT: Final = """
+SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
+    jsonb_build_object(
+    'on_hand_units', s.on_hand_units, 'lambda_micro', found.lambda_micro,
+    'threshold_micro', quiet.threshold_micro, 'quiet_windows', quiet.unanswered,
+    'rate_micro', quiet.rate_micro, 'last_count', quiet.last_count) AS detail
+FROM read_model.stock s
+CROSS JOIN LATERAL jsonb_to_record(s.state) AS level (demand jsonb, stock jsonb, policy jsonb)
+LEFT JOIN retail.item_location i ON i.inv_key = s.inv_key
+CROSS JOIN LATERAL (SELECT
+    (level.demand ->> 'rate_at_last_sale_micro')::numeric AS rate_micro,
+    (level.demand ->> 'quiet_windows')::numeric AS windows,
+    coalesce((level.policy ->> 'trading_windows')::numeric, 144) AS a_day,
+    div(s.stream_time_us - %(window_us)s::numeric, %(day_us)s) AS open_day,
+    app.last_count(level.stock) AS count
+) told
+CROSS JOIN LATERAL (SELECT
+    told.rate_micro, told.a_day, told.open_day,
+    coalesce(i.phantom_lambda_micro, %(lambda_micro)s) AS threshold_micro,
+    (told.count ->> 'id')::bigint AS last_count,
+    least(told.windows, told.a_day * greatest(0,
+        told.open_day - 1 - div((told.count ->> 'at_us')::numeric, %(day_us)s))) AS unanswered
+) quiet
+CROSS JOIN LATERAL (SELECT
+    div(quiet.rate_micro * quiet.unanswered, quiet.a_day) AS lambda_micro
+) found
+WHERE s.on_hand_units > 0 AND s.stock_known AND found.lambda_micro >= quiet.threshold_micro
+  AND NOT EXISTS (
+      SELECT FROM read_model.sales_window w
+      WHERE w.inv_key = s.inv_key AND w.sold_units > 0
+        AND w.start_us >= quiet.open_day * %(day_us)s)
+"""
+
+# A draft waits for its second blind count. An approved count is checked while its day is retained.
+# If a person approved it with a difference on screen, they have seen that difference.
+COUNT_VARIANCE: Final = """
+SELECT DISTINCT ON (c.inv_key) c.inv_key AS subject, c.inv_key, c.location, c.sku,
+    jsonb_build_object('count', c.id, 'status', c.status, 'counted_units', c.units,
+        'expected_units', now.expected_units, 'variance_units', c.units - now.expected_units,
+        'counted_by', coalesce(c.counted_by, c.recorded_by)) AS detail
+FROM retail.stock_count c
+CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) business
+CROSS JOIN LATERAL app.expected_at(c.inv_key, business.at, c.id) AS now
+WHERE c.status IN ('draft', 'approved') AND c.kind <> 'opening' AND now.stock_known
+  AND c.recorded_at > %(now)s - interval '4 days'
+  AND business.at >= date_trunc('day', %(now)s, 'UTC') - interval '3 days'
+  AND abs(c.units - now.expected_units) > app.count_tolerance(now.expected_units)
+  AND NOT (c.status = 'approved' AND c.approved_by IS NOT NULL
+           AND abs(c.units - c.expected_units) > app.count_tolerance(c.expected_units))
+  AND NOT EXISTS (
+      SELECT FROM app.task t
+      WHERE t.kind = 'count_variance' AND t.subject = c.inv_key
+        AND t.cleared_why = 'acknowledged' AND t.detail ->> 'count' = c.id::text)
+ORDER BY c.inv_key, business.at DESC, c.id DESC
+"""
+
+COUNT_AGAIN: Final = """
+SELECT DISTINCT ON (r.inv_key) r.inv_key AS subject, r.inv_key,
+    split_part(r.inv_key, '|', 1) AS location, split_part(r.inv_key, '|', 2) AS sku,
+    jsonb_build_object('record', r.id, 'seen_at', r.seen_at) AS detail
+FROM (SELECT id, seen_at, app.key_text(key) AS inv_key, to_timestamp(commit_us / 1000000.0) AS at
+      FROM read_model.rejected WHERE reason = 'count_beyond_horizon') r
+WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
+  AND NOT EXISTS (SELECT FROM retail.stock_count c
+                  WHERE c.inv_key = r.inv_key AND c.status = 'approved' AND c.recorded_at > r.at)
+ORDER BY r.inv_key, r.seen_at DESC
+"""
+
+OVERDUE_RECEIPT: Final = """
+SELECT o.inv_key AS subject, o.inv_key, o.location, o.sku,
+    jsonb_build_object('due_on', min(o.due_on), 'open_units', sum(due.open_units),
+        'orders', jsonb_agg(DISTINCT o.order_ref), 'supplier', min(o.supplier)) AS detail
+FROM retail.purchase_order_line o
+CROSS JOIN LATERAL (
+    SELECT coalesce(o.confirmed_units, o.ordered_units) - o.cancelled_units
+        - coalesce(sum(i.order_units), 0)::bigint AS open_units
+    FROM retail.shipment_line i
+    WHERE i.purchase_order_line_id = o.id AND i.leg = 'supplier_in' AND i.status = 'received'
+) due
+WHERE o.status IN ('sent', 'confirmed') AND due.open_units > 0
+  AND o.due_on + 1 <= (%(now)s AT TIME ZONE 'UTC')::date
+GROUP BY o.inv_key, o.location, o.sku
+"""
+
+# A person at each end of a transfer can look for the goods, so both ends get a task.
+STUCK_TRANSFER: Final = f"""
+SELECT side.inv_key AS subject, side.inv_key, side.location, side.sku,
+    jsonb_build_object('due_on', min({TRANSFER_DUE_ON}), 'shipped_units', sum(a.shipped_units),
+        'transfers', jsonb_agg(DISTINCT coalesce(a.transfer_ref, 'line ' || a.id))) AS detail
+FROM retail.shipment_line a
+LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
+CROSS JOIN LATERAL (
+    SELECT a.inv_key, a.location, a.sku
+    UNION SELECT o.inv_key, o.location, o.sku FROM retail.shipment_line o
+    WHERE o.transfer_ref = a.transfer_ref AND o.leg = 'transfer_out'
+) side
+WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
+GROUP BY side.inv_key, side.location, side.sku
+"""  # noqa: S608 -- constants of this project
+
+# The 24 hours start again when a snooze ends: at its time, or earlier if the policy changes. The
+# proposal row shows the earlier end as its last event.
+STUCK_SIGNAL: Final = """
+SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
+    jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,
+        'since', word.since) AS detail
+FROM app.reorder_proposal p
+CROSS JOIN LATERAL (SELECT greatest(p.opened_at, p.decided_at, CASE
+    WHEN p.decided_action = 'snooze' THEN least(p.updated_at, coalesce((
+        SELECT d.until_at FROM retail.reorder_decision d
+        WHERE d.inv_key = p.inv_key AND d.reorder_id = p.reorder_id AND d.action = 'snooze'
+        ORDER BY d.id DESC LIMIT 1), p.decided_at + interval '7 days')) END) AS since) word
+WHERE p.status = 'open' AND coalesce(p.decided_action, '') NOT IN ('approve', 'reject')
+  AND word.since <= %(now)s - interval '24 hours'
+ORDER BY p.inv_key, p.opened_at
+"""
+
+MISSING_PROPOSAL: Final = """
+SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
+    jsonb_build_object('reorder', r.id, 'price', p.id) AS detail
+FROM read_model.stock s
+CROSS JOIN LATERAL (SELECT CASE WHEN s.episode_state = 'open' AND NOT EXISTS (
+    SELECT FROM app.reorder_proposal p WHERE p.reorder_id = s.reorder_id
+) THEN s.reorder_id END AS id) r
+CROSS JOIN LATERAL (SELECT CASE WHEN NOT EXISTS (
+    SELECT FROM app.price_proposal p WHERE p.proposal_id = s.price_proposal_id
+) THEN s.price_proposal_id END AS id) p
+WHERE (s.episode_state = 'open' OR s.price_proposal_id IS NOT NULL)
+  AND (r.id IS NOT NULL OR p.id IS NOT NULL)
+"""
+
+HELD_AT_ZERO: Final = """
+SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
+    jsonb_build_object('hold', s.episode_state,
+    'available_units', s.available_to_sell_units, 'on_order_units', s.on_order_units) AS detail
+FROM read_model.stock s
+WHERE s.episode_state IN ('held-snoozed', 'held-rejected', 'held-short')
+  AND s.available_to_sell_units <= 0
+"""
+
+NEGATIVE_BUCKET: Final = """
+SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
+    jsonb_build_object('on_order_units', s.on_order_units,
+    'unavailable_units', s.unavailable_units) AS detail
+FROM read_model.stock s WHERE s.on_order_units < 0 OR s.unavailable_units < 0
+"""
+
+# The level has the price of its last record; the ledger has the price in force now.
+FLOOR_BREACHED: Final = """
+SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
+    jsonb_build_object('price_minor', force.price_minor, 'floor_minor', lowest.minor,
+    'cost_minor', i.cost_minor) AS detail
+FROM read_model.stock s
+JOIN retail.item_location i ON i.inv_key = s.inv_key
+CROSS JOIN LATERAL (SELECT div(i.cost_minor * 1000::numeric + 999 - i.margin_permille,
+    1000 - i.margin_permille) AS minor) net
+CROSS JOIN LATERAL (SELECT div(net.minor * (10000 + i.tax_bp) + 9999, 10000) AS minor) lowest
+CROSS JOIN LATERAL (SELECT coalesce(
+    (SELECT written.price_minor FROM retail.price_at(i.inv_key, %(now)s) AS written),
+    i.regular_minor) AS price_minor) force
+WHERE i.status = 'active' AND i.price_mode <> 'off' AND i.regular_minor IS NOT NULL
+  AND coalesce(s.price_minor, i.regular_minor) < lowest.minor AND force.price_minor < lowest.minor
+"""
+
+# Three facts within an hour open the task; an hour without one clears it.
+SOURCE_CLOCK: Final = """
+SELECT f.source AS subject, NULL AS inv_key,
+    CASE WHEN min(f.location) = max(f.location) THEN min(f.location) END AS location, NULL AS sku,
+    jsonb_build_object('source', f.source, 'facts', count(*),
+        'most_s', max(extract(epoch FROM f.ahead))::bigint) AS detail
+FROM (
+    SELECT source, location, occurred_at - recorded_at AS ahead FROM retail.sale_line
+    WHERE occurred_at - recorded_at > interval '300 s'
+      AND recorded_at > %(now)s - interval '1 hour'
+    UNION ALL
+    SELECT coalesce(recorded_by, 'counts'), location, occurred_at - recorded_at
+    FROM retail.stock_count
+    WHERE occurred_at - recorded_at > interval '300 s'
+      AND recorded_at > %(now)s - interval '1 hour'
+    UNION ALL
+    SELECT coalesce(recorded_by, 'adjustments'), location, occurred_at - recorded_at
+    FROM retail.stock_adjustment
+    WHERE occurred_at - recorded_at > interval '300 s'
+      AND recorded_at > %(now)s - interval '1 hour'
+    UNION ALL
+    SELECT coalesce(recorded_by, 'shipments'), location,
+        greatest(shipped_at, received_at) - recorded_at
+    FROM retail.shipment_line
+    WHERE greatest(shipped_at, received_at) - recorded_at > interval '300 s'
+      AND recorded_at > %(now)s - interval '1 hour'
+) f
+GROUP BY f.source
+HAVING count(*) >= CASE WHEN EXISTS (
+    SELECT FROM app.task t
+    WHERE t.kind = 'source_clock' AND t.subject = f.source AND t.cleared_at IS NULL
+) THEN 1 ELSE 3 END
+"""
+
+# Compare the complete hours since the last line, at most 24, with the same hours of a week.
+STALE_SOURCE: Final = """
+SELECT last.location AS subject, NULL AS inv_key, last.location, NULL AS sku,
+    jsonb_build_object(
+        'silent_since', last.hour, 'lines_of_seven_days', sum(seen.lines)) AS detail
+FROM (SELECT location, max(hour) AS hour FROM app.location_hour
+      WHERE hour <= %(now)s GROUP BY location) last
+CROSS JOIN LATERAL generate_series(
+    greatest(last.hour, date_trunc('hour', %(now)s) - interval '25 hours') + interval '1 hour',
+    date_trunc('hour', %(now)s) - interval '1 hour', interval '1 hour') AS silent (hour)
+JOIN app.location_hour seen ON seen.location = last.location
+    AND seen.hour IN (SELECT silent.hour - make_interval(hours => 24 * day)
+                      FROM generate_series(1, %(silent_days)s) AS day)
+GROUP BY last.location, last.hour
+HAVING sum(seen.lines) >= %(silent_lines)s
+"""
+
+# A newer count resolves a count that came too late. A person resolves every other record.
+REJECTED_RECORD: Final = """
+SELECT r.subject, NULL AS inv_key,
+    CASE WHEN r.subject ~ '^[A-Z0-9-]{1,24}[|]' THEN split_part(r.subject, '|', 1) END AS location,
+    NULL AS sku, jsonb_build_object('records', count(*), 'reasons', jsonb_agg(DISTINCT r.reason),
+        'first', min(r.id), 'since', min(r.seen_at)) AS detail
+FROM (SELECT id, reason, seen_at, coalesce(app.key_text(key), 'no key') AS subject,
+             to_timestamp(commit_us / 1000000.0) AS at FROM read_model.rejected) r
+WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
+  AND NOT (r.reason = 'count_beyond_horizon' AND EXISTS (
+      SELECT FROM retail.stock_count c
+      WHERE c.inv_key = r.subject AND c.status = 'approved' AND c.recorded_at > r.at))
+GROUP BY r.subject
+"""
+
+# The oldest heartbeat that arrived, or the number of partitions without any heartbeat. Missing ones
+# count after the first minute, while the heartbeat service is beating.
+PIPELINE_STALE: Final = """
+SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
+    jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN heard.as_of END,
+        'never_heard', never.partitions) AS detail
+FROM (SELECT to_timestamp(min(commit_us) / 1000000.0) AS as_of, count(commit_us) AS partitions
+      FROM read_model.heartbeat) heard
+CROSS JOIN LATERAL (
+    SELECT greatest(0, count(*) - heard.partitions) AS partitions FROM retail.pipeline_heartbeat
+    WHERE beat > 60 AND (heard.partitions = 0 OR occurred_at > %(now)s - interval '60 s')) never
+WHERE heard.as_of < %(now)s - interval '60 s' OR never.partitions > 0
+"""
+
+KINDS: Final = (
+    Kind("pipeline_stale", "operator", PIPELINE_STALE),
+    Kind("rejected_record", "operator", REJECTED_RECORD),
+    Kind("source_clock", "operator", SOURCE_CLOCK),
+    Kind("stale_source", "operator", STALE_SOURCE),
+    Kind("missing_proposal", "operator", MISSING_PROPOSAL, delay_s=60),
+    Kind("negative_stock", "manager", NEGATIVE_STOCK),
+    Kind("count_again", "associate", COUNT_AGAIN),
+    Kind("overdue_receipt", "buyer", OVERDUE_RECEIPT),
+    Kind("stuck_transfer", "manager", STUCK_TRANSFER),
+    Kind("stuck_signal", "lead", STUCK_SIGNAL),
+    Kind("held_at_zero", "buyer", HELD_AT_ZERO),
+    Kind("negative_bucket", "buyer", NEGATIVE_BUCKET),
+    Kind("not_counted", "associate", NOT_COUNTED, is_slow=True),
+    Kind("unknown_item", "buyer", UNKNOWN_ITEM, is_slow=True),
+    Kind("floor_breached", "pricing", FLOOR_BREACHED, is_slow=True),
+    Kind("phantom_suspect", "associate", PHANTOM_SUSPECT, is_slow=True),
+    Kind("count_variance", "manager", COUNT_VARIANCE, is_slow=True),
+)

@@ -1,0 +1,141 @@
+"""The jobs that write time into the log: `python -m ledger.automation.heartbeat`.
+
+Two facts only a clock can give. A heartbeat row per partition, once a second, tells every reader
+how old the newest state is, on idle partitions too. A review mark per live key, once per UTC day,
+is what time-driven rules act on: they may not look at a clock, or a recomputation would differ.
+The end of the action log is kept outside of Postgres every 10 s (`ledger.audit.head`).
+Both survive a restart of Postgres; the review goes on where it stopped, because the mark itself
+says which keys are done.
+"""
+
+import os
+import threading
+from itertools import count
+from typing import Final
+
+import psycopg
+import structlog
+
+from cdc.contracts.partition import partition_of
+from cdc.logs import configure_logging
+from cdc.processes import stop_event, work_in_database
+from cdc.settings import Connections
+from ledger.audit import head
+
+BEAT_EVERY_S: Final = 1.0
+# 200 keys a second: a chain of 100,000 keys is reviewed in nine minutes, and tills do not notice.
+REVIEWED_PER_BEAT: Final = 200
+BEATS_PER_HEAD: Final = 10
+SERVICE: Final = "heartbeat"
+HEARTBEAT_LOCATION: Final = "~heartbeat"
+
+CREATE_ROWS: Final = """
+INSERT INTO retail.pipeline_heartbeat (inv_key, location, sku, beat, occurred_at)
+SELECT %(location)s || '|' || n, %(location)s, n, 0, clock_timestamp()
+FROM unnest(%(numbers)s::text[]) AS given (n)
+ON CONFLICT (inv_key) DO NOTHING
+"""
+BEAT: Final = """
+UPDATE retail.pipeline_heartbeat SET beat = beat + 1, occurred_at = clock_timestamp()
+WHERE inv_key = ANY(%(keys)s)
+"""
+# Chosen once: a plan may look into a mere subselect again for each row, beyond its limit.
+REVIEW: Final = """
+WITH waiting AS MATERIALIZED (
+    SELECT id FROM retail.item_location
+    WHERE clock_mode = 'live'
+      AND coalesce(reviewed_at, '-infinity'::timestamptz)
+          < date_trunc('day', statement_timestamp(), 'UTC')
+    ORDER BY coalesce(reviewed_at, '-infinity'::timestamptz), id
+    LIMIT %(most)s
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE retail.item_location SET reviewed_at = clock_timestamp()
+WHERE id IN (SELECT id FROM waiting)
+"""
+ALIVE: Final = """
+INSERT INTO read_model.service_heartbeat (service, pid, at, detail)
+VALUES (%(service)s, %(pid)s, clock_timestamp(), jsonb_build_object('reviewed', %(reviewed)s::int))
+ON CONFLICT (service) DO UPDATE SET pid = excluded.pid, at = excluded.at, detail = excluded.detail
+"""
+
+log = structlog.get_logger()
+
+
+def heartbeat_numbers(partitions: int) -> tuple[int, ...]:
+    """For each partition the smallest n whose key `~heartbeat|n` lives there."""
+    found: dict[int, int] = {}
+    for n in count():
+        found.setdefault(partition_of(f"{HEARTBEAT_LOCATION}|{n}".encode(), partitions), n)
+        if len(found) == partitions:
+            return tuple(found[partition] for partition in range(partitions))
+    raise AssertionError  # count() does not end
+
+
+def create_heartbeats(connection: psycopg.Connection, partitions: int) -> list[str]:
+    """Make sure that every partition has its row; their keys."""
+    numbers = [str(n) for n in heartbeat_numbers(partitions)]
+    with connection.transaction():
+        connection.execute(CREATE_ROWS, {"location": HEARTBEAT_LOCATION, "numbers": numbers})
+    return [f"{HEARTBEAT_LOCATION}|{n}" for n in numbers]
+
+
+def beat(connection: psycopg.Connection, keys: list[str]) -> None:
+    """Raise the number of every partition's row, in one transaction."""
+    with connection.transaction():
+        connection.execute(BEAT, {"keys": keys})
+
+
+def review(connection: psycopg.Connection, most: int = REVIEWED_PER_BEAT) -> int:
+    """Mark up to `most` live keys that were not reviewed on this UTC day; how many it marked."""
+    with connection.transaction():
+        return connection.execute(REVIEW, {"most": most}).rowcount
+
+
+def run(connections: Connections, stop: threading.Event) -> None:
+    """Beat and review until `stop`; a lost database is waited for, everything else ends it."""
+    work_in_database(
+        connections.database_url.get_secret_value(),
+        "inventory-jobs",
+        lambda connection: _beat_until(stop, connection, connections),
+        stop,
+    )
+
+
+def keep_head(connection: psycopg.Connection, settings: Connections) -> None:
+    """Move the file with the end of the action log forward; log where the log was changed."""
+    path = head.path_of(settings)
+    if not path.parent.is_dir():
+        return
+    try:
+        if head.follow(connection, path) is None:
+            log.critical("audit_log_changed", kept=str(path), repair="inventory audit verify")
+    except (OSError, head.UnreadableHead) as problem:
+        log.critical("audit_head_not_kept", error=str(problem), repair="inventory audit verify")
+
+
+def _beat_until(
+    stop: threading.Event, connection: psycopg.Connection, settings: Connections
+) -> None:
+    keys = create_heartbeats(connection, settings.partitions)
+    log.info("heartbeat_started", partitions=settings.partitions)
+    for number in count():
+        if stop.is_set():
+            return
+        if number % BEATS_PER_HEAD == 0:
+            keep_head(connection, settings)
+        beat(connection, keys)
+        reviewed = review(connection)
+        alive = {"service": SERVICE, "pid": os.getpid(), "reviewed": reviewed}
+        connection.execute(ALIVE, alive)
+        stop.wait(BEAT_EVERY_S)
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT."""
+    configure_logging(service=SERVICE)
+    run(Connections(), stop_event())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Automatic approval of reorder needs, within the rules of docs/domain.md, purchasing loop.
+
+Two processes may run this at once. The needs are locked before they are checked a second time, and
+approving a need that is already ordered orders nothing.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import structlog
+
+from ledger.kernel.transactions import fetch_all, ledger_transaction
+from ledger.reorders.approval import MOST_AT_ONCE, Approval
+from ledger.reorders.automatic import Case, cases_that_policy_allows, reasons_to_wait
+from ledger.reorders.service import approve_automatically
+
+MOST_A_CALL = 200
+
+log = structlog.get_logger(__name__)
+
+
+def approve_due(*, limit: int = MOST_A_CALL) -> int:
+    """Approve and send the needs that every condition allows; return how many were ordered.
+
+    Supplier groups are complete: as many as fit into `limit`, at least one. A part of a group could
+    fall below the supplier's minimum, and its remainder even more so.
+    """
+    # Check without locks first: most calls find nothing, and locks would block other transactions.
+    if not _due(limit):
+        return 0
+    with ledger_transaction():
+        locked = {case.reorder_id for case in _due(limit)}
+        _lock(sorted(locked))
+        # Skip needs that appeared meanwhile: locking one now would break the lock order.
+        due = [case for case in _due(limit) if case.reorder_id in locked]
+        if not due:
+            return 0
+        approvals = [Approval(case.reorder_id, case.revision) for case in due]
+        done = approve_automatically(approvals=approvals)
+    ordered = [row for row in done if row["refused"] is None and not row["repeated"]]
+    orders = sorted({row["order_ref"] for row in ordered})
+    log.info("reorders_approved", lines=len(ordered), orders=orders)
+    for row in done:
+        if row["refused"] is not None:
+            log.warning("reorder_waits", reorder=row["reorder_id"], reason=row["refused"])
+    return len(ordered)
+
+
+def _due(limit: int) -> list[Case]:
+    """Return the needs without a reason to wait, in complete supplier groups."""
+    cases = cases_that_policy_allows()
+    waiting = reasons_to_wait(cases)
+    free = [case for case in cases if not waiting[case.reorder_id]]
+    free.sort(key=_place)
+    taken: list[Case] = []
+    for _, group in groupby(free, key=lambda case: case.group):
+        members = list(group)
+        if taken and len(taken) + len(members) > limit:
+            break
+        taken += members
+    return taken[:MOST_AT_ONCE]
+
+
+def _place(case: Case) -> tuple[str, ...]:
+    return (*map(str, case.group), case.reorder_id)
+
+
+def _lock(reorder_ids: Sequence[str]) -> None:
+    """Lock the needs, then their items: the lock order of every approval."""
+    needs = fetch_all(
+        "SELECT inv_key FROM app.reorder_proposal WHERE reorder_id = ANY(%s)"
+        " ORDER BY reorder_id FOR UPDATE",
+        sorted(reorder_ids),
+    )
+    fetch_all(
+        "SELECT id FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR SHARE",
+        sorted({row["inv_key"] for row in needs}),
+    )

@@ -1,0 +1,125 @@
+"""The scorecard job: write measured supplier lead times into the reorder policies.
+
+Each pair of supplier and location is measured once per UTC day. If the pair has five receipts or
+more, and the measured values differ from an item's policy by over a tenth, the item gets the
+measured mean and deviation. Each item is one transaction, so a stopped job continues where it was.
+The card is written last and marks the pair as done.
+"""
+
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from inventory.reports.scorecard import LeadTime, is_written_back
+from ledger.items.service import set_policy
+from ledger.kernel.transactions import Row, database_now, execute, fetch_all, ledger_transaction
+from ledger.ordering.scorecards import DAYS, Measured, measure
+
+MOST_PAIRS: Final = 20
+MOST_ITEMS: Final = 500
+
+# Suppliers with an order in these days, and pairs with an earlier card; neither needs a receipt.
+# Pairs with a replayed key wait: an import that still runs would give half a card for the day.
+_DUE: Final = """
+SELECT pair.supplier, pair.location
+FROM (SELECT DISTINCT supplier, location FROM retail.purchase_order_line
+      WHERE ordered_at > %s::timestamptz - make_interval(days => %s) AND status <> 'draft'
+      UNION SELECT supplier, location FROM app.scorecard) pair
+LEFT JOIN app.scorecard c USING (supplier, location)
+WHERE (c.on_day IS NULL OR c.on_day < %s) AND NOT EXISTS (
+    SELECT FROM retail.item_location i
+    WHERE i.supplier = pair.supplier AND i.location = pair.location AND i.clock_mode = 'replayed')
+ORDER BY pair.supplier, pair.location LIMIT %s
+"""
+_ITEMS: Final = """
+SELECT location, sku, lead_time_centidays, lead_time_sd_centidays FROM retail.item_location
+WHERE supplier = %s AND location = %s
+ORDER BY inv_key
+"""
+_CARD: Final = """
+INSERT INTO app.scorecard AS kept (supplier, location, on_day, receipts, mean_centidays,
+    sd_centidays, p50_centidays, p90_centidays, settled_lines, fill_permille, due_receipts,
+    on_time_permille, discrepancy_permille, items_written)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (supplier, location) DO UPDATE SET
+    on_day = excluded.on_day, receipts = excluded.receipts,
+    mean_centidays = excluded.mean_centidays, sd_centidays = excluded.sd_centidays,
+    p50_centidays = excluded.p50_centidays, p90_centidays = excluded.p90_centidays,
+    settled_lines = excluded.settled_lines, fill_permille = excluded.fill_permille,
+    due_receipts = excluded.due_receipts, on_time_permille = excluded.on_time_permille,
+    discrepancy_permille = excluded.discrepancy_permille,
+    items_written = excluded.items_written, made_at = clock_timestamp()
+WHERE kept.on_day < excluded.on_day
+"""
+
+log = structlog.get_logger(__name__)
+
+
+def write_back(*, at: datetime | None = None, most_pairs: int = MOST_PAIRS) -> int:
+    """Measure pairs that were not measured on this UTC day; return the number of changed items."""
+    now = at or database_now()
+    pairs = fetch_all(_DUE, now, DAYS, now.date(), most_pairs)
+    return sum(_write_pair(pair["supplier"], pair["location"], now) for pair in pairs)
+
+
+def _write_pair(supplier: str, location: str, now: datetime) -> int:
+    found = measure(supplier, location, now)
+    due = _items_to_change(supplier, location, found.lead)
+    for item in due[:MOST_ITEMS]:
+        _change(item, found.lead)
+    if len(due) <= MOST_ITEMS:
+        _make_card(supplier, location, now, found, len(due))
+        log.info(
+            "scorecard_made",
+            supplier=supplier,
+            location=location,
+            receipts=found.lead.receipts if found.lead else 0,
+            items=len(due),
+        )
+    return min(len(due), MOST_ITEMS)
+
+
+def _items_to_change(supplier: str, location: str, lead: LeadTime | None) -> list[Row]:
+    if lead is None:
+        return []
+    return [
+        item
+        for item in fetch_all(_ITEMS, supplier, location)
+        if is_written_back(lead, item["lead_time_centidays"], item["lead_time_sd_centidays"])
+    ]
+
+
+def _change(item: Row, lead: LeadTime | None) -> None:
+    if lead is not None:
+        set_policy(
+            location=item["location"],
+            sku=item["sku"],
+            changes={
+                "lead_time_centidays": lead.mean_centidays,
+                "lead_time_sd_centidays": lead.sd_centidays,
+            },
+        )
+
+
+def _make_card(supplier: str, location: str, now: datetime, found: Measured, items: int) -> None:
+    lead = found.lead
+    with ledger_transaction():
+        execute(
+            _CARD,
+            supplier,
+            location,
+            now.date(),
+            0 if lead is None else lead.receipts,
+            *((None,) * 4 if lead is None else _spans(lead)),
+            found.settled.lines,
+            found.fill_permille,
+            found.due_receipts,
+            found.on_time_permille,
+            found.discrepancy_permille,
+            items,
+        )
+
+
+def _spans(lead: LeadTime) -> tuple[int, int, int, int]:
+    return (lead.mean_centidays, lead.sd_centidays, lead.p50_centidays, lead.p90_centidays)

@@ -1,0 +1,179 @@
+"""The exceptions inbox. It is level-triggered: a task is open while its condition holds.
+
+`refresh` evaluates every kind, opens missing tasks, updates the numbers of open ones and clears
+those whose condition has ended. It can run at any time, twice, or beside another process: a unique
+index allows one open task per kind and subject, and one process at a time evaluates a kind. No
+person clears a task directly. Acknowledging a difference and dismissing a record are two inputs of
+the conditions themselves.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+from django.db import connection
+
+from inventory.reports.conditions import raised_lambda_micro
+from ledger.automation.conditions import CONSTANTS, KINDS, Kind
+from ledger.items.service import set_policy
+from ledger.kernel.rows import select_value
+from ledger.kernel.transactions import (
+    database_now,
+    execute,
+    fetch_one,
+    fetch_value,
+    ledger_transaction,
+)
+
+# If a condition suddenly holds for a complete chain of stores, tasks open over several rounds.
+MOST_OPENED: Final = 5_000
+MOST_SALE_LINES: Final = 100_000
+MOST_FALSE_ALARMS: Final = 200
+MOST_FORGOTTEN: Final = 5_000
+
+_REFRESH: Final = """
+WITH found AS MATERIALIZED ({rows}),
+held AS MATERIALIZED (
+    SELECT id, subject FROM app.task WHERE kind = %(kind)s AND cleared_at IS NULL
+),
+added AS (
+    INSERT INTO app.task
+        (kind, subject, inv_key, location, sku, role, detail, noticed_at, opened_at)
+    SELECT %(kind)s, f.subject, f.inv_key, f.location, f.sku, %(role)s, f.detail, %(now)s,
+           CASE WHEN %(delay_s)s = 0 THEN %(now)s::timestamptz END
+    FROM found f WHERE NOT EXISTS (SELECT FROM held h WHERE h.subject = f.subject)
+    ORDER BY f.subject LIMIT %(most)s
+    ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING
+    RETURNING opened_at IS NOT NULL AS is_news
+),
+kept AS (
+    UPDATE app.task t SET detail = f.detail, opened_at = coalesce(t.opened_at, CASE
+        WHEN t.noticed_at <= %(now)s - make_interval(secs => %(delay_s)s) THEN %(now)s END)
+    FROM found f WHERE t.kind = %(kind)s AND t.cleared_at IS NULL AND t.subject = f.subject
+      AND (t.detail IS DISTINCT FROM f.detail OR (t.opened_at IS NULL
+           AND t.noticed_at <= %(now)s - make_interval(secs => %(delay_s)s)))
+    RETURNING t.opened_at = %(now)s AS is_news
+),
+ended AS (
+    UPDATE app.task t SET cleared_at = %(now)s, cleared_why = 'the condition has ended'
+    WHERE t.kind = %(kind)s AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL
+      AND NOT EXISTS (SELECT FROM found f WHERE f.subject = t.subject)
+    RETURNING true AS is_news
+),
+passed AS (
+    DELETE FROM app.task t
+    WHERE t.kind = %(kind)s AND t.cleared_at IS NULL AND t.opened_at IS NULL
+      AND NOT EXISTS (SELECT FROM found f WHERE f.subject = t.subject)
+)
+SELECT (SELECT count(*) FROM added WHERE is_news) + (SELECT count(*) FROM kept WHERE is_news)
+     + (SELECT count(*) FROM ended)
+"""
+
+_ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || %s, 0))"
+
+# Lines get their id before they commit. After 30 s the smaller ids have committed too.
+_COUNT_HOURS: Final = """
+WITH mark AS (
+    SELECT coalesce((SELECT value FROM app.inbox_mark WHERE name = 'sale_line'), 0) AS id
+), batch AS MATERIALIZED (
+    SELECT l.id, l.location, retail.business_at(l.occurred_at, l.recorded_at) AS at
+    FROM retail.sale_line l, mark
+    WHERE l.id > mark.id AND l.recorded_at < %(now)s - interval '30 s'
+    ORDER BY l.id LIMIT %(most)s
+), counted AS (
+    INSERT INTO app.location_hour AS kept (location, hour, lines)
+    SELECT location, date_trunc('hour', at, 'UTC'), count(*) FROM batch
+    WHERE at > %(now)s - interval '9 days' GROUP BY 1, 2
+    ON CONFLICT (location, hour) DO UPDATE SET lines = kept.lines + excluded.lines
+), forgotten AS (
+    DELETE FROM app.location_hour WHERE hour < %(now)s - interval '9 days'
+)
+INSERT INTO app.inbox_mark (name, value) SELECT 'sale_line', max(id) FROM batch HAVING count(*) > 0
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+
+# A count newer than the one at the start of the suspicion has found goods on the shelf.
+_FALSE_ALARMS: Final = """
+SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
+FROM app.task t
+JOIN read_model.stock s ON s.inv_key = t.inv_key
+JOIN retail.item_location i ON i.inv_key = t.inv_key
+CROSS JOIN LATERAL jsonb_to_record(s.state) AS level (stock jsonb)
+CROSS JOIN LATERAL (SELECT app.last_count(level.stock) AS count) last
+CROSS JOIN LATERAL (SELECT (last.count ->> 'units')::bigint AS units) found
+WHERE t.kind = 'phantom_suspect' AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL
+  AND found.units > 0 AND s.on_hand_units > 0 AND last.count ->> 'id' <> t.detail ->> 'last_count'
+ORDER BY t.id LIMIT 1
+"""
+
+_FORGET: Final = """
+DELETE FROM app.task WHERE id IN (
+    SELECT id FROM app.task WHERE cleared_at < %(now)s - interval '180 days' LIMIT %(most)s)
+"""
+
+
+def refresh(*, kinds: Iterable[Kind] = KINDS, at: datetime | None = None) -> int:
+    """Open, update and clear the tasks of `kinds`; return how many opened or ended.
+
+    `at` is the time of the evaluation; without it, the database's clock.
+    """
+    now = at or database_now()
+    return sum(_refresh(kind, now) for kind in kinds)
+
+
+def refresh_quick() -> int:
+    """Refresh the kinds whose query uses an index; return the number of changes."""
+    return refresh(kinds=[kind for kind in KINDS if not kind.is_slow])
+
+
+def refresh_slow() -> int:
+    """Refresh the kinds that scan every key, and delete tasks that were cleared 180 days ago."""
+    changed = refresh(kinds=[kind for kind in KINDS if kind.is_slow])
+    with ledger_transaction():
+        _run(_FORGET, now=database_now(), most=MOST_FORGOTTEN)
+    return changed
+
+
+def _refresh(kind: Kind, now: datetime) -> int:
+    changed = 0
+    with ledger_transaction():
+        fetch_value(_ONE_AT_A_TIME, kind.name)
+        if kind.name == "phantom_suspect":
+            changed += _answer_false_alarms(now)
+        if kind.name == "stale_source":
+            _run(_COUNT_HOURS, now=now, most=MOST_SALE_LINES)
+        sql = _REFRESH.format(rows=kind.rows)
+        parameters = CONSTANTS | {
+            "kind": kind.name,
+            "role": kind.role,
+            "delay_s": kind.delay_s,
+            "now": now,
+            "most": MOST_OPENED,
+        }
+        return changed + int(select_value(sql, parameters))
+
+
+def _answer_false_alarms(now: datetime) -> int:
+    """Clear suspicions that a count refuted, and raise the phantom threshold of their items."""
+    for number in range(MOST_FALSE_ALARMS):
+        alarm = fetch_one(_FALSE_ALARMS)
+        if alarm is None:
+            return number
+        raised = raised_lambda_micro(alarm["phantom_lambda_micro"])
+        set_policy(
+            location=alarm["location"],
+            sku=alarm["sku"],
+            changes={"phantom_lambda_micro": raised},
+        )
+        execute(
+            "UPDATE app.task SET cleared_at = %s, cleared_why = %s WHERE id = %s",
+            now,
+            f"false alarm: a count found {alarm['units']}",
+            alarm["id"],
+        )
+    return MOST_FALSE_ALARMS
+
+
+def _run(sql: str, **parameters: Any) -> None:  # noqa: ANN401 -- any SQL value
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)

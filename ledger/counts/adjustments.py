@@ -1,0 +1,239 @@
+"""Adjustments requested by people: small ones are booked at once, large ones need two people.
+
+The reason decides the direction; people never type a sign. The value of an adjustment is its units
+at the item's cost. Above the limit, or without a known cost, the request waits in a table of its
+own. It becomes a fact when another person approves it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from inventory.explain.formatting import money_text
+from inventory.fold.effects import ADJUSTMENT_SIGNS
+from inventory.tables.parsing import ADJUSTMENT_REASONS, AMOUNT_MAX
+from ledger.access.scope import require_company, require_store
+from ledger.counts.service import book_adjustment
+from ledger.items.names import check_known
+from ledger.kernel import checks
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_one,
+    fetch_value,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+LONGEST_NOTE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A requested adjustment; `occurred_at` None means now."""
+
+    location: str
+    sku: str
+    reason: str
+    quantity_units: int
+    occurred_at: datetime | None = None
+    note: str = ""
+
+    def check(self) -> str:
+        """Return the checked `inv_key`; raise `ServiceError` with the field that breaks a rule."""
+        checks.one_of("reason", self.reason, ADJUSTMENT_REASONS)
+        checks.whole("quantity_units", self.quantity_units, 1)
+        checks.happened("occurred_at", self.occurred_at)
+        if len(self.note) > LONGEST_NOTE:
+            refuse("note", self.note[:20], f"at most {LONGEST_NOTE} characters of text")
+        require_store(self.location)
+        return checks.key(self.location, self.sku)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The result of a request: booked (`adjustment_id`) or waiting (`request_id`)."""
+
+    adjustment_id: int | None
+    request_id: int | None
+    value_minor: int | None
+
+
+def on_hand_sign(reason: str) -> int:
+    """Return +1, −1 or 0: the effect of one unit of this reason on on-hand."""
+    return ADJUSTMENT_SIGNS[reason][0]
+
+
+def unavailable_sign(reason: str) -> int:
+    """Return +1, −1 or 0: the effect of one unit of this reason on unavailable stock."""
+    return ADJUSTMENT_SIGNS[reason][1]
+
+
+def worth_of(*, wanted: Wanted) -> tuple[int | None, bool]:
+    """Return the value at cost, None without a known cost, and whether the request would wait."""
+    inv_key = wanted.check()
+    check_known(wanted.location, wanted.sku)
+    checks.not_ahead("occurred_at", wanted.occurred_at, database_now())
+    value_minor, limit_minor = _value_and_limit(inv_key, wanted.quantity_units)
+    return value_minor, value_minor is None or value_minor > limit_minor
+
+
+def request_adjustment(*, wanted: Wanted, actor: str, command_id: UUID | None = None) -> Asked:
+    """Book the adjustment; if its value is above the limit, store a request for approval."""
+    inv_key = wanted.check()
+
+    def work() -> Row:
+        value_minor, waits = worth_of(wanted=wanted)
+        if not waits:
+            booked = _book(wanted, wanted.occurred_at or database_now(), actor)
+            return {"adjustment": booked, "request": None, "value": value_minor}
+        request_id = _wait(wanted, value_minor, actor)
+        detail = {"request": request_id, "reason": wanted.reason, "units": wanted.quantity_units}
+        detail |= {"value_minor": value_minor}
+        log_action(actor=actor, action="ask_adjustment", subject=inv_key, detail=detail)
+        return {"adjustment": None, "request": request_id, "value": value_minor}
+
+    with ledger_transaction():
+        done = once(command_id, f"request_adjustment {inv_key}", actor, work)
+    return Asked(done["adjustment"], done["request"], done["value"])
+
+
+def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None = None) -> int:
+    """Book a waiting request with its business time; return the adjustment's id."""
+
+    def work() -> Row:
+        request = _locked_request(request_id)
+        if request["requested_by"] == actor:
+            refuse("actor", actor, "another person than who asked approves")
+        wanted = Wanted(
+            request["location"], request["sku"], request["reason"], request["quantity_units"]
+        )
+        booked = _book(wanted, request["occurred_at"], actor)
+        _decide(request_id, "approved", actor, adjustment_id=booked)
+        return {"id": booked}
+
+    with ledger_transaction():
+        return int(once(command_id, f"approve_adjustment {request_id}", actor, work)["id"])
+
+
+def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
+    """Close a waiting request without booking it; its requester may withdraw it this way too."""
+    checks.text("reason", reason, longest=checks.LONGEST_REASON)
+    with ledger_transaction():
+        request = _locked_request(request_id)
+        _decide(request_id, "refused", actor, reason=reason)
+        log_action(
+            actor=actor,
+            action="refuse_adjustment",
+            subject=f"{request['location']}|{request['sku']}",
+            detail={"request": request_id, "reason": reason},
+        )
+
+
+def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | None = None) -> None:
+    """Set the value in minor units up to which one person suffices; 0 means always two.
+
+    Raise `Conflict` if the limit in force differs from `shown_minor`.
+    """
+    checks.whole("limit_minor", limit_minor, 0, AMOUNT_MAX)
+    require_company()
+    with ledger_transaction():
+        before = fetch_one("SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
+        if before is None:
+            message = "app.setting has no row"
+            raise LookupError(message)
+        if shown_minor not in (None, before["adjustment_limit_minor"]):
+            now = money_text(before["adjustment_limit_minor"])
+            who, at = person(before["updated_by"]), moment_text(before["updated_at"])
+            message = f"{who} has set the limit to {now} at {at}, after it was shown"
+            raise Conflict(message)
+        execute(
+            "UPDATE app.setting SET adjustment_limit_minor = %s, updated_by = %s,"
+            " updated_at = clock_timestamp()",
+            limit_minor,
+            actor,
+        )
+        detail = {"limit_minor": limit_minor, "before_minor": before["adjustment_limit_minor"]}
+        log_action(actor=actor, action="adjustment_limit", subject="settings", detail=detail)
+
+
+def _value_and_limit(inv_key: str, units: int) -> tuple[int | None, int]:
+    """Return the cost of the units, None without a known cost, and the limit in force."""
+    found = fetch_one(
+        "SELECT s.adjustment_limit_minor AS limit_minor, il.cost_minor FROM app.setting s"
+        " LEFT JOIN retail.item_location il ON il.inv_key = %s AND il.cost_minor > 0",
+        inv_key,
+    )
+    if found is None:
+        message = "app.setting has no row"
+        raise LookupError(message)
+    cost_minor = found["cost_minor"]
+    return None if cost_minor is None else cost_minor * units, int(found["limit_minor"])
+
+
+def _book(wanted: Wanted, occurred_at: datetime, actor: str) -> int:
+    return book_adjustment(
+        location=wanted.location,
+        sku=wanted.sku,
+        reason=wanted.reason,
+        quantity_units=wanted.quantity_units,
+        occurred_at=occurred_at,
+        actor=actor,
+    )
+
+
+def _wait(wanted: Wanted, value_minor: int | None, actor: str) -> int:
+    now = database_now()
+    return int(
+        fetch_value(
+            "INSERT INTO app.adjustment_request (location, sku, reason, quantity_units,"
+            " occurred_at, value_minor, note, requested_by)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
+            wanted.location,
+            wanted.sku,
+            wanted.reason,
+            wanted.quantity_units,
+            # Business time is clamped at the request, not at the approval.
+            min(wanted.occurred_at or now, now),
+            value_minor,
+            wanted.note,
+            actor,
+        )
+    )
+
+
+def _locked_request(request_id: int) -> Row:
+    request = fetch_one("SELECT * FROM app.adjustment_request WHERE id = %s FOR UPDATE", request_id)
+    if request is None:
+        refuse("request_id", request_id, "no such request")
+    require_store(request["location"], field="")
+    if request["status"] != "waiting":
+        who, at = person(request["decided_by"]), moment_text(request["decided_at"])
+        what = f"{request['quantity_units']} {request['reason'].replace('_', ' ')}"
+        message = f"{who} has {request['status']} this request ({what}) already, {at}"
+        raise Conflict(message)
+    return request
+
+
+def _decide(
+    request_id: int,
+    status: str,
+    actor: str,
+    *,
+    reason: str | None = None,
+    adjustment_id: int | None = None,
+) -> None:
+    execute(
+        "UPDATE app.adjustment_request SET status = %s, decided_by = %s,"
+        " decided_at = clock_timestamp(), decision_reason = %s, adjustment_id = %s WHERE id = %s",
+        status,
+        actor,
+        reason,
+        adjustment_id,
+        request_id,
+    )

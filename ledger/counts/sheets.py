@@ -1,0 +1,260 @@
+"""Counting sheets: items counted blind, scan by scan, until the sheet is submitted.
+
+An entry is one scan. Entries of an item add up, because people find the same item on two shelves.
+Submitting writes one draft count per item, with the second of its last entry. A new count of an
+item with a waiting draft is the second count and replaces the draft.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from inventory.reports.conditions import is_variance_due
+from ledger.access.scope import require_store
+from ledger.items.names import check_known
+from ledger.kernel import checks
+from ledger.kernel.errors import Conflict, ServiceError, refuse
+from ledger.kernel.refusal_text import refusal_text
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_all,
+    fetch_one,
+    fetch_value,
+    insert,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+MOST_ENTRIES: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One scan: an item and its units; the scanning client generates the id."""
+
+    entry_id: UUID
+    sku: str
+    units: int
+    counted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A row that was not stored, with the reason; the other rows of the call were."""
+
+    sku: str
+    field: str
+    value: str
+    rule: str
+    entry_id: UUID | None = None
+
+    @property
+    def why(self) -> str:
+        """The refusal as a sentence for a list that names the SKU itself."""
+        if self.field == "sku":
+            return f"{self.rule}."
+        return refusal_text(ServiceError(self.field, self.value, self.rule))
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The draft counts of a submitted sheet, and the items that remain on it."""
+
+    count_ids: tuple[int, ...]
+    refused: tuple[Refused, ...]
+
+
+def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> int:
+    """Open a sheet at a location; return its id. Only its opener writes on it."""
+    problem = checks.location_problem(location)
+    if problem:
+        refuse("location", location, problem)
+    require_store(location)
+
+    def work() -> Row:
+        sheet_id = fetch_value(
+            "INSERT INTO app.count_sheet (location, opened_by) VALUES (%s, %s) RETURNING id",
+            location,
+            actor,
+        )
+        log_action(actor=actor, action="open_sheet", subject=location, detail={"sheet": sheet_id})
+        return {"id": sheet_id}
+
+    with ledger_transaction():
+        return int(once(command_id, "open_sheet", actor, work)["id"])
+
+
+def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple[Refused, ...]:
+    """Store every valid entry; return the others, each with its problem.
+
+    An entry that is sent again is stored once.
+    """
+    if len(entries) > MOST_ENTRIES:
+        refuse("entries", len(entries), f"at most {MOST_ENTRIES} at a time")
+    refused: list[Refused] = []
+    with ledger_transaction():
+        sheet = _locked_sheet(sheet_id, actor)
+        now = database_now()
+        for entry in entries:
+            try:
+                _keep(sheet, entry, now)
+            except ServiceError as problem:
+                refused.append(_refused(entry.sku, problem, entry.entry_id))
+    return tuple(refused)
+
+
+def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
+    """Undo one entry; an entry that became a count is corrected by a new count."""
+    with ledger_transaction():
+        _locked_sheet(sheet_id, actor)
+        done = execute(
+            "UPDATE app.count_entry SET is_undone = true"
+            " WHERE sheet_id = %s AND entry_id = %s AND count_id IS NULL",
+            sheet_id,
+            entry_id,
+        )
+    if not done:
+        message = f"entry {entry_id} is no open entry of sheet {sheet_id}"
+        raise Conflict(message)
+
+
+def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
+    """Submit a sheet: write one draft count per item. Refused items stay on the open sheet."""
+    count_ids: list[int] = []
+    refused: list[Refused] = []
+    with ledger_transaction():
+        sheet = _locked_sheet(sheet_id, actor)
+        found = fetch_all(
+            "SELECT sku, sum(units)::bigint AS units, max(counted_at) AS counted_at"
+            " FROM app.count_entry WHERE sheet_id = %s AND NOT is_undone AND count_id IS NULL"
+            # Ordered by key, so that two sheets lock the same items in one order.
+            " GROUP BY sku ORDER BY sku",
+            sheet_id,
+        )
+        if not found:
+            refuse("entries", 0, "nothing was counted on this sheet yet")
+        now = database_now()
+        for item in found:
+            try:
+                count_ids.append(_draft(sheet, item, now, actor))
+            except ServiceError as problem:
+                refused.append(_refused(item["sku"], problem))
+        if not refused:
+            execute("UPDATE app.count_sheet SET submitted_at = %s WHERE id = %s", now, sheet_id)
+        detail = {"sheet": sheet_id, "counts": count_ids, "refused": len(refused)}
+        log_action(actor=actor, action="submit_sheet", subject=sheet["location"], detail=detail)
+    return Submitted(tuple(count_ids), tuple(refused))
+
+
+def _locked_sheet(sheet_id: int, actor: str) -> Row:
+    sheet = fetch_one("SELECT * FROM app.count_sheet WHERE id = %s FOR UPDATE", sheet_id)
+    if sheet is None:
+        refuse("sheet_id", sheet_id, "no such sheet")
+    require_store(sheet["location"], field="")
+    if sheet["opened_by"] != actor:
+        refuse("actor", actor, f"the sheet is {sheet['opened_by']}'s: open one of your own")
+    if sheet["submitted_at"] is not None:
+        message = f"sheet {sheet_id} was handed in at {sheet['submitted_at']:%Y-%m-%d %H:%M:%S}"
+        raise Conflict(message)
+    return sheet
+
+
+def _keep(sheet: Row, entry: Entry, now: datetime) -> None:
+    checks.key(sheet["location"], entry.sku)
+    checks.whole("units", entry.units)
+    counted_at = checks.happened("counted_at", entry.counted_at) or now
+    if not checks.is_correctable(counted_at, now):
+        refuse("counted_at", counted_at, "a count older than 48 h is made again")
+    check_known(sheet["location"], entry.sku)
+    execute(
+        "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
+        " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (entry_id) DO NOTHING",
+        entry.entry_id,
+        sheet["id"],
+        entry.sku,
+        entry.units,
+        # A count can't lie in the future; a fast clock must not move it later.
+        min(counted_at, now),
+    )
+
+
+def _refused(sku: str, problem: ServiceError, entry_id: UUID | None = None) -> Refused:
+    return Refused(sku, problem.field, str(problem.value), problem.rule, entry_id)
+
+
+def _draft(sheet: Row, item: Row, now: datetime, actor: str) -> int:
+    inv_key = checks.key(sheet["location"], item["sku"])
+    checks.whole("units", item["units"])
+    if not checks.is_correctable(item["counted_at"], now):
+        refuse("counted_at", item["counted_at"], "a count older than 48 h is made again")
+    first = _waiting_of(inv_key, now, actor)
+    count_id = insert(
+        "stock_count",
+        {
+            "inv_key": inv_key,
+            "location": sheet["location"],
+            "sku": item["sku"],
+            "units": item["units"],
+            "kind": _kind(inv_key, first),
+            "status": "draft",
+            "occurred_at": item["counted_at"],
+            "recorded_by": actor,
+            "counted_by": actor,
+            "recount_of": first,
+            "sheet_id": sheet["id"],
+        },
+    )
+    execute(
+        "UPDATE app.count_entry SET count_id = %s"
+        " WHERE sheet_id = %s AND sku = %s AND NOT is_undone AND count_id IS NULL",
+        count_id,
+        sheet["id"],
+        item["sku"],
+    )
+    return count_id
+
+
+def _waiting_of(inv_key: str, now: datetime, actor: str) -> int | None:
+    """Void the drafts of a key; return the newest one for which the new count is the second.
+
+    Drafts that could be approved alone, or that are too old for approval, don't count as a first
+    one. Otherwise any old draft would let one wrong number pass the tolerance.
+    """
+    execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
+    # Update without reading first: an approval may be committing in between.
+    voided = fetch_all(
+        "UPDATE retail.stock_count SET status = 'void', recorded_by = %s"
+        " WHERE inv_key = %s AND status = 'draft' RETURNING id, units, occurred_at, recount_asked",
+        actor,
+        inv_key,
+    )
+    firsts = [int(row["id"]) for row in voided if _wants_second(inv_key, row, now)]
+    return max(firsts, default=None)
+
+
+def _wants_second(inv_key: str, draft: Row, now: datetime) -> bool:
+    """Return True if this draft needed a second blind count before its approval."""
+    if not checks.is_correctable(draft["occurred_at"], now):
+        return False
+    expected = fetch_value(
+        "SELECT e.expected_units FROM app.expected_at(%s, date_trunc('second', %s), %s) e",
+        inv_key,
+        draft["occurred_at"],
+        draft["id"],
+    )
+    return bool(draft["recount_asked"]) or is_variance_due(int(draft["units"]), int(expected))
+
+
+def _kind(inv_key: str, first: int | None) -> str:
+    counted = fetch_value(
+        "SELECT EXISTS (SELECT FROM retail.stock_count WHERE inv_key = %s AND status = 'approved')",
+        inv_key,
+    )
+    if not counted:
+        return "opening"  # an item that was never counted has no shrink yet
+    return "cycle" if first is None else "recount"

@@ -1,0 +1,224 @@
+"""`inventory import-sales`: replays a retail file through the system of record (domain.md 2.5).
+
+Items are ranged first, on their own replayed calendar, with decisions off and uncounted: a file of
+2010 has no opening stock and no orders. Then its lines are written in file order, in multi-row
+statements, one transaction per batch. So ids, WAL and offsets of a key follow the file.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeVar
+
+from typing_extensions import override
+
+from ledger.imports.pace import Pace
+from ledger.imports.retail_file import BadRow, Line, RetailFile, open_retail_file
+from ledger.services import (
+    RangedItem,
+    SaleRow,
+    ServiceError,
+    name_locations,
+    name_products,
+    range_items,
+    record_sales,
+)
+
+Stores = Literal["single", "country"]
+T = TypeVar("T")
+
+BATCH_ROWS: Final = 5_000
+# A slow replay still writes four batches a second, so that windows fill as in a shop.
+BATCHES_PER_S: Final = 4
+RANGE_ROWS: Final = 2_000
+LISTED_BAD_ROWS: Final = 1_000
+TELL_EVERY_S: Final = 1.0
+POLICY: Final = {"clock_mode": "replayed", "replenish_family": "off", "price_mode": "off"}
+
+
+class Imported(NamedTuple):
+    """Progress of an import, first of the items and then of the lines; prints as one line."""
+
+    what: str
+    done: int
+    of: int
+    seconds: int
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.seconds} s: {self.done} of {self.of} {self.what}"
+
+
+Progress = Callable[[Imported], None]
+
+
+class _Teller:
+    """Progress reports of an import, at most one per second."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._told = self._began = time.monotonic()
+
+    def tell(self, what: str, done: int, of: int) -> None:
+        """Report that `done` of `of` are written, if a second has passed since the last report."""
+        now = time.monotonic()
+        if self._progress is not None and now - self._told >= TELL_EVERY_S:
+            self._told = now
+            self._progress(Imported(what, done, of, round(now - self._began)))
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """The result of an import, with a count for every outcome of a row."""
+
+    path: str
+    stores: str
+    source: str
+    rows: int = 0
+    inserted: int = 0
+    already_there: int = 0
+    refused: int = 0
+    keys: int = 0
+    keys_ranged: int = 0
+    units_sold: int = 0
+    units_returned: int = 0
+    revenue_minor: int = 0
+    seconds: int = 0
+    refused_by_reason: Counter[str] = field(default_factory=Counter)
+    bad_rows: list[BadRow] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, object]:
+        """Return the report as plain values; `bad_rows` holds the first 1,000 refused rows."""
+        plain = asdict(self)
+        plain["refused_by_reason"] = dict(self.refused_by_reason.most_common())
+        plain["bad_rows_listed"] = len(self.bad_rows)
+        plain["bad_rows"] = [bad._asdict() for bad in self.bad_rows]
+        return plain
+
+    @override
+    def __str__(self) -> str:
+        reasons = self.refused_by_reason.most_common()
+        summed = "".join(f"\n  {count} refused: {reason}" for reason, count in reasons)
+        listed = "".join(f"\n  line {bad.line}: {bad.reason}" for bad in self.bad_rows)
+        unlisted = self.refused - len(self.bad_rows)
+        return (
+            f"{self.rows} rows: {self.inserted} lines written, {self.already_there} were there"
+            f" already, {self.refused} refused; {self.keys} keys, {self.keys_ranged} newly ranged;"
+            f" {self.units_sold} units sold, {self.units_returned} returned,"
+            f" revenue {self.revenue_minor} minor; {self.seconds} s{summed}{listed}"
+            + (f"\n  and {unlisted} more" if unlisted else "")
+        )
+
+    def refuse(self, bad: BadRow) -> None:
+        """Count a refused row, in total and by rule; list the first thousand."""
+        self.refused += 1
+        self.refused_by_reason[bad.rule] += 1
+        if len(self.bad_rows) < LISTED_BAD_ROWS:
+            self.bad_rows.append(bad)
+
+
+def import_sales(
+    path: Path | str,
+    stores: Stores = "single",
+    rate: float | None = None,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Import a file; `rate` in lines per second, None for as fast as Postgres accepts them.
+
+    `limit` ends the import after that many data rows. Rows that an earlier run of the same file has
+    written are skipped and counted. `progress` is called about once a second.
+    """
+    _check(stores, rate, limit)
+    file = open_retail_file(Path(path))
+    report = ImportReport(str(path), stores, f"sha256:{file.digest}")
+    began = time.monotonic()
+    teller = _Teller(progress)
+    _range_keys(file, report, teller, limit)
+    _write_lines(file, report, rate, teller, limit)
+    report.seconds = round(time.monotonic() - began)
+    return report
+
+
+def _check(stores: str, rate: float | None, limit: int | None) -> None:
+    if stores not in ("single", "country"):
+        name = "stores"
+        raise ServiceError(name, stores, "single or country")
+    if rate is not None and rate <= 0:
+        name = "rate"
+        raise ServiceError(name, rate, "lines a second above 0")
+    if limit is not None and limit < 0:
+        name = "limit"
+        raise ServiceError(name, limit, "0 or more")
+
+
+def _range_keys(file: RetailFile, report: ImportReport, teller: _Teller, limit: int | None) -> None:
+    """First pass: count rows, list the refused ones, range every key with a valid one."""
+    names: dict[str, str] = {}
+    keys: dict[tuple[str, str], None] = {}
+    for row in islice(file.rows(report.stores), limit):
+        report.rows += 1
+        if isinstance(row, BadRow):
+            report.refuse(row)
+            continue
+        keys[row.location, row.sku] = None
+        if not names.get(row.sku):
+            names[row.sku] = row.description.replace("\x00", "").strip()
+    report.keys = len(keys)
+    name_locations(names={location: location for location, _ in keys})
+    name_products(names=names)
+    seen = 0
+    for chunk in _chunks(iter(keys), RANGE_ROWS):
+        items = [RangedItem(location, sku, POLICY, None) for location, sku in chunk]
+        report.keys_ranged += range_items(items=items)
+        seen += len(chunk)
+        teller.tell("items", seen, len(keys))
+
+
+def _write_lines(
+    file: RetailFile,
+    report: ImportReport,
+    rate: float | None,
+    teller: _Teller,
+    limit: int | None,
+) -> None:
+    """Second pass: write the valid rows, in file order."""
+    size = BATCH_ROWS if rate is None else max(1, min(BATCH_ROWS, int(rate / BATCHES_PER_S)))
+    pace = Pace(per_second=rate)
+    rows = islice(file.rows(report.stores), limit)
+    lines = (row for row in rows if isinstance(row, Line))
+    for batch in _chunks(lines, size):
+        pace.wait_for(len(batch))
+        _write(batch, report)
+        written = report.inserted + report.already_there
+        teller.tell("lines", written, report.rows - report.refused)
+
+
+def _write(batch: list[Line], report: ImportReport) -> None:
+    recorded = record_sales(
+        rows=[
+            SaleRow(
+                location=line.location,
+                sku=line.sku,
+                source=report.source,
+                source_ref=str(line.row),
+                quantity_units=line.quantity_units,
+                amount_minor=line.amount_minor,
+                occurred_at=line.occurred_at,
+            )
+            for line in batch
+        ]
+    )
+    report.inserted += recorded.inserted
+    report.already_there += recorded.skipped
+    report.revenue_minor += sum(line.amount_minor for line in batch)
+    report.units_sold += sum(max(0, line.quantity_units) for line in batch)
+    report.units_returned += sum(max(0, -line.quantity_units) for line in batch)
+
+
+def _chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    while chunk := list(islice(items, size)):
+        yield chunk

@@ -1,0 +1,306 @@
+"""Reader of files in the layout of the UCI "Online Retail" data set (domain.md 2.5).
+
+A row becomes a `Line` or a `BadRow` with its line number and reason; no row is repaired, merged or
+dropped silently. Amounts are exact: decimals are read as integers with a scale, never as floats.
+"""
+
+import codecs
+import csv
+import gzip
+import hashlib
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from inventory.model.arithmetic import half_even
+from inventory.tables.parsing import AMOUNT_MAX, QUANTITY_MAX
+from ledger.kernel.checks import EARLIEST, location_problem, sku_problem
+from ledger.services import ServiceError
+
+SINGLE_LOCATION: Final = "UCI"
+GZIP_MAGIC: Final = b"\x1f\x8b"
+# Column titles of the known editions of the layout, compared without case and blanks.
+COLUMNS: Final = {
+    "sku": ("stockcode",),
+    "description": ("description",),
+    "quantity": ("quantity",),
+    "date": ("invoicedate",),
+    "price": ("unitprice", "price"),
+    "country": ("country",),
+}
+TITLES: Final = {
+    "sku": "StockCode",
+    "quantity": "Quantity",
+    "date": "InvoiceDate",
+    "price": "UnitPrice",
+    "country": "Country",
+}
+DATE_FORMATS: Final = (
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M:%S",
+    "%m/%d/%Y %H:%M",
+    "%m/%d/%Y %H:%M:%S",
+)
+_GOT: Final = ", got "  # the text before it is the same for all rows that break a rule
+WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z")
+DECIMAL: Final = re.compile(r"([+-]?)([0-9]{0,18})(?:\.([0-9]{0,18}))?\Z")
+
+
+class Line(NamedTuple):
+    """A valid row. `row` counts data rows from 1 and is the source reference."""
+
+    row: int
+    location: str
+    sku: str
+    quantity_units: int
+    amount_minor: int
+    occurred_at: datetime
+    description: str
+
+
+class BadRow(NamedTuple):
+    """A row that the rules forbid: its line in the file, and the reason."""
+
+    line: int
+    reason: str
+
+    @property
+    def rule(self) -> str:
+        """The reason without the value of the row."""
+        return self.reason.partition(_GOT)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class RetailFile:
+    """One file: its path, its text encoding, and the digest of its content."""
+
+    path: Path
+    encoding: str
+    digest: str
+
+    def rows(self, stores: str) -> Iterator[Line | BadRow]:
+        """Yield every data row in file order."""
+        with _opened(self.path) as raw, _text(raw, self.encoding) as lines:
+            reader = csv.reader(lines)
+            layout = _layout(_header(reader), self.path, stores)
+            number = 0
+            for record in _records(reader):
+                if isinstance(record, BadRow):
+                    number += 1
+                    yield record
+                elif record:
+                    number += 1
+                    yield _line(record, layout, number, reader.line_num)
+
+
+def open_retail_file(path: Path) -> RetailFile:
+    """Compute the digest of the unpacked content and detect its encoding.
+
+    A packed copy of a file therefore has the same digest and is the same source.
+    """
+    digest = hashlib.sha256()
+    encoding = "utf-8-sig"
+    decoder = _Utf8Probe()
+    try:
+        with _opened(path) as raw:
+            while chunk := raw.read(1 << 20):
+                digest.update(chunk)
+                decoder.feed(chunk)
+    except (OSError, EOFError, zlib.error) as problem:
+        message = f"{path}: {problem}"
+        field = "file"
+        raise ServiceError(field, str(path), f"a readable .csv or .csv.gz ({message})") from problem
+    if not decoder.is_utf8():
+        encoding = "cp1252"
+    return RetailFile(path, encoding, digest.hexdigest())
+
+
+class _Utf8Probe:
+    """Test of a stream of chunks for UTF-8; older copies of the layout are Windows-1252."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._failed = False
+
+    def feed(self, chunk: bytes) -> None:
+        if not self._failed:
+            try:
+                self._decoder.decode(chunk)
+            except UnicodeDecodeError:
+                self._failed = True
+
+    def is_utf8(self) -> bool:
+        return not self._failed
+
+
+class _Layout(NamedTuple):
+    width: int
+    sku: int
+    description: int | None
+    quantity: int
+    date: int
+    price: int
+    country: int | None  # None: every row belongs to the single location
+
+
+def _opened(path: Path) -> io.BufferedReader | gzip.GzipFile:
+    with path.open("rb") as stream:
+        is_packed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    return gzip.GzipFile(path, "rb") if is_packed else path.open("rb")
+
+
+def _text(raw: io.BufferedReader | gzip.GzipFile, encoding: str) -> io.TextIOWrapper:
+    # cp1252 leaves five bytes undefined: replace them instead of ending the import.
+    return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
+
+
+def _layout(header: list[str], path: Path, stores: str) -> _Layout:
+    found = {re.sub(r"[^a-z]", "", title.lower()): at for at, title in enumerate(header)}
+
+    def place(name: str) -> int | None:
+        return next((found[title] for title in COLUMNS[name] if title in found), None)
+
+    wanted = ("sku", "quantity", "date", "price", *(("country",) if stores == "country" else ()))
+    places = {name: at for name in COLUMNS if (at := place(name)) is not None}
+    missing = [TITLES[name] for name in wanted if name not in places]
+    if missing:
+        field = "file"
+        rule = f"its first line must name the columns {', '.join(missing)}"
+        raise ServiceError(field, str(path), rule)
+    return _Layout(
+        width=len(header),
+        sku=places["sku"],
+        description=places.get("description"),
+        quantity=places["quantity"],
+        date=places["date"],
+        price=places["price"],
+        country=places.get("country") if stores == "country" else None,
+    )
+
+
+def _header(reader: "Iterator[list[str]]") -> list[str]:
+    """Return the first line, or [] if there is none, so that every column is missing."""
+    try:
+        return next(reader, [])
+    except csv.Error:
+        return []
+
+
+def _records(reader: "Iterator[list[str]]") -> Iterator[list[str] | BadRow]:
+    while True:
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            line = getattr(reader, "line_num", 0)
+            yield BadRow(line, f"no CSV: {problem}")
+            continue
+        yield record
+
+
+def _line(record: list[str], layout: _Layout, row: int, line: int) -> Line | BadRow:
+    """Return the row's line, or the first rule that it breaks."""
+    if len(record) != layout.width:
+        return BadRow(line, f"missing column: {layout.width} fields expected, got {len(record)}")
+    try:
+        quantity = _quantity(record[layout.quantity])
+        return Line(
+            row=row,
+            location=_location(record, layout),
+            sku=_sku(record[layout.sku]),
+            quantity_units=quantity,
+            amount_minor=_amount(quantity, record[layout.price]),
+            occurred_at=_moment(record[layout.date]),
+            description="" if layout.description is None else record[layout.description],
+        )
+    except _Forbidden as problem:
+        return BadRow(line, str(problem))
+
+
+class _Forbidden(ValueError):
+    """A field breaks a rule; the text names it."""
+
+
+def _location(record: list[str], layout: _Layout) -> str:
+    if layout.country is None:
+        return SINGLE_LOCATION
+    return country_location(record[layout.country])
+
+
+@lru_cache(maxsize=4096)
+def country_location(country: str) -> str:
+    """Return the country as a location code: capitals, and `-` for blanks.
+
+    Raise `_Forbidden` if the result is no location.
+    """
+    location = country.upper().replace(" ", "-")
+    problem = location_problem(location)
+    if problem:
+        message = f"Country: {problem}, got {country!r}"
+        raise _Forbidden(message)
+    return location
+
+
+@lru_cache(maxsize=65_536)
+def _sku(code: str) -> str:
+    problem = sku_problem(code)
+    if problem:
+        message = f"StockCode: {problem}, got {code!r}"
+        raise _Forbidden(message)
+    return code
+
+
+@lru_cache(maxsize=65_536)
+def _quantity(text: str) -> int:
+    stripped = text.strip()
+    if not WHOLE.match(stripped):
+        message = f"Quantity: a whole number, got {text!r}"
+        raise _Forbidden(message)
+    units = int(stripped)
+    if units == 0 or abs(units) > QUANTITY_MAX:
+        message = f"Quantity: not 0 and at most {QUANTITY_MAX} either way, got {text!r}"
+        raise _Forbidden(message)
+    return units
+
+
+@lru_cache(maxsize=65_536)
+def _price(text: str) -> tuple[int, int]:
+    """Return a decimal as (integer, ten to the power of its decimals)."""
+    match = DECIMAL.match(text.strip())
+    if match is None or not (match[2] or match[3]):
+        message = f"UnitPrice: a decimal number, got {text!r}"
+        raise _Forbidden(message)
+    decimals = match[3] or ""
+    digits = int(match[2] + decimals)
+    return (-digits if match[1] == "-" else digits), 10 ** len(decimals)
+
+
+def _amount(quantity: int, text: str) -> int:
+    price, scale = _price(text)
+    amount = half_even(quantity * price * 100, scale)
+    if abs(amount) > AMOUNT_MAX:
+        message = f"Quantity x UnitPrice: at most {AMOUNT_MAX} minor units, got {amount}"
+        raise _Forbidden(message)
+    return amount
+
+
+@lru_cache(maxsize=65_536)
+def _moment(text: str) -> datetime:
+    for form in DATE_FORMATS:
+        try:
+            at = datetime.strptime(text.strip(), form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        if at < EARLIEST:
+            break
+        return at
+    message = f"InvoiceDate: YYYY-MM-DD HH:MM:SS or M/D/YYYY H:MM from 2000 on, got {text!r}"
+    raise _Forbidden(message)

@@ -1,0 +1,1 @@
+"""Items at locations: their policies, names and permissions for automation."""

@@ -1,0 +1,46 @@
+"""Limits of automation for an item: the value of automatic orders, the mode of price rules."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from ledger.items.service import locked_item, set_policy
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import changes_text, moment_text, person
+from ledger.kernel.transactions import Row, ledger_transaction, once
+
+AUTOMATION: Final = ("auto_max_minor", "price_mode", "auto_permille")
+
+
+def set_automation(
+    *,
+    location: str,
+    sku: str,
+    changes: Mapping[str, object],
+    shown: Mapping[str, object],
+    actor: str,
+    command_id: UUID | None = None,
+) -> dict[str, list[Any]]:
+    """Change these columns of an item's policy; return the moved ones as {column: [before, after]}.
+
+    `shown` holds the values that the person saw, by column. If one of them has changed since,
+    nothing is written and the `Conflict` names them.
+    """
+    for name in changes:
+        if name not in AUTOMATION:
+            refuse("policy", name, f"one of {', '.join(AUTOMATION)}")
+
+    def work() -> Row:
+        _refuse_moved(locked_item(location=location, sku=sku), shown)
+        return set_policy(location=location, sku=sku, changes=changes, actor=actor)
+
+    with ledger_transaction():
+        return once(command_id, f"automation {location}|{sku}", actor, work)
+
+
+def _refuse_moved(item: Row, shown: Mapping[str, object]) -> None:
+    said = changes_text(item, shown)
+    if said:
+        who, at = person(item["recorded_by"]), moment_text(item["recorded_at"])
+        message = f"{item['inv_key']} has changed since it was shown, last by {who}, {at}: {said}"
+        raise Conflict(message)

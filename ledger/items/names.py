@@ -1,0 +1,49 @@
+"""Names of products, locations and suppliers; existing names are kept.
+
+Items that people type are looked up here first, so that a typing error creates no item.
+"""
+
+from collections.abc import Mapping
+
+from ledger.kernel.errors import refuse
+from ledger.kernel.transactions import execute, fetch_value, ledger_transaction
+
+
+def name_products(*, names: Mapping[str, str], department: str = "") -> int:
+    """Add products by code; return the number of new ones. An empty name becomes the code."""
+    return _name("product", names, "department", value=department)
+
+
+def name_locations(*, names: Mapping[str, str], kind: str = "store") -> int:
+    """Add stores, or warehouses, by code; return the number of new ones."""
+    return _name("location", names, "kind", value=kind)
+
+
+def name_suppliers(*, names: Mapping[str, str]) -> int:
+    """Add suppliers by code; return the number of new ones."""
+    return _name("supplier", names, "is_active", value=True)
+
+
+def _name(table: str, names: Mapping[str, str], column: str, *, value: str | bool) -> int:
+    """Add rows with one common value; table and column are literals from above."""
+    with ledger_transaction():
+        return execute(
+            f"INSERT INTO retail.{table} (code, name, {column})"  # noqa: S608 -- literals from above
+            " SELECT code, name, %s FROM unnest(%s::text[], %s::text[]) AS given (code, name)"
+            " ON CONFLICT (code) DO NOTHING",
+            value,
+            list(names),
+            [name or code for code, name in names.items()],
+        )
+
+
+def check_known(location: str, sku: str) -> None:
+    """Raise `ServiceError` for an item that is neither ranged there nor in the catalogue."""
+    known = fetch_value(
+        "SELECT EXISTS (SELECT FROM retail.item_location WHERE inv_key = %s)"
+        " OR EXISTS (SELECT FROM retail.product WHERE code = %s)",
+        f"{location}|{sku}",
+        sku,
+    )
+    if not known:
+        refuse("sku", sku, "not in the catalogue: ask for the item to be added")

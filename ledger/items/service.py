@@ -1,0 +1,180 @@
+"""Ranging of items and changes of their policy, the row that every decision about a key reads."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ledger.access.scope import require_store
+from ledger.kernel import checks
+from ledger.kernel.bulk_insert import columns_of, insert_documents, insert_many, moved_columns
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_one,
+    fetch_value,
+    happened_or_now,
+    ledger_transaction,
+    log_action,
+)
+
+# Columns that identify a row or are set by triggers, so they are no part of a policy.
+FIXED: Final = frozenset({"id", "inv_key", "location", "sku", "recorded_at", "recorded_by"})
+
+
+class RangedItem(NamedTuple):
+    """An item to range: key, policy, and the units of the opening count.
+
+    With `opening_units` None it is ranged uncounted: its stock stays unknown until the first count.
+    """
+
+    location: str
+    sku: str
+    policy: Mapping[str, object]
+    opening_units: int | None = 0
+
+
+@lru_cache(maxsize=1)
+def policy_columns() -> frozenset[str]:
+    """Return the columns that a policy may set."""
+    return columns_of("item_location") - FIXED
+
+
+def _checked(policy: Mapping[str, object]) -> dict[str, object]:
+    unknown = sorted(set(policy) - policy_columns())
+    if unknown:
+        refuse("policy", unknown[0], "a column of item_location that people may set")
+    return dict(policy)
+
+
+def range_item(
+    *,
+    location: str,
+    sku: str,
+    policy: Mapping[str, object] | None = None,
+    opening_units: int | None = 0,
+    occurred_at: datetime | None = None,
+    actor: str | None = None,
+) -> str:
+    """Range an item with its opening count; return its `inv_key`.
+
+    Raise `Conflict` if it is ranged.
+    """
+    require_store(location)
+    item = RangedItem(location, sku, policy or {}, opening_units)
+    with ledger_transaction():
+        if range_items(items=[item], occurred_at=occurred_at, actor=actor) == 0:
+            message = f"{location}|{sku} is ranged already"
+            raise Conflict(message)
+        log_action(actor=actor, action="range", subject=f"{location}|{sku}", detail=item.policy)
+    return f"{location}|{sku}"
+
+
+def range_items(
+    *,
+    items: Sequence[RangedItem],
+    occurred_at: datetime | None = None,
+    actor: str | None = None,
+) -> int:
+    """Range items in one statement and write opening counts of the new ones; return their number.
+
+    Items that are ranged already keep their policy and get no opening count. All policies of one
+    call name the same columns.
+    """
+    documents = [_document(item, actor) for item in items]
+    if any(document.keys() != documents[0].keys() for document in documents):
+        refuse("items", len(items), "policies of one call name the same columns")
+    with checks.named_policies(documents), ledger_transaction():
+        known = _known([str(document["inv_key"]) for document in documents])
+        ranged = insert_documents("item_location", documents, unless="inv_key")
+        counted_at = happened_or_now("occurred_at", occurred_at)
+        insert_many(
+            "stock_count",
+            ("location", "sku", "units", "kind", "status", "occurred_at", "recorded_by"),
+            [
+                (i.location, i.sku, i.opening_units, "opening", "approved", counted_at, actor)
+                for i in items
+                if i.opening_units is not None and f"{i.location}|{i.sku}" not in known
+            ],
+        )
+    return ranged
+
+
+def _document(item: RangedItem, actor: str | None) -> dict[str, object]:
+    if item.opening_units is not None:
+        checks.whole("opening_units", item.opening_units)
+    return {
+        "inv_key": checks.key(item.location, item.sku),
+        "location": item.location,
+        "sku": item.sku,
+        "recorded_by": actor,
+        "status": "active",
+        **_checked(item.policy),
+    }
+
+
+def _known(keys: list[str]) -> frozenset[str]:
+    found: list[str] | None = fetch_value(
+        "SELECT array_agg(inv_key) FROM retail.item_location WHERE inv_key = ANY(%s)", keys
+    )
+    return frozenset(found or ())
+
+
+def set_policy(
+    *, location: str, sku: str, changes: Mapping[str, object], actor: str | None = None
+) -> dict[str, list[object]]:
+    """Change policy columns of one key; return the changed ones as {column: [before, after]}."""
+    values = _checked(changes)
+    if not values:
+        return {}
+    with ledger_transaction():
+        before = locked_item(location=location, sku=sku)
+        moved = moved_columns(before, values)
+        if moved:
+            with checks.named_policies([before | values]), ledger_transaction():
+                _update([before["inv_key"]], {name: values[name] for name in moved}, actor)
+            log_action(actor=actor, action="policy", subject=before["inv_key"], detail=moved)
+    return moved
+
+
+def set_policies(
+    *, keys: Sequence[str], changes: Mapping[str, object], actor: str | None = None
+) -> int:
+    """Set the same columns on many keys in one statement; return the number of keys."""
+    values = _checked(changes)
+    if not values or not keys:
+        return 0
+    # Checked with the defaults of the other columns, because their values differ by key.
+    with checks.named_policies([{"status": "active", **values}]), ledger_transaction():
+        return _update(list(keys), values, actor)
+
+
+def _update(keys: list[str], values: Mapping[str, object], actor: str | None) -> int:
+    assignments = ", ".join(f"{name} = %s" for name in values)
+    statement = (
+        f"UPDATE retail.item_location SET {assignments}, recorded_by = %s"  # noqa: S608 -- names were checked against the table's columns
+        " WHERE inv_key = ANY(%s)"
+    )
+    return execute(statement, *values.values(), actor, keys)
+
+
+def locked_item(*, location: str, sku: str) -> Row:
+    """Return the `item_location` row of a key, locked until the transaction ends."""
+    inv_key = checks.key(location, sku)
+    require_store(location)
+    item = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
+    if item is None:
+        refuse("inv_key", inv_key, "must be ranged first")
+    return item
+
+
+def mark_reviewed(*, keys: Sequence[str], at: datetime | None = None) -> int:
+    """Set `reviewed_at` of keys, the fact that triggers time-driven rules; return their number."""
+    with ledger_transaction():
+        return execute(
+            "UPDATE retail.item_location SET reviewed_at = %s WHERE inv_key = ANY(%s)",
+            at or database_now(),
+            list(keys),
+        )

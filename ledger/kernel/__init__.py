@@ -1,0 +1,1 @@
+"""What every area of the system of record shares: transactions, checks, errors, messages."""

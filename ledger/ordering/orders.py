@@ -1,0 +1,233 @@
+"""Purchase orders: lines for one supplier and location, collected as drafts and sent together.
+
+`app.purchase_order` names the order; approvals and sending lock its row. Its status is the status
+of its lines. Lines under another `order_ref` (imports, other systems) have no such row and are sent
+the same way.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Final
+from uuid import UUID
+
+from inventory.explain.formatting import money_text
+from ledger.access.scope import require_key, require_store
+from ledger.kernel import checks
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_all,
+    fetch_one,
+    fetch_value,
+    ledger_transaction,
+    log_action,
+    once,
+)
+from ledger.ordering import status as orders_status
+from ledger.ordering.lines import due_day_of
+from ledger.ordering.supplier_terms import Terms, terms_of
+
+MOST_NAMED: Final = 5
+_DRAFT = """
+SELECT order_ref FROM app.purchase_order
+WHERE supplier = %s AND location = %s AND sent_at IS NULL FOR UPDATE
+"""
+_OPEN = """
+INSERT INTO app.purchase_order (supplier, location, opened_by) VALUES (%s, %s, %s)
+ON CONFLICT (supplier, location) WHERE sent_at IS NULL DO UPDATE SET supplier = excluded.supplier
+RETURNING order_ref
+"""
+_OPEN_SENT = """
+INSERT INTO app.purchase_order (supplier, location, opened_by, is_automatic, sent_at, sent_by)
+VALUES (%s, %s, %s, true, clock_timestamp(), %s) RETURNING order_ref
+"""
+
+
+def draft_order(*, supplier: str, location: str, actor: str | None) -> str:
+    """Return the `order_ref` of the draft order of this supplier and location, locked.
+
+    Sending takes the same lock, so a line joins an order before it is sent, or the next one.
+    """
+    # Select first, so that lines that join an order leave no gaps in the order numbers.
+    found = fetch_one(_DRAFT, supplier, location)
+    if found is not None:
+        return str(found["order_ref"])
+    return str(fetch_value(_OPEN, supplier, location, actor))
+
+
+def automatic_order(*, supplier: str, location: str) -> str:
+    """Return the `order_ref` of a new order that is sent at once, without a person."""
+    return str(fetch_value(_OPEN_SENT, supplier, location, None, None))
+
+
+def send_order(
+    *,
+    order_ref: str,
+    below_minimum_allowed: bool = False,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Send every draft line of an order to its supplier; raise `ServiceError` or `Conflict`.
+
+    Lead times count from now, and a line without a due day gets one. Refused: an inactive supplier,
+    a value below the supplier's minimum (unless allowed), and a due day that is over.
+
+    Returns `{"order_ref", "lines", "units", "value_minor"}`.
+    """
+
+    def work() -> Row:
+        lines = _locked_drafts(order_ref, shown_version)
+        _refuse_terms(order_ref, lines, allowed=below_minimum_allowed)
+        now = database_now()
+        _refuse_past_days(lines, now)
+        _send(order_ref, lines, now, actor)
+        done = {"order_ref": order_ref, "lines": len(lines), **_totals(lines)}
+        detail = {"order": order_ref, **done}
+        log_action(
+            actor=actor,
+            action="send_order",
+            subject=order_ref,
+            detail=detail,
+            command_id=command_id,
+        )
+        return done
+
+    with ledger_transaction():
+        return once(command_id, f"send_order {order_ref}", actor, work)
+
+
+def _locked_drafts(order_ref: str, shown_version: str | None) -> list[Row]:
+    """Return the draft lines of an order, locked with it, if they are as shown."""
+    order = fetch_one(
+        "SELECT location FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref
+    )
+    if order is not None:
+        require_store(order["location"], field="")
+    lines = _drafts(order_ref)
+    for line in lines:
+        require_key(line["inv_key"])
+    _refuse_moved(order_ref, lines, shown_version)
+    return lines
+
+
+def _drafts(order_ref: str) -> list[Row]:
+    lines = fetch_all(
+        "SELECT * FROM retail.purchase_order_line WHERE order_ref = %s AND status = 'draft'"
+        " ORDER BY id FOR UPDATE",
+        order_ref,
+    )
+    if lines:
+        return lines
+    sent = fetch_one(
+        "SELECT sent_by, sent_at FROM app.purchase_order WHERE order_ref = %s", order_ref
+    )
+    if sent is None or sent["sent_at"] is None:
+        refuse("order_ref", order_ref, "an order with at least one draft line")
+    who, at = person(sent["sent_by"]), moment_text(sent["sent_at"])
+    message = f"{who} has already sent {order_ref}, {at}"
+    raise Conflict(message)
+
+
+def _refuse_moved(order_ref: str, lines: Sequence[Row], shown_version: str | None) -> None:
+    if shown_version is None or shown_version == version_of_drafts(lines):
+        return
+    at, actor = _last_word(order_ref, lines)
+    message = (
+        f"{order_ref} has changed since it was shown, by {person(actor)}, {moment_text(at)}:"
+        f" now {len(lines)} draft lines, {_totals(lines)['units']} units"
+    )
+    raise Conflict(message)
+
+
+def _last_word(order_ref: str, lines: Sequence[Row]) -> tuple[datetime, str | None]:
+    """Return when and by whom an order was last changed.
+
+    A deleted line leaves a log entry and no row; other systems write rows and no log entry.
+    """
+    said = fetch_all(
+        "SELECT at, actor FROM app.action_log WHERE detail ->> 'order' = %s"
+        " ORDER BY id DESC LIMIT 1",
+        order_ref,
+    )
+    words = [(word["at"], word["actor"]) for word in said]
+    rows = [(line["recorded_at"], line["recorded_by"]) for line in lines]
+    return max(rows + words, key=itemgetter(0))
+
+
+def version_of_drafts(lines: Sequence[Row]) -> str:
+    """Return a version that changes when a draft line is added, changed, sent or deleted."""
+    newest = max((line["recorded_at"].isoformat() for line in lines), default="")
+    return f"{len(lines)}@{newest}"
+
+
+def _refuse_terms(order_ref: str, lines: Sequence[Row], *, allowed: bool) -> None:
+    all_terms = terms_of({line["supplier"] for line in lines})
+    for terms in all_terms.values():
+        refuse_inactive(terms)
+    least = max(terms.minimum_order_minor for terms in all_terms.values())
+    value = _totals(lines)["value_minor"]
+    if value < least and not allowed:
+        rule = (
+            f"worth {money_text(least)} or more, the supplier's minimum, or sent knowingly below it"
+        )
+        refuse("order", f"{order_ref} worth {money_text(value)}", rule)
+
+
+def _refuse_past_days(lines: Sequence[Row], now: datetime) -> None:
+    """Raise `ServiceError` for drafts whose due day is over.
+
+    The supplier would read an impossible day, and the line would be late at once. Only a person
+    knows the new day, so none is invented.
+    """
+    past = [line for line in lines if checks.is_past(line["due_on"], now)]
+    if not past:
+        return
+    named = [f"line {line['id']} ({line['sku']}, {line['due_on']})" for line in past[:MOST_NAMED]]
+    if past[MOST_NAMED:]:
+        named.append(f"{len(past) - MOST_NAMED} more")
+    rule = f"not before {checks.day_of(now)}: move the day of {', '.join(named)}, or delete it"
+    refuse("due_on", past[0]["due_on"], rule)
+
+
+def refuse_inactive(terms: Terms) -> None:
+    """Raise `ServiceError` for an inactive supplier."""
+    if not terms.is_active:
+        refuse("supplier", terms.code, "an active supplier; choose another one for this order")
+
+
+def _totals(lines: Sequence[Row]) -> dict[str, int]:
+    return {
+        "units": sum(int(line["ordered_units"]) for line in lines),
+        "value_minor": sum(
+            int(line["ordered_units"]) * int(line["cost_minor"] or 0) for line in lines
+        ),
+    }
+
+
+def _send(order_ref: str, lines: Sequence[Row], now: datetime, actor: str | None) -> None:
+    for line in lines:
+        _send_line(line, now, actor)
+    execute(
+        "UPDATE app.purchase_order SET sent_at = %s, sent_by = %s WHERE order_ref = %s",
+        now,
+        actor,
+        order_ref,
+    )
+
+
+def _send_line(line: Row, now: datetime, actor: str | None) -> None:
+    status = orders_status.after(line["status"], "send", line_id=line["id"])
+    execute(
+        "UPDATE retail.purchase_order_line SET status = %s, ordered_at = %s, due_on = %s,"
+        " recorded_by = %s WHERE id = %s",
+        status,
+        now,
+        line["due_on"] or due_day_of(line, now),
+        actor,
+        line["id"],
+    )

@@ -1,0 +1,165 @@
+"""Terms of suppliers: status, minimum order, order days, lead time, addresses."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from inventory.tables.parsing import AMOUNT_MAX
+from ledger.access.scope import require_company
+from ledger.kernel import checks
+from ledger.kernel.bulk_insert import moved_columns
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import changes_text, moment_text, person
+from ledger.kernel.transactions import (
+    Row,
+    execute,
+    fetch_all,
+    fetch_one,
+    ledger_transaction,
+    log_action,
+    once,
+)
+
+ANY_DAY: Final = 127
+DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+ACTION: Final = "supplier_terms"
+COLUMNS: Final = (
+    *("is_active", "minimum_order_minor", "order_days_mask"),
+    *("lead_time_centidays", "email", "address"),
+)
+LONGEST_LEAD_CENTIDAYS: Final = 100_000
+LONGEST_TEXT: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of ordering from a supplier; the defaults apply to one without a row."""
+
+    code: str
+    name: str
+    is_active: bool = True
+    minimum_order_minor: int = 0
+    order_days_mask: int = ANY_DAY
+    lead_time_centidays: int = 0
+    is_named: bool = True
+
+
+def terms_of(codes: Collection[str]) -> dict[str, Terms]:
+    """Return the terms of each of these suppliers."""
+    found = fetch_all(
+        "SELECT code, name, is_active, minimum_order_minor, order_days_mask, lead_time_centidays"
+        " FROM retail.supplier WHERE code = ANY(%s)",
+        sorted(codes),
+    )
+    known = {row["code"]: Terms(**row) for row in found}
+    return {code: known.get(code, Terms(code, code, is_named=False)) for code in codes}
+
+
+def days_of(mask: int) -> list[str]:
+    """Return the names of the days in an `order_days_mask`."""
+    return [day for bit, day in enumerate(DAYS) if mask >> bit & 1]
+
+
+def set_supplier_terms(  # noqa: PLR0913 -- one keyword per column
+    *,
+    code: str,
+    is_active: bool | None = None,
+    minimum_order_minor: int | None = None,
+    order_days_mask: int | None = None,
+    lead_time_centidays: int | None = None,
+    email: str | None = None,
+    address: str | None = None,
+    shown: Mapping[str, object] | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> dict[str, list[object]]:
+    """Change terms of a supplier; return the moved ones as {column: [before, after]}.
+
+    None leaves a term unchanged. `order_days_mask` has Monday as bit 0. Lines that are ordered
+    already keep their due day. `shown` holds the terms that the person saw, by column. If one has
+    changed since, nothing is written and the `Conflict` names it.
+    """
+    wanted: dict[str, object | None] = {
+        "is_active": is_active,
+        "minimum_order_minor": minimum_order_minor,
+        "order_days_mask": order_days_mask,
+        "lead_time_centidays": lead_time_centidays,
+        "email": email,
+        "address": address,
+    }
+    changes = {name: value for name, value in wanted.items() if value is not None}
+    _check(changes)
+    require_company()
+
+    def work() -> Row:
+        return _change(code, changes, shown or {}, actor)
+
+    with ledger_transaction():
+        return once(command_id, f"{ACTION} {code}", actor, work)
+
+
+def _change(
+    code: str, changes: Mapping[str, object], shown: Mapping[str, object], actor: str | None
+) -> Row:
+    """Write the columns of `changes` that differ, under a lock; return them."""
+    before = _locked_supplier(code)
+    _refuse_moved(before, shown)
+    moved = moved_columns(before, changes)
+    if moved:
+        _write(code, {name: changes[name] for name in moved})
+        log_action(actor=actor, action=ACTION, subject=code, detail=moved)
+    return moved
+
+
+def _locked_supplier(code: str) -> Row:
+    supplier = fetch_one("SELECT * FROM retail.supplier WHERE code = %s FOR UPDATE", code)
+    if supplier is None:
+        refuse("supplier", code, "no such supplier")
+    return supplier
+
+
+def _write(code: str, values: Mapping[str, object]) -> None:
+    assignments = ", ".join(f"{name} = %s" for name in values)
+    execute(
+        f"UPDATE retail.supplier SET {assignments} WHERE code = %s",  # noqa: S608 -- names of COLUMNS
+        *values.values(),
+        code,
+    )
+
+
+def _refuse_moved(row: Row, shown: Mapping[str, object]) -> None:
+    seen = {name: shown[name] for name in COLUMNS if name in shown}
+    said = changes_text(_with_days(row), _with_days(seen))
+    if not said:
+        return
+    last = fetch_one(
+        "SELECT actor, at FROM app.action_log WHERE action = %s AND subject = %s"
+        " ORDER BY id DESC LIMIT 1",
+        ACTION,
+        row["code"],
+    )
+    who = f"{person(last['actor'])}, {moment_text(last['at'])}" if last else person(None)
+    message = f"{row['name']} has changed since it was shown, by {who}: {said}"
+    raise Conflict(message)
+
+
+def _with_days(terms: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the terms with the names of the days instead of their mask."""
+    mask = terms.get("order_days_mask")
+    if not isinstance(mask, int):
+        return terms
+    return {**terms, "order_days_mask": " ".join(days_of(mask))}
+
+
+def _check(changes: Mapping[str, object]) -> None:
+    limits = {
+        "minimum_order_minor": (0, AMOUNT_MAX),
+        "order_days_mask": (1, ANY_DAY),
+        "lead_time_centidays": (0, LONGEST_LEAD_CENTIDAYS),
+    }
+    for name, value in changes.items():
+        if name in limits:
+            checks.whole(name, value, *limits[name])
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+            refuse(name, value[:40], f"at most {LONGEST_TEXT} characters")

@@ -1,0 +1,1 @@
+"""Prices and answers to price proposals."""

@@ -1,0 +1,300 @@
+"""Prices: an append-only timeline, and a floor that no row is ever below.
+
+The floor is computed again at every write, under a lock on the item: cost or tax may have risen
+since a person saw it (docs/domain.md 6.4).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from cdc.contracts.times import moment_of, us_of
+from inventory.explain.formatting import money_text
+from inventory.model.arithmetic import WINDOW_US, window_start
+from inventory.pricing.targets import floor_minor
+from ledger.access.scope import require_company
+from ledger.items.service import locked_item
+from ledger.kernel import checks
+from ledger.kernel.bulk_insert import insert_many
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_all,
+    fetch_one,
+    fetch_value,
+    insert,
+    ledger_transaction,
+    log_action,
+    once,
+)
+from ledger.pricing.far_prices import refuse_far, usual_minor
+
+MOST_PRICE: Final = 1_000_000_000
+MOST_STEP: Final = 2**31 - 1  # limit of the column, an `int`
+NO_PRICE: Final = 0  # sent by a page that showed no price yet
+KINDS: Final = ("initial", "manual", "emergency")  # `roll_back_price` writes rollbacks
+
+
+def next_window_start(now: datetime) -> datetime:
+    """Return the start of the first ten-minute window after `now`."""
+    return moment_of(window_start(us_of(now)) + WINDOW_US)
+
+
+def item_floor_minor(item: Row) -> int:
+    """Return the lowest price that an item's cost, margin and tax allow."""
+    return floor_minor(int(item["cost_minor"]), int(item["margin_permille"]), int(item["tax_bp"]))
+
+
+def set_price(  # noqa: PLR0913 -- one keyword per column
+    *,
+    location: str,
+    sku: str,
+    price_minor: int,
+    kind: str = "manual",
+    effective_from: datetime | None = None,
+    step: int = 0,
+    shown_price_id: int | None = None,
+    is_meant: bool = True,
+    reason: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Write a price from `effective_from` on (default: the next window); return its id.
+
+    Only an `initial` price may lie in the past, and only as the first of its timeline: windows that
+    have begun keep their price. An `emergency` price needs a reason and begins with the next
+    window. If `shown_price_id` is given, it must be the newest row, or `NO_PRICE` if there is none.
+    Unless `is_meant`, a price far from the last one is refused, see `far_prices`.
+    """
+    checks.whole("price_minor", price_minor, 1, MOST_PRICE)
+    checks.whole("step", step, -MOST_STEP - 1, MOST_STEP)
+    _check_kind(kind, effective_from, reason)
+
+    def work() -> Row:
+        item = locked_item(location=location, sku=sku)
+        newest = newest_price(item["inv_key"])
+        _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
+        if not is_meant:
+            last_minor = None if newest is None else newest["price_minor"]
+            refuse_far(price_minor, usual_minor(last_minor, item["regular_minor"]))
+        begins = _beginning(item["inv_key"], kind, effective_from, newest)
+        price = Price(price_minor, step, kind, begins)
+        return {"id": write_price(item, price, actor=actor, reason=reason)}
+
+    with ledger_transaction():
+        return int(once(command_id, f"price {location}|{sku}", actor, work)["id"])
+
+
+def _check_kind(kind: str, effective_from: datetime | None, reason: str | None) -> None:
+    checks.one_of("kind", kind, KINDS)
+    checks.happened("effective_from", effective_from)
+    if kind == "emergency":
+        checks.text("reason", reason)
+        if effective_from is not None:
+            refuse("effective_from", effective_from, "an emergency price begins with next window")
+
+
+def _beginning(
+    inv_key: str, kind: str, effective_from: datetime | None, newest: Row | None
+) -> datetime:
+    earliest = next_window_start(database_now())
+    if kind != "initial":
+        return max(effective_from or earliest, earliest)
+    if newest is not None:
+        raise Conflict(_priced_already(inv_key))
+    return effective_from or earliest
+
+
+def _priced_already(inv_key: str) -> str:
+    return f"{inv_key} has prices already: only the first one is initial"
+
+
+def newest_price(inv_key: str) -> Row | None:
+    """Return the last row of a key's timeline, including scheduled ones, or None."""
+    return fetch_one(
+        "SELECT id, price_minor, step, kind, effective_from, recorded_by, recorded_at"
+        " FROM retail.price_change"
+        " WHERE inv_key = %s ORDER BY effective_from DESC, id DESC LIMIT 1",
+        inv_key,
+    )
+
+
+def _refuse_if_repriced(inv_key: str, newest: Row | None, shown_price_id: int | None) -> None:
+    found = NO_PRICE if newest is None else newest["id"]
+    if shown_price_id in (None, found):
+        return
+    if newest is None:
+        refuse("shown_price_id", shown_price_id, "the newest price of this item")
+    message = (
+        f"{inv_key} has another price since: {money_text(newest['price_minor'])} from"
+        f" {moment_text(newest['effective_from'])} on, {newest['kind']}, {_written(newest)}"
+    )
+    raise Conflict(message)
+
+
+def _written(row: Row) -> str:
+    return f"written by {person(row['recorded_by'])} at {moment_text(row['recorded_at'])}"
+
+
+class Price(NamedTuple):
+    """A row of the timeline before its insert."""
+
+    price_minor: int
+    step: int
+    kind: str
+    effective_from: datetime
+    proposal_id: str | None = None
+
+
+def write_price(item: Row, price: Price, *, actor: str | None, reason: str | None = None) -> int:
+    """Insert a price for a locked item, not below its floor; return the row's id."""
+    floor = item_floor_minor(item)
+    if price.price_minor < floor:
+        refuse("price_minor", price.price_minor, f"not below the floor of {money_text(floor)}")
+    price_id = insert(
+        "price_change",
+        {
+            **{name: item[name] for name in ("inv_key", "location", "sku")},
+            **price._asdict(),
+            "floor_minor": floor,
+            "recorded_by": actor,
+        },
+    )
+    detail = {
+        "price": price_id,
+        "price_minor": price.price_minor,
+        "kind": price.kind,
+        "floor_minor": floor,
+        "reason": reason,
+    }
+    log_action(actor=actor, action="price", subject=item["inv_key"], detail=detail)
+    return price_id
+
+
+class FirstPrice(NamedTuple):
+    """The first price of an item."""
+
+    location: str
+    sku: str
+    price_minor: int
+    floor_minor: int
+    effective_from: datetime
+
+
+def set_first_prices(*, prices: Sequence[FirstPrice], actor: str | None = None) -> int:
+    """Write initial prices in one statement; SQL refuses any below its floor.
+
+    Raise `Conflict`, and write none, if a key has a price already or is named twice.
+    """
+    columns = ("location", "sku", "price_minor", "floor_minor", "effective_from", "kind")
+    with ledger_transaction():
+        _refuse_if_priced([f"{price.location}|{price.sku}" for price in prices])
+        return insert_many(
+            "price_change",
+            (*columns, "recorded_by"),
+            [(*price, "initial", actor) for price in prices],
+        )
+
+
+def _refuse_if_priced(keys: Sequence[str]) -> None:
+    twice = [inv_key for inv_key, number in Counter(keys).items() if number > 1]
+    # All price writes take this lock: a timeline that begins meanwhile is waited for and then seen.
+    fetch_all(
+        "SELECT FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR UPDATE",
+        list(keys),
+    )
+    priced = fetch_all(
+        "SELECT inv_key FROM retail.price_change WHERE inv_key = ANY(%s) LIMIT 1", list(keys)
+    )
+    if twice or priced:
+        raise Conflict(_priced_already(twice[0] if twice else priced[0]["inv_key"]))
+
+
+def roll_back_price(
+    *,
+    location: str,
+    sku: str,
+    shown_price_id: int | None = None,
+    reason: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Roll back the last change, to the price and step before it; return the new row's id.
+
+    The price is never below the floor. Without an earlier price the item returns to its regular
+    one, step 0. A change is rolled back once: a second rollback would write the undone price again.
+    It holds from the next window on. A change that is still scheduled is rolled back at its own
+    time, so that it never holds: of two rows with one time the later one counts.
+    """
+
+    def work() -> Row:
+        item = locked_item(location=location, sku=sku)
+        newest = newest_price(item["inv_key"])
+        _refuse_if_repriced(item["inv_key"], newest, shown_price_id)
+        _refuse_if_undone(newest)
+        before = _predecessor(item, newest)
+        price = max(int(before["price_minor"]), item_floor_minor(item))
+        begins = next_window_start(database_now())
+        if newest is not None:
+            begins = max(begins, newest["effective_from"])
+        row = Price(price, int(before["step"]), "rollback", begins)
+        return {"id": write_price(item, row, actor=actor, reason=reason)}
+
+    with ledger_transaction():
+        return int(once(command_id, f"roll back {location}|{sku}", actor, work)["id"])
+
+
+def _refuse_if_undone(newest: Row | None) -> None:
+    if newest is not None and newest["kind"] == "rollback":
+        message = (
+            f"The last change is rolled back already, {_written(newest)}:"
+            " for another price, set that price"
+        )
+        raise Conflict(message)
+
+
+def _predecessor(item: Row, newest: Row | None) -> Row:
+    """Return the price and step in force before the newest row."""
+    if newest is not None:
+        before = fetch_one(
+            "SELECT price_minor, step FROM retail.price_change"
+            " WHERE inv_key = %s AND (effective_from, id) < (%s, %s)"
+            " ORDER BY effective_from DESC, id DESC LIMIT 1",
+            item["inv_key"],
+            newest["effective_from"],
+            newest["id"],
+        )
+        if before is not None:
+            return before
+        if newest["kind"] != "initial" and item["regular_minor"] is not None:
+            return {"price_minor": item["regular_minor"], "step": 0}
+    message = f"{item['inv_key']} has no earlier price to go back to"
+    raise Conflict(message)
+
+
+def set_price_kill_switch(*, is_on: bool, actor: str | None) -> None:
+    """Stop or allow all rule-made prices of every store; proposals continue."""
+    require_company()
+    with ledger_transaction():
+        execute(
+            "UPDATE app.setting SET price_kill_switch = %s, updated_by = %s,"
+            " updated_at = clock_timestamp() WHERE id = 1",
+            is_on,
+            actor,
+        )
+        log_action(
+            actor=actor, action="price_kill_switch", subject="settings", detail={"is_on": is_on}
+        )
+
+
+def refuse_while_killed() -> None:
+    """Raise `Conflict` while the kill switch is on; lock the switch until the commit."""
+    is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
+    if is_on:
+        message = "the price kill switch is on: no rule-made price is written"
+        raise Conflict(message)

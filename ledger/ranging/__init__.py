@@ -1,0 +1,1 @@
+"""Add an item to the range of a location."""

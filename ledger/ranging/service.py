@@ -1,0 +1,77 @@
+"""Ranging of one item by a person: key, product name and policy, without duplicates.
+
+`range_items` accepts what importers know; a person must name an existing location and supplier.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from ledger.items.names import name_products
+from ledger.items.service import range_item
+from ledger.kernel import checks
+from ledger.kernel.errors import refuse
+from ledger.kernel.transactions import Row, fetch_value, ledger_transaction, once
+from ledger.ordering.supplier_terms import terms_of
+from ledger.pricing.far_prices import refuse_far_policy
+
+LONGEST_NAME: Final = 200
+# A till may have sold at a location without a name; its item must not stay unknown.
+_IS_PLACE: Final = """
+SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
+    OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
+    OR EXISTS (SELECT FROM retail.sale_line WHERE inv_key = %s)
+"""
+
+
+class NewItem(NamedTuple):
+    """An item for the range of a location.
+
+    `name` "" leaves the product unnamed. `opening_units` None means that the stock is unknown;
+    store staff then get a task to count it.
+    """
+
+    location: str
+    sku: str
+    policy: Mapping[str, object]
+    name: str = ""
+    opening_units: int | None = 0
+
+
+def range_new_item(
+    *, item: NewItem, actor: str, is_meant: bool = True, command_id: UUID | None = None
+) -> str:
+    """Range an item and name its product, if it has no name; return its `inv_key`.
+
+    Raise `ServiceError` for an unknown location or supplier and for a policy that breaks a limit,
+    `Conflict` for an item that is ranged there already. Unless `is_meant`, amounts far from those
+    of other locations are refused, see `far_prices`.
+    """
+    inv_key = checks.key(item.location, item.sku)
+
+    def work() -> Row:
+        if not fetch_value(_IS_PLACE, item.location, item.location, inv_key):
+            refuse("location", item.location, "a location that we know")
+        _refuse_unknown_supplier(item.policy.get("supplier"))
+        if len(item.name) > LONGEST_NAME:
+            refuse("name", item.name[:40], f"at most {LONGEST_NAME} characters")
+        if not is_meant:
+            refuse_far_policy(item.sku, inv_key, item.policy)
+        if item.name:
+            name_products(names={item.sku: item.name})
+        range_item(
+            location=item.location,
+            sku=item.sku,
+            policy=item.policy,
+            opening_units=item.opening_units,
+            actor=actor,
+        )
+        return {"inv_key": inv_key}
+
+    with ledger_transaction():
+        return str(once(command_id, f"range_item {inv_key}", actor, work)["inv_key"])
+
+
+def _refuse_unknown_supplier(code: object) -> None:
+    if code is not None and not terms_of({str(code)})[str(code)].is_named:
+        refuse("supplier", code, "a supplier that we know; add it first")

@@ -1,0 +1,1 @@
+"""Goods from suppliers: shipments and receipts."""

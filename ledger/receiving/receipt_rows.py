@@ -1,0 +1,55 @@
+"""Receipts: the common part of deliveries from suppliers and of transfers.
+
+A receipt is one row whose single change moves on-hand, unavailable, on-order and in-transit
+together, so no decision ever sees half of it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ledger.kernel import checks
+from ledger.kernel.transactions import execute, happened_or_now, log_action
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A delivery: units fit for sale, damaged units, time, and the reason of a difference."""
+
+    received_units: int
+    damaged_units: int = 0
+    received_at: datetime | None = None
+    discrepancy_reason: str | None = None
+
+    def check(self) -> None:
+        """Raise `ServiceError` for impossible units."""
+        checks.whole("received_units", self.received_units)
+        checks.whole("damaged_units", self.damaged_units)
+
+
+def write_receipt(
+    shipment_id: int, delivered: Delivered, order_units: int, actor: str | None
+) -> None:
+    """Change a shipment row to received, with all its effects in one update."""
+    execute(
+        "UPDATE retail.shipment_line SET status = 'received', received_units = %s,"
+        " damaged_units = %s, order_units = %s, received_at = %s, discrepancy_reason = %s,"
+        " recorded_by = %s WHERE id = %s",
+        delivered.received_units,
+        delivered.damaged_units,
+        order_units,
+        happened_or_now("received_at", delivered.received_at),
+        delivered.discrepancy_reason,
+        actor,
+        shipment_id,
+    )
+
+
+def log_receipt(inv_key: str, shipment_id: int, delivered: Delivered, actor: str | None) -> None:
+    """Append a receipt to the action log."""
+    detail = {
+        "shipment": shipment_id,
+        "received": delivered.received_units,
+        "damaged": delivered.damaged_units,
+        "reason": delivered.discrepancy_reason,
+    }
+    log_action(actor=actor, action="receive", subject=inv_key, detail=detail)

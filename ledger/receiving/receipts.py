@@ -1,0 +1,188 @@
+"""Receipts of orders: many lines at once, refused deliveries, corrected receipts.
+
+A correction updates the receipt's own row: capture publishes before and after, so the fold replaces
+the old effect in one step. After 48 h the goods have been sold and counted, and a correction is a
+booking of its own: an adjustment.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from ledger.access.scope import require_key
+from ledger.kernel import checks
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_one,
+    happened_or_now,
+    ledger_transaction,
+    log_action,
+    once,
+)
+from ledger.ordering.lines import follow_receipts, locked_line, open_order_units
+from ledger.receiving.receipt_rows import Delivered
+from ledger.receiving.shipments import line_of_shipment, receive_within
+
+MOST_LINES: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LineReceipt:
+    """A delivery of one order line, announced or not, and the open units that were shown."""
+
+    line_id: int
+    delivered: Delivered
+    shipment_line_id: int | None = None
+    shown_open_units: int | None = None
+
+
+def receive_order(
+    *,
+    receipts: Sequence[LineReceipt],
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> list[int]:
+    """Receive several lines of a delivery together or not at all; return the receipts' ids."""
+    if not 1 <= len(receipts) <= MOST_LINES:
+        refuse("receipts", len(receipts), f"1 to {MOST_LINES} lines")
+
+    def work() -> Row:
+        # Sorted, so that deliveries that share lines lock them in one order.
+        by_line = sorted(enumerate(receipts), key=lambda pair: (pair[1].line_id, pair[0]))
+        ids = {number: _receive(receipt, actor) for number, receipt in by_line}
+        return {"ids": [ids[number] for number in range(len(receipts))]}
+
+    with ledger_transaction():
+        found: list[int] = once(command_id, "receive_order", actor, work)["ids"]
+    return found
+
+
+def _receive(receipt: LineReceipt, actor: str | None) -> int:
+    return receive_within(
+        delivered=receipt.delivered,
+        shipment_line_id=receipt.shipment_line_id,
+        purchase_order_line_id=receipt.line_id,
+        shown_open_units=receipt.shown_open_units,
+        actor=actor,
+    )
+
+
+def refuse_delivery(
+    *,
+    line_id: int,
+    reason: str,
+    shipment_line_id: int | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Refuse a delivery: nothing is received, the order stays open, the reason is recorded."""
+    given = checks.text("reason", reason)
+    delivered = Delivered(0, 0, discrepancy_reason=f"refused: {given}")
+    receipt = LineReceipt(line_id, delivered, shipment_line_id)
+    return receive_order(receipts=[receipt], actor=actor, command_id=command_id)[0]
+
+
+def correct_receipt(
+    *,
+    shipment_line_id: int,
+    delivered: Delivered,
+    shown_version: str | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Row:
+    """Correct one's own receipt within 48 h; update the order line under its lock.
+
+    `received_at` stays unless a new one is given. Returns `{"shipment_id", "order_units",
+    "open_units"}`.
+    """
+    delivered.check()
+
+    def work() -> Row:
+        line_id = line_of_shipment(shipment_line_id)
+        # Lock the line first, as every receipt does.
+        line = None if line_id is None else locked_line(line_id)
+        receipt = _own_fresh_receipt(shipment_line_id, shown_version, actor)
+        arrived = delivered.received_units + delivered.damaged_units
+        if arrived == 0:
+            checks.text("discrepancy_reason", delivered.discrepancy_reason)
+        order_units, open_units = 0, 0
+        if line is not None:
+            promised = open_order_units(line, without_shipment=shipment_line_id)
+            order_units = min(arrived, promised)
+            open_units = promised - order_units
+        _rewrite(receipt, delivered, order_units, actor)
+        if line_id is not None:
+            follow_receipts(line_id, actor)
+        return {
+            "shipment_id": shipment_line_id,
+            "order_units": order_units,
+            "open_units": open_units,
+        }
+
+    with ledger_transaction():
+        return once(command_id, f"correct_receipt {shipment_line_id}", actor, work)
+
+
+def _own_fresh_receipt(shipment_id: int, shown_version: str | None, actor: str | None) -> Row:
+    receipt = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
+    if receipt is None:
+        refuse("shipment_line_id", shipment_id, "no such receipt from a supplier")
+    require_key(receipt["inv_key"])
+    if receipt["status"] != "received":
+        message = f"shipment line {shipment_id} is not received yet: receive it instead"
+        raise Conflict(message)
+    if receipt["recorded_by"] != actor:
+        who = person(receipt["recorded_by"])
+        rule = f"only {who}, who received it, may correct it; book an adjustment instead"
+        refuse("actor", actor, rule)
+    refuse_old_receipt(receipt, database_now())
+    if shown_version is not None and receipt["recorded_at"].isoformat() != shown_version:
+        message = (
+            f"shipment line {shipment_id} has changed since it was shown, by {person(actor)},"
+            f" {moment_text(receipt['recorded_at'])}: now {receipt['received_units']} received,"
+            f" {receipt['damaged_units']} damaged"
+        )
+        raise Conflict(message)
+    return receipt
+
+
+def refuse_old_receipt(receipt: Row, now: datetime) -> None:
+    """Raise `Conflict` for a receipt whose goods arrived more than 48 h ago."""
+    if not checks.is_correctable(receipt["received_at"], now):
+        message = (
+            f"shipment line {receipt['id']} was received more than 48 h ago and stays as it is;"
+            " book an adjustment for what is different"
+        )
+        raise Conflict(message)
+
+
+def _rewrite(receipt: Row, delivered: Delivered, order_units: int, actor: str | None) -> None:
+    received_at = receipt["received_at"]
+    if delivered.received_at is not None:
+        received_at = happened_or_now("received_at", delivered.received_at)
+    execute(
+        "UPDATE retail.shipment_line SET received_units = %s, damaged_units = %s,"
+        " order_units = %s, received_at = %s, discrepancy_reason = %s, recorded_by = %s"
+        " WHERE id = %s",
+        delivered.received_units,
+        delivered.damaged_units,
+        order_units,
+        received_at,
+        delivered.discrepancy_reason,
+        actor,
+        receipt["id"],
+    )
+    detail = {
+        "shipment": receipt["id"],
+        "line": receipt["purchase_order_line_id"],
+        "received": [receipt["received_units"], delivered.received_units],
+        "damaged": [receipt["damaged_units"], delivered.damaged_units],
+        "reason": delivered.discrepancy_reason,
+    }
+    log_action(actor=actor, action="correct_receipt", subject=receipt["inv_key"], detail=detail)

@@ -1,0 +1,233 @@
+"""Deliveries from suppliers: shipped, then received against an order line."""
+
+from datetime import datetime
+from uuid import UUID
+
+from inventory.tables.parsing import QUANTITY_MAX
+from ledger.access.scope import require_key
+from ledger.kernel import checks
+from ledger.kernel.errors import Conflict, refuse
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.transactions import (
+    Row,
+    fetch_one,
+    happened_or_now,
+    insert,
+    ledger_transaction,
+    log_action,
+    once,
+)
+from ledger.ordering import status as orders_status
+from ledger.ordering.lines import follow_receipts, locked_line, open_order_units
+from ledger.receiving.receipt_rows import Delivered, write_receipt
+
+
+def ship_order_line(
+    *,
+    line_id: int,
+    shipped_units: int,
+    shipped_at: datetime | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Write a supplier's shipment of a line: its units are in transit. Return the shipment's id."""
+    checks.whole("shipped_units", shipped_units, 1)
+
+    def work() -> Row:
+        line = locked_line(line_id)
+        orders_status.after(line["status"], "ship", line_id=line_id)
+        shipment_id = insert(
+            "shipment_line",
+            {
+                **{name: line[name] for name in ("inv_key", "location", "sku")},
+                "leg": "supplier_in",
+                "status": "shipped",
+                "purchase_order_line_id": line_id,
+                "shipped_units": shipped_units,
+                "shipped_at": happened_or_now("shipped_at", shipped_at),
+                "recorded_by": actor,
+            },
+        )
+        detail = {"shipment": shipment_id, "line": line_id, "units": shipped_units}
+        log_action(
+            actor=actor,
+            action="ship_order",
+            subject=line["inv_key"],
+            detail=detail | {"order": line["order_ref"]},
+        )
+        return {"id": shipment_id}
+
+    with ledger_transaction():
+        return int(once(command_id, f"ship_order {line_id}", actor, work)["id"])
+
+
+def receive_shipment(
+    *,
+    delivered: Delivered,
+    shipment_line_id: int | None = None,
+    purchase_order_line_id: int | None = None,
+    shown_open_units: int | None = None,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> int:
+    """Receive goods of an order line, announced by `shipment_line_id` or not; return its id.
+
+    `order_units` = min(delivered, open units of the line), under a lock on that line: extra units
+    enter stock but lower no other order. With `shown_open_units` a line that has changed since is
+    refused, so that two people do not receive one delivery twice. A delivery of 0 units needs a
+    reason. The last open unit closes the line.
+    """
+
+    def work() -> Row:
+        return {
+            "id": receive_within(
+                delivered=delivered,
+                shipment_line_id=shipment_line_id,
+                purchase_order_line_id=purchase_order_line_id,
+                shown_open_units=shown_open_units,
+                actor=actor,
+            )
+        }
+
+    with ledger_transaction():
+        return int(once(command_id, "receive_shipment", actor, work)["id"])
+
+
+def receive_within(
+    *,
+    delivered: Delivered,
+    shipment_line_id: int | None,
+    purchase_order_line_id: int | None,
+    shown_open_units: int | None,
+    actor: str | None,
+) -> int:
+    """Execute `receive_shipment` inside the transaction of the caller."""
+    delivered.check()
+    if delivered.received_units + delivered.damaged_units == 0:
+        checks.text("discrepancy_reason", delivered.discrepancy_reason)
+    if shipment_line_id is not None:
+        return _receive_announced(
+            shipment_line_id, purchase_order_line_id, delivered, shown_open_units, actor
+        )
+    if purchase_order_line_id is None:
+        refuse("purchase_order_line_id", None, "a shipment or an order line is needed")
+    return _receive_unannounced(purchase_order_line_id, delivered, shown_open_units, actor)
+
+
+def _receivable(line_id: int, shown_open_units: int | None) -> Row:
+    """Return the locked line with its open units, if they are as shown."""
+    line = locked_line(line_id)
+    orders_status.after(line["status"], "receive", line_id=line_id)
+    open_units = open_order_units(line)
+    if shown_open_units is not None and shown_open_units != open_units:
+        message = (
+            f"order line {line_id} had {shown_open_units} units open when it was shown,"
+            f" {open_units} are open now{_last_receipt(line_id)}"
+        )
+        raise Conflict(message)
+    return line | {"open_units": open_units}
+
+
+def _last_receipt(line_id: int) -> str:
+    newest = fetch_one(
+        "SELECT recorded_by, recorded_at, received_units + damaged_units AS units"
+        " FROM retail.shipment_line"
+        " WHERE purchase_order_line_id = %s AND leg = 'supplier_in' AND status = 'received'"
+        " ORDER BY recorded_at DESC, id DESC LIMIT 1",
+        line_id,
+    )
+    if newest is None:
+        return ""
+    who, at = person(newest["recorded_by"]), moment_text(newest["recorded_at"])
+    return f": {who} has received {newest['units']}, {at}"
+
+
+def _receive_unannounced(
+    line_id: int, delivered: Delivered, shown_open_units: int | None, actor: str | None
+) -> int:
+    line = _receivable(line_id, shown_open_units)
+    arrived = delivered.received_units + delivered.damaged_units
+    shipment_id = insert(
+        "shipment_line",
+        {
+            **{name: line[name] for name in ("inv_key", "location", "sku")},
+            "leg": "supplier_in",
+            "status": "received",
+            "purchase_order_line_id": line_id,
+            "shipped_units": min(arrived, QUANTITY_MAX),
+            "received_units": delivered.received_units,
+            "damaged_units": delivered.damaged_units,
+            "order_units": min(arrived, line["open_units"]),
+            "received_at": happened_or_now("received_at", delivered.received_at),
+            "discrepancy_reason": delivered.discrepancy_reason,
+            "recorded_by": actor,
+        },
+    )
+    follow_receipts(line_id, actor)
+    _log(line, shipment_id, delivered, actor)
+    return shipment_id
+
+
+def _receive_announced(
+    shipment_id: int,
+    line_id: int | None,
+    delivered: Delivered,
+    shown_open_units: int | None,
+    actor: str | None,
+) -> int:
+    announced = line_of_shipment(shipment_id)
+    if line_id is not None and line_id != announced:
+        refuse("shipment_line_id", shipment_id, f"a delivery of order line {line_id}")
+    # Lock the line first: two deliveries of one line must not each hold a shipment and deadlock.
+    line = None if announced is None else locked_line(announced)
+    shipment = _announced(shipment_id)
+    if line is not None:
+        line = _receivable(line["id"], shown_open_units)
+    arrived = delivered.received_units + delivered.damaged_units
+    order_units = 0 if line is None else min(arrived, line["open_units"])
+    write_receipt(shipment_id, delivered, order_units, actor)
+    if line is not None:
+        follow_receipts(line["id"], actor)
+    _log(line or shipment, shipment_id, delivered, actor)
+    return shipment_id
+
+
+def line_of_shipment(shipment_id: int) -> int | None:
+    """Return the order line of a supplier's delivery, or None; it never changes."""
+    shipment = fetch_one(
+        "SELECT purchase_order_line_id AS line_id FROM retail.shipment_line"
+        " WHERE id = %s AND leg = 'supplier_in'",
+        shipment_id,
+    )
+    if shipment is None:
+        refuse("shipment_line_id", shipment_id, "no such supplier_in line")
+    found: int | None = shipment["line_id"]
+    return found
+
+
+def _announced(shipment_id: int) -> Row:
+    """Return a shipment that is not received yet, locked until the transaction ends."""
+    shipment = fetch_one("SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE", shipment_id)
+    if shipment is None:
+        refuse("shipment_line_id", shipment_id, "no such supplier_in line")
+    require_key(shipment["inv_key"])
+    if shipment["status"] == "received":
+        who, at = person(shipment["recorded_by"]), moment_text(shipment["recorded_at"])
+        message = (
+            f"shipment line {shipment_id} is received already, {shipment['received_units']} by"
+            f" {who}, {at}; a line is received once"
+        )
+        raise Conflict(message)
+    return shipment
+
+
+def _log(row: Row, shipment_id: int, delivered: Delivered, actor: str | None) -> None:
+    detail = {
+        "shipment": shipment_id,
+        "line": row["id"] if "order_ref" in row else None,
+        "order": row.get("order_ref"),
+        "received": delivered.received_units,
+        "damaged": delivered.damaged_units,
+        "reason": delivered.discrepancy_reason,
+    }
+    log_action(actor=actor, action="receive", subject=row["inv_key"], detail=detail)

@@ -1,0 +1,315 @@
+"""Conversion of proposals into order lines, up to 500 at a time, each with log entries.
+
+Locks are taken in one order: proposals by id, then their items, then the orders that take the
+lines. So concurrent approvals wait for each other without a deadlock. All refusals are known before
+the first write; the rest is written in a handful of statements.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+
+from ledger.access.scope import require_key
+from ledger.kernel import checks
+from ledger.kernel.errors import Conflict, LedgerError, refuse
+from ledger.kernel.proposals import REORDERS, Word, refuse_if_moved
+from ledger.kernel.refusal_text import moment_text, person
+from ledger.kernel.transactions import (
+    Row,
+    database_now,
+    execute,
+    fetch_all,
+    insert_rows,
+    log_actions,
+)
+from ledger.ordering.lines import refuse_odd_units
+from ledger.ordering.orders import automatic_order, draft_order, refuse_inactive
+from ledger.ordering.status import due_day
+from ledger.ordering.supplier_terms import Terms, terms_of
+
+MOST_AT_ONCE: Final = 500
+MOST_PARTS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One order line of an approval; supplier and due day only if they differ from the usual."""
+
+    units: int
+    supplier: str | None = None
+    due_on: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A proposal as it was shown, and the order: its own quantity, `units`, or `parts`."""
+
+    reorder_id: str
+    shown_revision: int
+    units: int | None = None
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Approver:
+    """The actor of an approval and its rights; `automatic` orders are sent at once."""
+
+    actor: str | None
+    odd_units_allowed: bool = False
+    automatic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The order lines of an approval; the first line carries the reorder id."""
+
+    reorder_id: str
+    line_ids: tuple[int, ...]
+    units: int
+    order_ref: str
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    row: Row
+    item: Row
+    parts: tuple[Part, ...]
+
+    @property
+    def units(self) -> int:
+        return sum(part.units for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """All rows that a batch reads under lock, by reorder id, key or supplier, and the time."""
+
+    now: datetime
+    proposals: dict[str, Row]
+    items: dict[str, Row]
+    terms: dict[str, Terms]
+    ordered: dict[str, Row]
+
+
+def order_all(approvals: Sequence[Approval], approver: Approver) -> list[Ordered | LedgerError]:
+    """Order what can be ordered; return for each approval, in order, its lines or its refusal.
+
+    Must run inside `ledger_transaction`.
+    """
+    if not 1 <= len(approvals) <= MOST_AT_ONCE:
+        refuse("approvals", len(approvals), f"1 to {MOST_AT_ONCE} proposals at once")
+    known = _read(approvals)
+    found: list[_Plan | Ordered | LedgerError] = []
+    seen: set[str] = set()
+    for approval in approvals:
+        found.append(_plan(approval, approver, known, seen))
+        seen.add(approval.reorder_id)
+    written = _write([plan for plan in found if isinstance(plan, _Plan)], approver, known)
+    return [written[f.row["reorder_id"]] if isinstance(f, _Plan) else f for f in found]
+
+
+def _read(approvals: Sequence[Approval]) -> _Known:
+    ids = sorted({approval.reorder_id for approval in approvals})
+    proposals = fetch_all(
+        "SELECT reorder_id, inv_key, location, sku, supplier, revision, status, quantity_units,"
+        " decided_action, decided_by, decided_units, decided_at, updated_at"
+        " FROM app.reorder_proposal"
+        " WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE",
+        ids,
+    )
+    items = fetch_all(
+        "SELECT inv_key, supplier, pack_units, cost_minor, lead_time_centidays"
+        " FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR SHARE",
+        sorted({row["inv_key"] for row in proposals}),
+    )
+    ordered = fetch_all(
+        "SELECT id, reorder_id, ordered_units, order_ref FROM retail.purchase_order_line"
+        " WHERE reorder_id = ANY(%s)",
+        ids,
+    )
+    suppliers = {row["supplier"] for row in (*proposals, *items) if row["supplier"]}
+    chosen = {part.supplier for approval in approvals for part in approval.parts if part.supplier}
+    return _Known(
+        database_now(),
+        {row["reorder_id"]: row for row in proposals},
+        {row["inv_key"]: row for row in items},
+        terms_of(suppliers | chosen),
+        {row["reorder_id"]: row for row in ordered},
+    )
+
+
+def _plan(
+    approval: Approval, approver: Approver, known: _Known, seen: set[str]
+) -> _Plan | Ordered | LedgerError:
+    try:
+        if approval.reorder_id in seen:
+            refuse("reorder_id", approval.reorder_id, "named once in a batch")
+        row = known.proposals.get(approval.reorder_id)
+        if row is None:
+            refuse("reorder_id", approval.reorder_id, "no such proposal")
+        require_key(row["inv_key"])
+        if row["decided_action"] == "approve":
+            return _first_approval(row, approval, known)
+        word = Word(
+            REORDERS, approval.reorder_id, "approve", approval.shown_revision, approver.actor
+        )
+        refuse_if_moved(row, word, allowed=("open",))
+        if approval.reorder_id in known.ordered:
+            message = f"order line {known.ordered[approval.reorder_id]['id']} answers this already"
+            raise Conflict(message)
+        item = known.items.get(row["inv_key"])
+        if item is None:
+            refuse("inv_key", row["inv_key"], "must be ranged first")
+        return _Plan(row, item, _parts(approval, row, item, approver, known))
+    except LedgerError as refusal:
+        return refusal
+
+
+def _parts(
+    approval: Approval, row: Row, item: Row, approver: Approver, known: _Known
+) -> tuple[Part, ...]:
+    """Return the lines to write, each with its supplier."""
+    wanted = approval.parts
+    asked = row["quantity_units"] if approval.units is None else approval.units
+    total = checks.whole("units", asked, 1)
+    if not wanted:
+        wanted = (Part(total),)
+    elif sum(part.units for part in wanted) != total:
+        refuse("parts", sum(part.units for part in wanted), f"parts that add up to {total} units")
+    if len(wanted) > MOST_PARTS:
+        refuse("parts", len(wanted), f"at most {MOST_PARTS} lines for one need")
+    checked = []
+    for part in wanted:
+        checks.whole("units", part.units, 1)
+        refuse_odd_units(
+            "units", part.units, int(item["pack_units"]), allowed=approver.odd_units_allowed
+        )
+        supplier = part.supplier or row["supplier"] or item["supplier"]
+        if not supplier:
+            refuse("supplier", None, "an order needs a supplier: set one on the item first")
+        if part.supplier and not known.terms[supplier].is_named:
+            refuse("supplier", supplier, "a supplier that we know; add it first")
+        refuse_inactive(known.terms[supplier])
+        checks.not_past("due_on", part.due_on, known.now)
+        checked.append(Part(part.units, supplier, part.due_on))
+    return tuple(checked)
+
+
+def _first_approval(row: Row, approval: Approval, known: _Known) -> Ordered:
+    """Return the order of an earlier approval; raise `Conflict` for another quantity."""
+    line = known.ordered.get(row["reorder_id"])
+    if line is None and row["decided_units"] is None:  # a transfer covers the need
+        who, at = person(row["decided_by"]), moment_text(row["decided_at"])
+        message = f"{who} has already answered it with a transfer, {at}"
+        raise Conflict(message)
+    if line is None or approval.units not in (None, row["decided_units"]):
+        who, at = person(row["decided_by"]), moment_text(row["decided_at"])
+        message = f"{who} has already ordered {row['decided_units']}, {at}"
+        raise Conflict(message)
+    return Ordered(
+        row["reorder_id"], (line["id"],), row["decided_units"], line["order_ref"], repeated=True
+    )
+
+
+def _write(plans: Sequence[_Plan], approver: Approver, known: _Known) -> dict[str, Ordered]:
+    if not plans:
+        return {}
+    refs = _orders(plans, approver)
+    _write_words(plans, approver.actor)
+    documents = list(_documents(plans, approver, known, refs))
+    ids = iter(insert_rows("purchase_order_line", documents))
+    done = {}
+    for plan in plans:
+        line_ids = tuple(next(ids) for _ in plan.parts)
+        ref = refs[str(plan.parts[0].supplier), plan.row["location"]]
+        done[plan.row["reorder_id"]] = Ordered(plan.row["reorder_id"], line_ids, plan.units, ref)
+    _log(plans, approver, done, refs)
+    return done
+
+
+def _orders(plans: Sequence[_Plan], approver: Approver) -> dict[tuple[str, str], str]:
+    """Return the order of each supplier and location, locked in sorted order."""
+    groups = sorted({(str(p.supplier), plan.row["location"]) for plan in plans for p in plan.parts})
+    return {
+        (supplier, location): automatic_order(supplier=supplier, location=location)
+        if approver.automatic
+        else draft_order(supplier=supplier, location=location, actor=approver.actor)
+        for supplier, location in groups
+    }
+
+
+def _write_words(plans: Sequence[_Plan], actor: str | None) -> None:
+    insert_rows(
+        "reorder_decision",
+        [
+            {
+                **{name: plan.row[name] for name in ("inv_key", "location", "sku", "reorder_id")},
+                "action": "approve",
+                "need_revision": plan.row["revision"],
+                "recorded_by": actor,
+            }
+            for plan in plans
+        ],
+    )
+    execute(
+        "UPDATE app.reorder_proposal AS p SET decided_action = 'approve', decided_by = %s,"
+        " decided_at = clock_timestamp(), decided_units = said.units"
+        " FROM unnest(%s::text[], %s::bigint[]) AS said (id, units) WHERE p.reorder_id = said.id",
+        actor,
+        [plan.row["reorder_id"] for plan in plans],
+        [plan.units for plan in plans],
+    )
+
+
+def _documents(
+    plans: Sequence[_Plan], approver: Approver, known: _Known, refs: dict[tuple[str, str], str]
+) -> Iterable[dict[str, object]]:
+    for plan in plans:
+        for number, part in enumerate(plan.parts):
+            supplier = str(part.supplier)
+            due_on = part.due_on
+            if approver.automatic and due_on is None:
+                terms = known.terms[supplier]
+                due_on = due_day(
+                    known.now,
+                    lead_time_centidays=int(plan.item["lead_time_centidays"])
+                    or terms.lead_time_centidays,
+                    order_days_mask=terms.order_days_mask,
+                )
+            yield {
+                **{name: plan.row[name] for name in ("inv_key", "location", "sku")},
+                "order_ref": refs[supplier, plan.row["location"]],
+                # The need is answered once: further lines are ordinary orders.
+                "reorder_id": plan.row["reorder_id"] if number == 0 else None,
+                "supplier": supplier,
+                "status": "sent" if approver.automatic else "draft",
+                "ordered_units": part.units,
+                "cancelled_units": 0,
+                "ordered_at": known.now,
+                "due_on": due_on,
+                "cost_minor": plan.item["cost_minor"],
+                "pack_units": plan.item["pack_units"],
+                "recorded_by": approver.actor,
+            }
+
+
+def _log(
+    plans: Sequence[_Plan],
+    approver: Approver,
+    done: dict[str, Ordered],
+    refs: dict[tuple[str, str], str],
+) -> None:
+    entries = []
+    for plan in plans:
+        ordered = done[plan.row["reorder_id"]]
+        approved = {"revision": plan.row["revision"], "units": plan.units, "reason": None}
+        if approver.automatic:
+            approved["automatic"] = True
+        entries.append(("approve", plan.row["reorder_id"], approved))
+        for line_id, part in zip(ordered.line_ids, plan.parts, strict=True):
+            ref = refs[str(part.supplier), plan.row["location"]]
+            line = {"line": line_id, "units": part.units, "order": ref}
+            entries.append(("order", plan.row["inv_key"], line))
+    log_actions(actor=approver.actor, entries=entries)

@@ -1,0 +1,190 @@
+"""Conditions of automatic orders, and the reason for each one that fails.
+
+The conditions are one pure function of a `Case`, so the desk shows a buyer exactly the reasons of
+the approving job. The group of a need is its supplier and location. Its value counts the needs
+without another reason to wait, so they reach the supplier's minimum together or not at all.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from inventory.tables.parsing import QUANTITY_MAX
+from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
+from ledger.kernel.transactions import fetch_all
+from ledger.ordering.supplier_terms import days_of
+
+SETTLED_AFTER_US: Final = 60_000_000
+
+
+class Reason(NamedTuple):
+    """A reason why a need waits for a person: a code for programs, a clause for people."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One open need with all inputs of the rule; ages are None if unknown."""
+
+    reorder_id: str
+    revision: int
+    inv_key: str
+    location: str
+    supplier: str | None
+    quantity_units: int
+    pack_units: int
+    cost_minor: int
+    auto_max_minor: int
+    flags: tuple[str, ...]
+    supplier_active: bool
+    minimum_order_minor: int
+    order_days_mask: int
+    weekday: int
+    unchanged_us: int
+    stock_age_us: int | None
+    pipeline_age_us: int | None
+    requested_units: int | None
+
+    @property
+    def value_minor(self) -> int:
+        """The cost of the order in minor units."""
+        return self.quantity_units * self.cost_minor
+
+    @property
+    def group(self) -> tuple[str | None, str]:
+        """The supplier and location of the order that the need would join."""
+        return self.supplier, self.location
+
+
+def own_reasons(case: Case) -> tuple[Reason, ...]:
+    """Return the need's own reasons to wait, whatever else is ordered with it."""
+    found = (*_policy(case), *_supplier(case), *_freshness(case))
+    return tuple(reason for reason in found if reason is not None)
+
+
+def _policy(case: Case) -> Iterable[Reason | None]:
+    if case.auto_max_minor == 0:
+        yield Reason("no_limit", "automatic orders are not allowed for this item")
+    elif case.value_minor > case.auto_max_minor:
+        yield Reason(
+            "above_limit",
+            f"it costs {_money(case.value_minor)}, more than the item's limit of"
+            f" {_money(case.auto_max_minor)}",
+        )
+    if case.flags:
+        named = ", ".join(flag.replace("_", " ") for flag in case.flags)
+        yield Reason("flagged", f"it is flagged: {named}")
+    if case.quantity_units > QUANTITY_MAX:
+        yield Reason("too_many", f"no order line takes more than {QUANTITY_MAX:,} units")
+    if case.quantity_units % case.pack_units:
+        yield Reason("odd_units", f"{case.quantity_units} is no multiple of {case.pack_units}")
+
+
+def _supplier(case: Case) -> Iterable[Reason | None]:
+    if not case.supplier:
+        yield Reason("no_supplier", "it has no supplier")
+        return
+    if not case.supplier_active:
+        yield Reason("supplier_inactive", "its supplier is not active")
+    if not case.order_days_mask >> case.weekday & 1:
+        days = ", ".join(days_of(case.order_days_mask))
+        yield Reason("not_order_day", f"its supplier takes orders on {days}")
+
+
+def _freshness(case: Case) -> Iterable[Reason | None]:
+    if case.unchanged_us < SETTLED_AFTER_US:
+        yield Reason("unsettled", "it changed less than 60 s ago")
+    if case.stock_age_us is None or case.stock_age_us > OLDEST_US:
+        yield Reason("stock_old", "what is known of its stock is older than 60 s")
+    elif case.requested_units != case.quantity_units:
+        yield Reason("state_differs", "the newest stock figures ask for another quantity")
+    if is_stale(case.pipeline_age_us):
+        yield Reason("pipeline_stale", "the pipeline has shown no sign of life for 60 s")
+
+
+def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
+    """Return each need's reasons to wait, by reorder id; without any, it is ordered by rule.
+
+    `cases` hold every open need of the groups they belong to.
+    """
+    found = {case.reorder_id: (case, own_reasons(case)) for case in cases}
+    reached: dict[tuple[str | None, str], int] = defaultdict(int)
+    for case, reasons in found.values():
+        if not reasons:
+            reached[case.group] += case.value_minor
+    return {
+        reorder_id: (*reasons, *_group_reason(case, reached, counts=not reasons))
+        for reorder_id, (case, reasons) in found.items()
+    }
+
+
+def _group_reason(
+    case: Case, reached: Mapping[tuple[str | None, str], int], *, counts: bool
+) -> tuple[Reason, ...]:
+    if not counts or reached[case.group] >= case.minimum_order_minor:
+        return ()
+    text = (
+        f"orders for this supplier and location come to {_money(reached[case.group])}, below its"
+        f" minimum of {_money(case.minimum_order_minor)}"
+    )
+    return (Reason("below_minimum", text),)
+
+
+def _money(minor: int) -> str:
+    return f"{minor // 100:,}.{minor % 100:02d}"
+
+
+_CASES: Final = f"""
+WITH {LIFE}
+SELECT r.reorder_id, r.revision, r.inv_key, r.location,
+       coalesce(r.supplier, il.supplier) AS supplier,
+       coalesce(r.quantity_units, 0) AS quantity_units, il.pack_units, il.cost_minor,
+       CASE WHEN il.status = 'active' THEN il.auto_max_minor ELSE 0 END AS auto_max_minor,
+       r.flags, coalesce(su.is_active, true) AS supplier_active,
+       coalesce(su.minimum_order_minor, 0) AS minimum_order_minor,
+       coalesce(su.order_days_mask, 127) AS order_days_mask,
+       (extract(isodow FROM moment.now AT TIME ZONE 'UTC'))::int - 1 AS weekday,
+       (extract(epoch FROM moment.now - r.updated_at) * 1000000)::bigint AS unchanged_us,
+       (extract(epoch FROM moment.now) * 1000000)::bigint - greatest(s.as_of_us, at.as_of_us)
+           AS stock_age_us,
+       life.age_us AS pipeline_age_us,
+       CASE WHEN s.reorder_id = r.reorder_id THEN s.requested_units END AS requested_units
+FROM moment CROSS JOIN life CROSS JOIN app.reorder_proposal r
+JOIN retail.item_location il ON il.inv_key = r.inv_key
+LEFT JOIN retail.supplier su ON su.code = coalesce(r.supplier, il.supplier)
+LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
+LEFT JOIN read_model.sink_position at
+    ON at.sink = 'projector' AND at.topic = '{ON_HAND_CHANGELOG}' AND at.partition = s.partition
+WHERE r.status = 'open' AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
+    -- Said, but not yet back by capture; a snooze that has ended is older than the need's update.
+    AND NOT (coalesce(r.decided_action, '') = 'snooze'
+             AND coalesce(r.decided_at > r.updated_at, false))
+"""  # noqa: S608 -- constants of this project
+_OF_GROUPS: Final = """
+  AND (coalesce(r.supplier, il.supplier), r.location) IN (
+    SELECT coalesce(p.supplier, i.supplier), p.location FROM app.reorder_proposal p
+    JOIN retail.item_location i ON i.inv_key = p.inv_key WHERE p.reorder_id = ANY(%s))
+"""
+_ALLOWED: Final = " AND il.auto_max_minor > 0"
+
+
+def cases_that_policy_allows() -> list[Case]:
+    """Return every open need of an item with a limit for automatic orders."""
+    return [_case(row) for row in fetch_all(_CASES + _ALLOWED)]
+
+
+def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
+    """Return the reasons to wait of each of these open needs; decided needs are left out."""
+    wanted = list(reorder_ids)
+    if not wanted:
+        return {}
+    found = reasons_to_wait(_case(row) for row in fetch_all(_CASES + _OF_GROUPS, wanted))
+    return {reorder_id: found[reorder_id] for reorder_id in wanted if reorder_id in found}
+
+
+def _case(row: Mapping[str, Any]) -> Case:
+    return Case(**{**row, "flags": tuple(row["flags"])})

@@ -1,0 +1,1 @@
+"""Sales: one row per line of a till receipt."""

@@ -1,0 +1,1 @@
+"""Tasks of the exceptions inbox that a person closes."""

@@ -1,0 +1,145 @@
+"""Pages for adjustments. The reason fixes the direction; large values wait for a second person."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from inventory.tables.parsing import ADJUSTMENT_REASONS
+from ledger.kernel.refusal_text import moment_text, refusal_text
+from ledger.services import (
+    Asked,
+    ServiceError,
+    Wanted,
+    on_hand_sign,
+    request_adjustment,
+    unavailable_sign,
+    worth_of,
+)
+from webui.accounts.roles import ADJUST, requires
+from webui.desks.counts import queries as selectors
+from webui.readmodel.choices import locations
+from webui.readmodel.figures import money_text, signed_units_text
+from webui.shell.commands import Form, asked, attempt, command_of, form_of, moment, whole
+from webui.shell.page import render_page
+
+_SIGNS: Final = {1: "+", 0: "", -1: "\N{MINUS SIGN}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """An adjustment reason and the direction in which it moves stock."""
+
+    code: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The effect of a form: units by bucket, value, and whether it needs a second person."""
+
+    on_hand_units: int
+    unavailable_units: int
+    value_minor: int | None
+    waits: bool
+    occurred_at: datetime | None
+
+
+def _reasons() -> list[Reason]:
+    return [Reason(code, _direction(code)) for code in ADJUSTMENT_REASONS]
+
+
+def _direction(reason: str) -> str:
+    parts = (("on hand", on_hand_sign(reason)), ("unavailable", unavailable_sign(reason)))
+    return ", ".join(f"{name} {_SIGNS[sign]}" for name, sign in parts if sign)
+
+
+@require_http_methods(["GET", "POST"])
+@requires(ADJUST)
+def adjust(request: HttpRequest) -> HttpResponse:
+    """Show the form, preview its effect, or book it; large adjustments wait for approval."""
+    if request.method == "GET":
+        given = {name: asked(request, name, 32) for name in ("location", "sku", "reason")}
+        return _show(request, given, "", 200)
+    form = form_of(request)
+    if form.get("action") == "preview":
+        return _preview(request, form)
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show(request, form, refusal, status)
+
+    return attempt(
+        request, lambda: _book(form, request.user.get_username()), show, reverse("counts-adjust")
+    )
+
+
+def _preview(request: HttpRequest, form: Form) -> HttpResponse:
+    try:
+        meaning = _meaning(_wanted(form))
+    except ServiceError as error:
+        return _show(request, form, refusal_text(error), 422)
+    return _show(request, form, "", 200, meaning)
+
+
+def _show(
+    request: HttpRequest, form: Form, refusal: str, status: int, meaning: Meaning | None = None
+) -> HttpResponse:
+    context = {
+        "tab": "adjust",
+        "form": form,
+        "reasons": _reasons(),
+        "locations": locations(),
+        "limit_minor": selectors.adjustment_limit_minor(),
+        "mine": selectors.requests_of(request.user.get_username()),
+        "waiting_count": selectors.waiting_count(),
+        "meaning": meaning,
+        "refusal": refusal,
+        "command_id": uuid4(),
+    }
+    return render_page(request, "counts/adjust.html", context, status=status)
+
+
+def _wanted(form: Form) -> Wanted:
+    wanted = Wanted(
+        location=form.get("location", ""),
+        sku=form.get("sku", ""),
+        reason=form.get("reason", ""),
+        quantity_units=whole(form, "quantity_units", low=1),
+        occurred_at=moment(form, "occurred_at"),
+        note=form.get("note", ""),
+    )
+    wanted.check()
+    return wanted
+
+
+def _meaning(wanted: Wanted) -> Meaning:
+    value_minor, waits = worth_of(wanted=wanted)
+    return Meaning(
+        on_hand_sign(wanted.reason) * wanted.quantity_units,
+        unavailable_sign(wanted.reason) * wanted.quantity_units,
+        value_minor,
+        waits,
+        wanted.occurred_at,
+    )
+
+
+def _book(form: Form, actor: str) -> str:
+    if form.get("action") != "book":
+        field, rule = "action", "preview or book"
+        raise ServiceError(field, form.get("action", ""), rule)
+    wanted = _wanted(form)
+    done = request_adjustment(wanted=wanted, actor=actor, command_id=command_of(form))
+    units = signed_units_text(on_hand_sign(wanted.reason) * wanted.quantity_units)
+    when = "" if wanted.occurred_at is None else f" as of {moment_text(wanted.occurred_at)}"
+    return _became(done, f"{wanted.sku} at {wanted.location}: on hand {units}{when}")
+
+
+def _became(done: Asked, what: str) -> str:
+    worth = "its cost is not known" if done.value_minor is None else money_text(done.value_minor)
+    if done.request_id is None:
+        return f"Booked. {what}, {worth}."
+    return f"Waiting for somebody else's approval. {what}, {worth}."

@@ -1,0 +1,360 @@
+"""Queries of the counting desk: own sheets, waiting drafts, past counts and adjustments.
+
+Expected units come from `app.expected_at`, the count rule over the ledger's facts, so a late fact
+changes them as soon as it commits. The pages of a counter read none of them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ledger.kernel.checks import CORRECTABLE_FOR
+from ledger.kernel.rows import select, select_one, select_value
+
+ROWS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A counting sheet and the number of items on it."""
+
+    id: int
+    location: str
+    opened_by: str
+    opened_at: datetime
+    submitted_at: datetime | None
+    items: int
+
+
+_SHEET: Final = """
+SELECT s.id, s.location, s.opened_by, s.opened_at, s.submitted_at,
+       (SELECT count(DISTINCT sku) FROM app.count_entry e
+        WHERE e.sheet_id = s.id AND NOT e.is_undone) AS items
+FROM app.count_sheet s
+"""
+
+
+def sheet(sheet_id: int) -> Sheet | None:
+    """Return the sheet with this id, or None."""
+    return select_one(f"{_SHEET} WHERE s.id = %(id)s", {"id": sheet_id}, Sheet)
+
+
+def open_sheets(person: str) -> list[Sheet]:
+    """Return up to 20 open sheets of this person, newest first."""
+    sql = f"""{_SHEET} WHERE s.opened_by = %(person)s AND s.submitted_at IS NULL
+              ORDER BY s.id DESC LIMIT 20"""
+    return select(sql, {"person": person}, Sheet)
+
+
+@dataclass(frozen=True, slots=True)
+class SheetEntry:
+    """One entry of a sheet; `count_id` is set once the sheet was submitted."""
+
+    entry_id: str
+    sku: str
+    name: str
+    units: int
+    counted_at: datetime
+    count_id: int | None
+
+
+def entries(sheet_id: int) -> list[SheetEntry]:
+    """Return the newest 50 entries of a sheet, newest first."""
+    sql = """
+        SELECT e.entry_id::text, e.sku, coalesce(p.name, e.sku) AS name, e.units, e.counted_at,
+               e.count_id
+        FROM app.count_entry e LEFT JOIN retail.product p ON p.code = e.sku
+        WHERE e.sheet_id = %(sheet)s AND NOT e.is_undone
+        ORDER BY e.number DESC LIMIT 50
+        """
+    return select(sql, {"sheet": sheet_id}, SheetEntry)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The sum of one item's entries on a sheet."""
+
+    sku: str
+    name: str
+    units: int
+    entries: int
+    is_handed_in: bool
+
+
+def tallies(sheet_id: int) -> list[Tally]:
+    """Return the sums of a sheet by item, the item counted last first."""
+    sql = """
+        SELECT e.sku, coalesce(max(p.name), e.sku) AS name, sum(e.units)::bigint AS units,
+               count(*) AS entries, bool_and(e.count_id IS NOT NULL) AS is_handed_in
+        FROM app.count_entry e LEFT JOIN retail.product p ON p.code = e.sku
+        WHERE e.sheet_id = %(sheet)s AND NOT e.is_undone
+        GROUP BY e.sku ORDER BY max(e.number) DESC LIMIT 500
+        """
+    return select(sql, {"sheet": sheet_id}, Tally)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """An item that needs a second count. It has no expected number, so the count stays blind."""
+
+    location: str
+    sku: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A draft count with the effect of its approval."""
+
+    id: int
+    inv_key: str
+    location: str
+    sku: str
+    name: str
+    kind: str
+    units: int
+    counted_by: str | None
+    counted_at: datetime
+    recount_of: int | None
+    first_units: int | None
+    first_by: str | None
+    recount_asked: bool
+    expected_units: int
+    stock_known: bool
+    tolerance_units: int
+    on_hand_units: int
+    cost_minor: int | None
+
+    @property
+    def id_text(self) -> str:
+        """The id as text for fragments inside the page."""
+        return str(self.id)
+
+    @property
+    def variance_units(self) -> int:
+        """Counted units minus expected units."""
+        return self.units - self.expected_units
+
+    @property
+    def value_minor(self) -> int | None:
+        """The variance at the item's cost in minor units, None without a cost."""
+        return None if self.cost_minor is None else self.variance_units * self.cost_minor
+
+    @property
+    def after_units(self) -> int:
+        """On-hand after approval of this count: its units and the movements since."""
+        return self.on_hand_units + self.variance_units
+
+    @property
+    def moved_since_units(self) -> int:
+        """Net movement since the second of the count."""
+        return self.on_hand_units - self.expected_units
+
+    @property
+    def is_over(self) -> bool:
+        """True if a second blind count is needed before approval."""
+        over = abs(self.variance_units) > self.tolerance_units
+        return self.recount_asked or (over and self.stock_known and self.recount_of is None)
+
+
+# On-hand now is the count rule at the end of time, so both numbers come from one function.
+_WAITING: Final = """
+SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.units,
+       c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
+       f.counted_by AS first_by, c.recount_asked, e.expected_units, e.stock_known,
+       app.count_tolerance(e.expected_units) AS tolerance_units,
+       today.expected_units AS on_hand_units, nullif(il.cost_minor, 0) AS cost_minor
+FROM retail.stock_count c
+CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t
+CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
+CROSS JOIN LATERAL app.expected_at(c.inv_key, 'infinity', 9223372036854775807) today
+LEFT JOIN retail.stock_count f ON f.id = c.recount_of
+LEFT JOIN retail.product p ON p.code = c.sku
+LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
+WHERE c.status = 'draft' AND (%(location)s = '' OR c.location = %(location)s)
+ORDER BY c.location, c.id LIMIT 100
+"""
+
+
+def waiting(*, location: str = "") -> list[Waiting]:
+    """Return drafts without a decision, at most 100, by location, oldest first."""
+    return select(_WAITING, {"location": location}, Waiting)
+
+
+def to_count_again(*, location: str = "") -> list[Again]:
+    """Return the items that need a second blind count, without numbers."""
+    return [
+        Again(draft.location, draft.sku, draft.name)
+        for draft in waiting(location=location)
+        if draft.is_over
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An approved or voided count: its variance at approval, and restated by the facts of now."""
+
+    id: int
+    location: str
+    sku: str
+    name: str
+    kind: str
+    status: str
+    units: int
+    counted_at: datetime
+    counted_by: str | None
+    approved_by: str | None
+    recorded_by: str | None
+    then_units: int | None
+    now_units: int
+    stock_known: bool
+    cost_minor: int | None
+    is_voidable: bool
+    voided_by: str | None
+    voided_at: datetime | None
+    void_reason: str | None
+
+    @property
+    def variance_then_units(self) -> int | None:
+        """The variance that the approver saw, None if it wasn't recorded."""
+        return None if self.then_units is None else self.units - self.then_units
+
+    @property
+    def variance_now_units(self) -> int:
+        """The variance restated with all facts until now."""
+        return self.units - self.now_units
+
+    @property
+    def is_restated(self) -> bool:
+        """True if late facts have changed the variance since approval."""
+        return self.then_units is not None and self.then_units != self.now_units
+
+    @property
+    def value_minor(self) -> int | None:
+        """The restated variance at the item's cost; None for an opening count, which is no loss."""
+        if self.cost_minor is None or self.kind == "opening":
+            return None
+        return self.variance_now_units * self.cost_minor
+
+
+_COUNTED: Final = """
+SELECT c.id, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.status, c.units,
+       t.at AS counted_at, c.counted_by, c.approved_by, c.recorded_by,
+       c.expected_units AS then_units, e.expected_units AS now_units, e.stock_known,
+       nullif(il.cost_minor, 0) AS cost_minor,
+       c.status = 'approved' AND t.at >= now() - %(correctable)s AS is_voidable,
+       voided.actor AS voided_by, voided.at AS voided_at, voided.reason AS void_reason
+FROM (
+    SELECT * FROM retail.stock_count
+    WHERE status <> 'draft' AND (%(location)s = '' OR location = %(location)s)
+      AND (%(sku)s = '' OR sku = %(sku)s)
+    ORDER BY id DESC LIMIT 50
+) c
+CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t
+CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
+LEFT JOIN retail.product p ON p.code = c.sku
+LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
+LEFT JOIN LATERAL (
+    SELECT actor, at, detail ->> 'reason' AS reason FROM app.action_log
+    WHERE c.status = 'void' AND subject = c.inv_key AND action = 'void_count'
+      AND (detail ->> 'count')::bigint = c.id
+    ORDER BY id DESC LIMIT 1
+) voided ON true
+ORDER BY t.at DESC, c.id DESC
+"""
+
+
+def counted(*, location: str = "", sku: str = "") -> list[Counted]:
+    """Return the newest 50 approved or voided counts, the newest business time first."""
+    given = {"location": location, "sku": sku, "correctable": CORRECTABLE_FOR}
+    return select(_COUNTED, given, Counted)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An adjustment that waits for another person, or was decided."""
+
+    id: int
+    location: str
+    sku: str
+    name: str
+    reason: str
+    quantity_units: int
+    occurred_at: datetime
+    value_minor: int | None
+    note: str
+    status: str
+    requested_by: str
+    requested_at: datetime
+    decided_by: str | None
+    decision_reason: str | None
+
+    @property
+    def id_text(self) -> str:
+        """The id as text for fragments inside the page."""
+        return str(self.id)
+
+
+_REQUEST: Final = """
+SELECT r.id, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.reason, r.quantity_units,
+       r.occurred_at, r.value_minor, r.note, r.status, r.requested_by, r.requested_at,
+       r.decided_by, r.decision_reason
+FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
+"""
+
+
+def waiting_requests(*, location: str = "") -> list[Request]:
+    """Return adjustments that wait for another person, by location, oldest first."""
+    sql = f"""{_REQUEST} WHERE r.status = 'waiting'
+              AND (%(location)s = '' OR r.location = %(location)s)
+              ORDER BY r.location, r.id LIMIT {ROWS}"""
+    return select(sql, {"location": location}, Request)
+
+
+def requests_of(person: str) -> list[Request]:
+    """Return the newest 10 requests of a person with their status."""
+    sql = f"{_REQUEST} WHERE r.requested_by = %(person)s ORDER BY r.id DESC LIMIT 10"
+    return select(sql, {"person": person}, Request)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """A booked adjustment."""
+
+    id: int
+    location: str
+    sku: str
+    name: str
+    reason: str
+    quantity_units: int
+    occurred_at: datetime
+    recorded_by: str | None
+
+
+def adjusted(*, location: str = "", sku: str = "") -> list[Adjusted]:
+    """Return the newest 20 adjustments."""
+    sql = """
+        SELECT a.id, a.location, a.sku, coalesce(p.name, a.sku) AS name, a.reason,
+               a.quantity_units, a.occurred_at, a.recorded_by
+        FROM retail.stock_adjustment a LEFT JOIN retail.product p ON p.code = a.sku
+        WHERE (%(location)s = '' OR a.location = %(location)s)
+          AND (%(sku)s = '' OR a.sku = %(sku)s)
+        ORDER BY a.id DESC LIMIT 20
+        """
+    return select(sql, {"location": location, "sku": sku}, Adjusted)
+
+
+def adjustment_limit_minor() -> int:
+    """Return the value in minor units above which an adjustment needs two people."""
+    return int(select_value("SELECT adjustment_limit_minor FROM app.setting"))
+
+
+def waiting_count() -> int:
+    """Return the number of waiting decisions: counts and adjustments, each capped at 100."""
+    return int(
+        select_value(
+            "SELECT (SELECT count(*) FROM (SELECT FROM retail.stock_count WHERE status = 'draft'"
+            " LIMIT 100) c) + (SELECT count(*) FROM (SELECT FROM app.adjustment_request"
+            " WHERE status = 'waiting' LIMIT 100) r)"
+        )
+    )

@@ -1,0 +1,248 @@
+"""Counting: choose a location, scan or type entries onto a sheet, submit it.
+
+No page here shows an expected number, so every count is blind.
+"""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID, uuid4, uuid5
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ledger.kernel.refusal_text import refusal_text
+from ledger.services import (
+    Conflict,
+    Entry,
+    Refused,
+    ServiceError,
+    add_entries,
+    open_sheet,
+    submit_sheet,
+    undo_entry,
+)
+from webui.accounts.roles import COUNT, requires
+from webui.desks.counts import queries as selectors
+from webui.readmodel.choices import locations
+from webui.shell.commands import (
+    Form,
+    asked,
+    asked_item,
+    attempt,
+    command_of,
+    form_of,
+    out_of_date,
+    whole,
+)
+from webui.shell.page import render_page
+
+MOST_BYTES: Final = 200_000
+MOST_AGE_MS: Final = 72 * 3_600_000
+# Errors of valid JSON with wrong types, infinite numbers or deep nesting.
+_ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
+
+
+@require_GET
+@requires(COUNT)
+def counts(request: HttpRequest) -> HttpResponse:
+    """Show the locations, the person's open sheets and the items that need a second count."""
+    return _show_desk(request, asked_item(request), "", 200)
+
+
+def _show_desk(request: HttpRequest, given: Form, refusal: str, status: int) -> HttpResponse:
+    location = given.get("location", "")[:24]
+    context = {
+        "tab": "count",
+        "location": location,
+        "sku": given.get("sku", "")[:32],
+        "locations": locations(),
+        "sheets": selectors.open_sheets(request.user.get_username()),
+        "again": selectors.to_count_again(location=location),
+        "waiting_count": selectors.waiting_count(),
+        "refusal": refusal,
+        "command_id": uuid4(),
+    }
+    return render_page(request, "counts/desk.html", context, status=status)
+
+
+@require_POST
+@requires(COUNT)
+def begin(request: HttpRequest) -> HttpResponse:
+    """Open a sheet and redirect to it."""
+    form = form_of(request)
+    try:
+        sheet_id = open_sheet(
+            location=form.get("location", ""),
+            actor=request.user.get_username(),
+            command_id=command_of(form),
+        )
+    except ServiceError as error:
+        return _show_desk(request, form, refusal_text(error), 422)
+    query = f"?{urlencode({'sku': form['sku']})}" if form.get("sku") else ""
+    return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]) + query)
+
+
+@require_GET
+@requires(COUNT)
+def sheet(request: HttpRequest, sheet_id: int) -> HttpResponse:
+    """Show the sheet: the scanner field, its entries so far and the submit button."""
+    return _show_sheet(request, sheet_id, {"sku": asked(request, "sku", 32)})
+
+
+def _show_sheet(
+    request: HttpRequest,
+    sheet_id: int,
+    form: Form,
+    *,
+    refusal: str = "",
+    refused: tuple[Refused, ...] = (),
+    status: int = 200,
+) -> HttpResponse:
+    found = selectors.sheet(sheet_id)
+    # Another person's numbers would spoil a blind count.
+    if found is None or found.opened_by != request.user.get_username():
+        message = "no such sheet of yours"
+        raise Http404(message)
+    context = {
+        "tab": "count",
+        "sheet": found,
+        "entries": selectors.entries(sheet_id),
+        "tallies": selectors.tallies(sheet_id),
+        "form": form,
+        "refusal": refusal,
+        "refused": refused,
+        "command_id": uuid4(),
+        "waiting_count": selectors.waiting_count(),
+    }
+    return render_page(request, "counts/sheet.html", context, status=status)
+
+
+@require_POST
+@requires(COUNT)
+def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
+    """Store entries: a JSON batch of the browser's queue, or the lines of a form."""
+    if request.content_type == "application/json":
+        return _keep_batch(request, sheet_id)
+    form = form_of(request)
+    try:
+        typed = _typed(form)
+        refused = add_entries(sheet_id=sheet_id, entries=typed, actor=request.user.get_username())
+    except Conflict as conflict:
+        return _show_sheet(request, sheet_id, form, refusal=conflict.what_changed, status=409)
+    except ServiceError as error:
+        return _show_sheet(request, sheet_id, form, refusal=refusal_text(error), status=422)
+    if not refused:
+        messages.success(request, f"{len(typed)} kept.")
+        return HttpResponseRedirect(reverse("counts-sheet", args=[sheet_id]))
+    wrong = {row.entry_id for row in refused}
+    lines = _lines(form) or [f"{entry.sku} {entry.units}" for entry in typed]
+    left = [line for line, entry in zip(lines, typed, strict=True) if entry.entry_id in wrong]
+    kept = form | {"lines": "\n".join(left), "sku": "", "units": ""}
+    return _show_sheet(request, sheet_id, kept, refused=refused, status=422)
+
+
+def _typed(form: Form) -> list[Entry]:
+    """Return the entries of a form: one item with its units, or one item per line of `lines`."""
+    command = command_of(form)
+    lines = _lines(form)
+    if lines:
+        return [_line(line, uuid5(command, str(number))) for number, line in enumerate(lines)]
+    return [Entry(command, form.get("sku", ""), whole(form, "units"))]
+
+
+def _lines(form: Form) -> list[str]:
+    """Return the non-empty lines of the field `lines`, stripped."""
+    return [line.strip() for line in form.get("lines", "").splitlines() if line.strip()]
+
+
+def _line(line: str, entry_id: UUID) -> Entry:
+    """Parse `SKU units`; without a number the entry has one unit."""
+    sku, _, units = line.rpartition(" ")
+    if not sku:
+        return Entry(entry_id, line, 1)
+    if not units.isascii() or not units.isdigit() or len(units) > 9:  # noqa: PLR2004 -- longer numbers are no units
+        return Entry(entry_id, line, 1)
+    return Entry(entry_id, sku.strip(), int(units))
+
+
+def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
+    try:
+        batch = _batch(request.body)
+        refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
+    except Conflict as conflict:
+        return JsonResponse({"error": conflict.what_changed}, status=409)
+    except ServiceError as error:
+        return JsonResponse({"error": refusal_text(error)}, status=422)
+    return JsonResponse(
+        {
+            "refused": [
+                {"id": str(row.entry_id), "field": row.field, "value": row.value, "why": row.why}
+                for row in refused
+            ],
+        }
+    )
+
+
+def _batch(body: bytes) -> list[Entry]:
+    """Return the queue's entries.
+
+    Each carries its age in ms, a difference on the browser's clock.
+    """
+    field, rule = "entries", "a list of entries as this page sends it"
+    if len(body) > MOST_BYTES:
+        raise ServiceError(field, len(body), f"at most {MOST_BYTES} bytes")
+    now = datetime.now(tz=UTC)  # noqa: TID251 -- the web edge is where "so long ago" becomes a time
+    try:
+        return [
+            Entry(
+                UUID(row["id"]),
+                str(row["sku"]),
+                int(row["units"]),
+                now - timedelta(milliseconds=min(max(0, int(row["age_ms"])), MOST_AGE_MS)),
+            )
+            for row in json.loads(body)["entries"]
+        ]
+    except (ValueError, TypeError, KeyError, *_ODD_JSON) as failure:
+        raise ServiceError(field, None, rule) from failure
+
+
+@require_POST
+@requires(COUNT)
+def undo(request: HttpRequest, sheet_id: int) -> HttpResponse:
+    """Remove one entry from the sheet."""
+    form = form_of(request)
+
+    def work() -> str:
+        try:
+            entry_id = UUID(form.get("entry_id", ""))
+        except ValueError as failure:
+            raise out_of_date(form.get("entry_id", "")) from failure
+        undo_entry(sheet_id=sheet_id, entry_id=entry_id, actor=request.user.get_username())
+        return "Taken back."
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show_sheet(request, sheet_id, form, refusal=refusal, status=status)
+
+    return attempt(request, work, show, reverse("counts-sheet", args=[sheet_id]))
+
+
+@require_POST
+@requires(COUNT)
+def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
+    """Submit the sheet; report every item that can't be submitted and leave it on the sheet."""
+    form = form_of(request)
+    try:
+        done = submit_sheet(sheet_id=sheet_id, actor=request.user.get_username())
+    except Conflict as conflict:
+        return _show_sheet(request, sheet_id, form, refusal=conflict.what_changed, status=409)
+    except ServiceError as error:
+        return _show_sheet(request, sheet_id, form, refusal=refusal_text(error), status=422)
+    if done.refused:
+        return _show_sheet(request, sheet_id, form, refused=done.refused, status=422)
+    items = "1 item" if len(done.count_ids) == 1 else f"{len(done.count_ids)} items"
+    messages.success(request, f"{items} handed in. Somebody else approves.")
+    return HttpResponseRedirect(reverse("counts"))

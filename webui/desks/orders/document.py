@@ -1,0 +1,102 @@
+"""A purchase order for its supplier: totals, and the CSV that other software imports."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+
+from webui.config.environment import WebEnvironment
+from webui.desks.orders.lines import Line
+from webui.desks.orders.order import Header
+from webui.shell.spreadsheet import safe_text
+
+COLUMNS: Final = (
+    "order",
+    "ordered_on",
+    "supplier",
+    "ship_to",
+    "ship_to_name",
+    "line",
+    "sku",
+    "name",
+    "units",
+    "packs",
+    "pack_units",
+    "unit_cost",
+    "total",
+    "due_on",
+    # New columns come last, so that readers that address columns by position keep working.
+    "currency",
+    "buyer",
+    "buyer_address",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Buyer:
+    """The ordering company and its currency; the address has one line break between two lines."""
+
+    name: str
+    address: str
+    currency: str
+
+    @property
+    def is_example(self) -> bool:
+        """True if the company name is still the default of the settings."""
+        return bool(self.name == WebEnvironment.model_fields["company_name"].default)
+
+
+def buyer() -> Buyer:
+    """Return the company of this installation, from its settings."""
+    return Buyer(settings.COMPANY_NAME, settings.COMPANY_ADDRESS, settings.CURRENCY)
+
+
+def decimal_text(minor: int) -> str:
+    """Return minor units as a plain decimal number that any program parses."""
+    sign = "-" if minor < 0 else ""
+    return f"{sign}{abs(minor) // 100}.{abs(minor) % 100:02d}"
+
+
+def total_minor(lines: Sequence[Line]) -> int | None:
+    """Return the cost of all promised units; None if the cost of a line is not known."""
+    values = [line.value_minor for line in lines if line.value_minor is not None]
+    return sum(values) if len(values) == len(lines) else None
+
+
+def csv_text(header: Header, lines: Sequence[Line], by: Buyer) -> str:
+    """Return the order as CSV by RFC 4180: one row per line, with the order's data repeated."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for line in lines:
+        writer.writerow(
+            [
+                safe_text(header.order_ref),
+                line.ordered_at.strftime("%Y-%m-%d"),
+                safe_text(header.supplier),
+                safe_text(line.location),
+                safe_text(header.location_name),
+                line.id,
+                safe_text(line.sku),
+                safe_text(line.name),
+                line.promised_units,
+                "" if line.packs is None else line.packs,
+                line.pack_units,
+                "" if line.cost_minor is None else decimal_text(line.cost_minor),
+                "" if line.value_minor is None else decimal_text(line.value_minor),
+                "" if line.due_on is None else line.due_on.isoformat(),
+                by.currency,
+                safe_text(by.name),
+                safe_text(by.address),
+            ]
+        )
+    return out.getvalue()
+
+
+def file_name(order_ref: str) -> str:
+    """Return a portable file name: letters, digits, - and _ of the order's reference."""
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in order_ref)
+    return f"{kept or 'order'}.csv"

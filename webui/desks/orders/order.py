@@ -1,0 +1,114 @@
+"""One purchase order: its recipient, its terms, and its history of actions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from ledger.kernel.rows import select, select_one
+from webui.readmodel.figures import money_text
+
+# Actions of the log in the wording of the history.
+_DEEDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "order": "ordered",
+        "change_order": "changed the units",
+        "send_order": "sent the order",
+        "confirm_order": "wrote down the confirmation",
+        "ship_order": "announced goods",
+        "re_date_order": "moved the day",
+        "cancel_order": "cancelled the rest",
+        "restore_order": "ordered cancelled units again",
+        "delete_order": "deleted the line",
+        "receive": "received",
+        "correct_receipt": "corrected a receipt",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Supplier, destination and terms of an order."""
+
+    order_ref: str
+    supplier: str
+    supplier_name: str
+    supplier_email: str
+    supplier_address: str
+    supplier_active: bool
+    minimum_order_minor: int
+    order_days_mask: int
+    lead_time_centidays: int
+    location: str
+    location_name: str
+    location_address: str
+    is_automatic: bool
+    sent_at: datetime | None
+    sent_by: str | None
+
+
+def header(order_ref: str) -> Header | None:
+    """Return the header of an order, or None if it has no line."""
+    return select_one(
+        """SELECT l.order_ref, l.supplier, coalesce(su.name, l.supplier) AS supplier_name,
+                  coalesce(su.email, '') AS supplier_email,
+                  coalesce(su.address, '') AS supplier_address,
+                  coalesce(su.is_active, true) AS supplier_active,
+                  coalesce(su.minimum_order_minor, 0) AS minimum_order_minor,
+                  coalesce(su.order_days_mask, 127) AS order_days_mask,
+                  coalesce(su.lead_time_centidays, 0) AS lead_time_centidays,
+                  l.location, coalesce(lo.name, l.location) AS location_name,
+                  coalesce(lo.address, '') AS location_address,
+                  coalesce(o.is_automatic, false) AS is_automatic, o.sent_at, o.sent_by
+           FROM retail.purchase_order_line l
+           LEFT JOIN retail.supplier su ON su.code = l.supplier
+           LEFT JOIN retail.location lo ON lo.code = l.location
+           LEFT JOIN app.purchase_order o ON o.order_ref = l.order_ref
+           WHERE l.order_ref = %(ref)s ORDER BY l.id LIMIT 1""",
+        {"ref": order_ref},
+        Header,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One entry of an order's history."""
+
+    at: datetime
+    actor: str | None
+    action: str
+    subject: str
+    detail: Any
+
+    @property
+    def deed(self) -> str:
+        """The action in words, to follow the actor's name."""
+        return _DEEDS.get(self.action, self.action.replace("_", " "))
+
+    @property
+    def words(self) -> str:
+        """The numbers of the entry in one line."""
+        left_out = {"order", "lines"} if self.action == "send_order" else {"order"}
+        shown = {n: v for n, v in self.detail.items() if v is not None and n not in left_out}
+        return ", ".join(_said(name, value) for name, value in shown.items())
+
+
+def _said(name: str, value: object) -> str:
+    """Return a number of an entry, or its change: `units 12`, `value 30.00`, `received 5 to 7`."""
+    words = name.removesuffix("_minor").replace("_", " ")
+    if isinstance(value, list):
+        return f"{words} {' to '.join(map(str, value))}"
+    if isinstance(value, int) and name.endswith("_minor"):
+        return f"{words} {money_text(value)}"
+    return f"{words} {value}"
+
+
+def history(order_ref: str) -> list[Done]:
+    """Return what people did to an order and its lines, the newest 100 entries."""
+    return select(
+        """SELECT at, actor, action, subject, detail FROM app.action_log
+           WHERE detail ->> 'order' = %(ref)s ORDER BY id DESC LIMIT 100""",
+        {"ref": order_ref},
+        Done,
+    )

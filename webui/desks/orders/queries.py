@@ -1,0 +1,179 @@
+"""Queries for the lists of the orders desk: orders by view, and overdue lines."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+
+from ledger.kernel.rows import select, select_value
+from webui.desks.orders.lines import ARRIVED_SQL, LINE_SQL, OPEN_UNITS_SQL, OVERDUE_SQL, Line
+
+PAGE_ROWS: Final = 50
+MOST_COUNTED: Final = 1000
+VIEWS: Final = ("draft", "open", "overdue", "closed")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The list's filters; empty texts filter nothing."""
+
+    view: str = "open"
+    location: str = ""
+    supplier: str = ""
+    text: str = ""
+
+    def as_query(self) -> dict[str, str]:
+        """Return the filters as query parameters."""
+        pairs = {
+            "view": self.view,
+            "location": self.location,
+            "supplier": self.supplier,
+            "q": self.text,
+        }
+        return {name: given for name, given in pairs.items() if given}
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRow:
+    """One order of the list; its value is None where the cost of a line is not known."""
+
+    order_ref: str
+    last_id: int
+    supplier: str
+    supplier_name: str
+    location: str
+    locations: int
+    lines: int
+    drafts: int
+    closed_lines: int
+    overdue_lines: int
+    units: int
+    open_units: int
+    value_minor: int | None
+    minimum_order_minor: int
+    due_on: date | None
+    ordered_at: datetime
+    is_automatic: bool
+    supplier_active: bool
+
+    @property
+    def status(self) -> str:
+        """One status for the complete order."""
+        if self.drafts:
+            return "draft"
+        if self.closed_lines == self.lines:
+            return "closed"
+        return "part received" if self.open_units < self.units else "on its way"
+
+    @property
+    def is_below_minimum(self) -> bool:
+        """True if a draft is worth less than the supplier's minimum order."""
+        return bool(self.drafts) and (self.value_minor or 0) < self.minimum_order_minor
+
+
+_HAVING: Final = {
+    "draft": "bool_or(l.status = 'draft')",
+    "open": "bool_or(l.status IN ('sent', 'confirmed'))",
+    "closed": "bool_and(l.status = 'closed')",
+}
+# These conditions let Postgres use the partial index of lines that are not closed.
+_NARROWED: Final = {
+    "draft": "l.order_ref IN (SELECT order_ref FROM retail.purchase_order_line"
+    " WHERE status = 'draft')",
+    "open": "l.order_ref IN (SELECT order_ref FROM retail.purchase_order_line"
+    " WHERE status <> 'closed' AND status <> 'draft')",
+    "closed": "true",
+}
+
+
+def _conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
+    where, parameters = ["true"], dict[str, Any]()
+    if filters.location:
+        where.append("l.location = %(location)s")
+        parameters["location"] = filters.location
+    if filters.supplier:
+        where.append("l.supplier = %(supplier)s")
+        parameters["supplier"] = filters.supplier
+    if filters.text:
+        where.append(
+            "(l.order_ref ILIKE %(text)s OR l.sku ILIKE %(text)s OR p.name ILIKE %(text)s)"
+        )
+        escaped = filters.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        parameters["text"] = f"%{escaped}%"
+    return " AND ".join(where), parameters
+
+
+def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
+    """Return up to 51 orders, newest first, whose `last_id` is below `before` if it is given."""
+    where, parameters = _conditions(filters)
+    sql = f"""
+        WITH wanted AS (
+            SELECT l.order_ref, max(l.id) AS last_id FROM retail.purchase_order_line l
+            LEFT JOIN retail.product p ON p.code = l.sku
+            WHERE {where} AND {_NARROWED[filters.view]}
+            GROUP BY l.order_ref
+            HAVING {_HAVING[filters.view]} AND (%(before)s::bigint IS NULL
+                                                OR max(l.id) < %(before)s)
+            ORDER BY last_id DESC LIMIT {PAGE_ROWS + 1}
+        )
+        SELECT w.order_ref, w.last_id, min(l.supplier) AS supplier,
+               coalesce(min(su.name), min(l.supplier)) AS supplier_name,
+               min(l.location) AS location, count(DISTINCT l.location) AS locations,
+               count(*) AS lines, count(*) FILTER (WHERE l.status = 'draft') AS drafts,
+               count(*) FILTER (WHERE l.status = 'closed') AS closed_lines,
+               count(*) FILTER (WHERE {OVERDUE_SQL} AND l.status <> 'draft') AS overdue_lines,
+               sum(coalesce(l.confirmed_units, l.ordered_units) - l.cancelled_units)::bigint
+                   AS units,
+               sum({OPEN_UNITS_SQL})::bigint AS open_units,
+               CASE WHEN bool_and(coalesce(l.cost_minor, 0) > 0) THEN
+                   sum((coalesce(l.confirmed_units, l.ordered_units) - l.cancelled_units)
+                       * l.cost_minor)::bigint END AS value_minor,
+               coalesce(min(su.minimum_order_minor), 0) AS minimum_order_minor,
+               min(l.due_on) FILTER (WHERE {OPEN_UNITS_SQL} > 0) AS due_on,
+               max(l.ordered_at) AS ordered_at,
+               coalesce(bool_or(o.is_automatic), false) AS is_automatic,
+               coalesce(bool_and(su.is_active), true) AS supplier_active
+        FROM wanted w JOIN retail.purchase_order_line l ON l.order_ref = w.order_ref
+        {ARRIVED_SQL}
+        LEFT JOIN retail.supplier su ON su.code = l.supplier
+        LEFT JOIN app.purchase_order o ON o.order_ref = w.order_ref
+        GROUP BY w.order_ref, w.last_id ORDER BY w.last_id DESC
+    """  # noqa: S608 -- constants of this module
+    return select(sql, parameters | {"before": before}, OrderRow)
+
+
+def count_orders(filters: Filters) -> int:
+    """Return the number of orders of a view, capped at 1,000."""
+    _where, parameters = _conditions(filters)
+    return int(select_value(counted_orders(filters), parameters))
+
+
+def counted_orders(filters: Filters) -> str:
+    """Return SQL for the number of orders of a view; without filters it has no parameters."""
+    where, _parameters = _conditions(filters)
+    return f"""SELECT count(*) FROM (
+        SELECT 1 FROM retail.purchase_order_line l LEFT JOIN retail.product p ON p.code = l.sku
+        WHERE {where} AND {_NARROWED[filters.view]}
+        GROUP BY l.order_ref HAVING {_HAVING[filters.view]} LIMIT {MOST_COUNTED}) few"""  # noqa: S608 -- constants of this module
+
+
+_LATE: Final = f"l.status IN ('sent', 'confirmed') AND {OVERDUE_SQL}"
+
+
+def overdue_lines(filters: Filters, *, after: tuple[date, int] | None = None) -> list[Line]:
+    """Return up to 51 lines that are past their due day, the longest overdue first."""
+    where, parameters = _conditions(filters)
+    if after is not None:
+        where += " AND (l.due_on, l.id) > (%(due)s, %(id)s)"
+        parameters |= {"due": after[0], "id": after[1]}
+    sql = f"{LINE_SQL} WHERE {where} AND {_LATE} ORDER BY l.due_on, l.id LIMIT {PAGE_ROWS + 1}"
+    return select(sql, parameters, Line)
+
+
+def count_overdue(filters: Filters) -> int:
+    """Return the number of overdue lines, capped at 1,000."""
+    where, parameters = _conditions(filters)
+    sql = f"""SELECT count(*) FROM (
+        SELECT 1 FROM retail.purchase_order_line l {ARRIVED_SQL}
+        LEFT JOIN retail.product p ON p.code = l.sku
+        WHERE {where} AND {_LATE} LIMIT {MOST_COUNTED}) few"""  # noqa: S608 -- constants of this module
+    return int(select_value(sql, parameters))

@@ -1,0 +1,228 @@
+"""Pages for purchase orders: lists by view, overdue lines, and one order in full."""
+
+from datetime import date
+from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ledger.ordering.orders import version_of_drafts
+from ledger.ordering.supplier_terms import days_of
+from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
+from webui.desks.orders import queries as selectors
+from webui.desks.orders.commands import act_on
+from webui.desks.orders.document import buyer, csv_text, file_name, total_minor
+from webui.desks.orders.lines import Line, order_lines
+from webui.desks.orders.order import Header, header, history
+from webui.desks.orders.queries import Filters
+from webui.readmodel.choices import locations, suppliers
+from webui.shell.commands import attempt, form_of, next_cards
+from webui.shell.desk import Refusal
+from webui.shell.page import render_page
+
+LONGEST_REF = 200
+PAGE_LINES = 100
+MOST_DIGITS = 18
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def orders(request: HttpRequest) -> HttpResponse:
+    """Show orders by view, or overdue lines."""
+    filters = _filters(request)
+    late = filters.view == "overdue"
+    rows: list[Any] = _late_rows(request, filters) if late else _order_rows(request, filters)
+    shown = rows[: selectors.PAGE_ROWS]
+    more = len(rows) > len(shown)
+    views = [
+        {"name": view, "count": _count(Filters(view, filters.location, filters.supplier))}
+        if view in {"draft", "overdue"}
+        else {"name": view, "count": None}
+        for view in selectors.VIEWS
+    ]
+    context = {
+        "filters": filters,
+        "views": views,
+        "rows": shown,
+        "total": _count(filters),
+        "most": selectors.MOST_COUNTED,
+        "next": urlencode(filters.as_query() | _cursor(shown[-1])) if more else "",
+        "is_later_page": "before" in request.GET or "after" in request.GET,
+        "first": urlencode(filters.as_query()),
+        "locations": locations(),
+        "suppliers": suppliers(),
+        "query": urlencode({n: v for n, v in filters.as_query().items() if n != "view"}),
+    }
+    return render_page(request, "orders/list.html", context)
+
+
+def _filters(request: HttpRequest) -> Filters:
+    view = request.GET.get("view", "open")
+    return Filters(
+        view if view in selectors.VIEWS else "open",
+        request.GET.get("location", "")[:24],
+        request.GET.get("supplier", "")[:64],
+        request.GET.get("q", "").strip()[:64],
+    )
+
+
+def _count(filters: Filters) -> int:
+    late = filters.view == "overdue"
+    return selectors.count_overdue(filters) if late else selectors.count_orders(filters)
+
+
+def _order_rows(request: HttpRequest, filters: Filters) -> list[selectors.OrderRow]:
+    text = request.GET.get("before", "")
+    return selectors.orders(filters, before=int(text) if _is_number(text) else None)
+
+
+def _late_rows(request: HttpRequest, filters: Filters) -> list[Line]:
+    day, _, number = request.GET.get("after", "").partition("~")
+    try:
+        after = (date.fromisoformat(day), int(number)) if _is_number(number) else None
+    except ValueError:
+        after = None
+    return selectors.overdue_lines(filters, after=after)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+
+
+def _cursor(last: selectors.OrderRow | Line) -> dict[str, str]:
+    if isinstance(last, Line):
+        return {"after": f"{last.due_on}~{last.id}"}
+    return {"before": str(last.last_id)}
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def order(request: HttpRequest) -> HttpResponse:
+    """Show one order: its lines, receipts, possible actions and history."""
+    return _show(request, _ref(request), None)
+
+
+def _ref(request: HttpRequest) -> str:
+    return request.GET.get("ref", "")[:LONGEST_REF]
+
+
+def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpResponse:
+    head = header(ref)
+    if head is None:
+        context: dict[str, Any] = {"ref": ref, "refusal": refusal}
+        return render_page(request, "orders/none.html", context, status=404)
+    lines = order_lines(ref)
+    refused_line = refusal.proposal if refusal else ""
+    here = any(str(line.id) == refused_line for line in lines)
+    first = _first_line(request, lines, refused_line)
+    part = lines[first : first + PAGE_LINES]
+    behind = next_cards([f"line-{line.id}" for line in part])
+    context = {
+        "head": head,
+        "days": ", ".join(days_of(head.order_days_mask)),
+        "lines": [
+            {
+                "line": line,
+                "command_id": uuid4(),
+                "refusal": refusal if str(line.id) == refused_line else None,
+                "next_card": behind.get(f"line-{line.id}", ""),
+            }
+            for line in part
+        ],
+        **_places(ref, len(lines), first),
+        **_sending(head, [line for line in lines if line.status == "draft"]),
+        "total_minor": total_minor(lines),
+        "history": history(ref),
+        "refusal": None if here else refusal,
+        "query": urlencode({"ref": ref} | ({"from": first} if first else {})),
+    }
+    status = 200 if refusal is None else refusal.status
+    keys = sorted({line.inv_key for line in part})
+    return render_page(request, "orders/order.html", context, live_keys=keys, status=status)
+
+
+def _places(ref: str, line_count: int, first: int) -> dict[str, Any]:
+    """Return the range of shown lines, and the queries of the previous and next page."""
+    behind = first + PAGE_LINES
+    return {
+        "line_count": line_count,
+        "first_line": first + 1,
+        "last_line": min(behind, line_count),
+        "before": urlencode({"ref": ref, "from": max(0, first - PAGE_LINES)}) if first else "",
+        "behind": urlencode({"ref": ref, "from": behind}) if behind < line_count else "",
+    }
+
+
+def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
+    """Return what would be sent: the number of drafts, their value and version."""
+    value = sum(line.value_minor or 0 for line in drafts)
+    return {
+        "drafts": len(drafts),
+        "draft_minor": value,
+        "below_minimum": value < head.minimum_order_minor,
+        "drafts_version": version_of_drafts([{"recorded_at": d.recorded_at} for d in drafts]),
+        "send_id": uuid4(),
+    }
+
+
+def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> int:
+    """Return the index of the page's first line: that of the refused line or of the query."""
+    for place, line in enumerate(lines):
+        if str(line.id) == refused_line:
+            return place - place % PAGE_LINES
+    text = request.GET.get("from", "0")
+    wanted = int(text) if _is_number(text) else 0
+    return wanted - wanted % PAGE_LINES if wanted < len(lines) else 0
+
+
+@require_POST
+@requires(MANAGE_ORDERS)
+def act(request: HttpRequest) -> HttpResponse:
+    """Execute one command on a line or the order, and redirect to the order."""
+    ref = _ref(request)
+    first = request.GET.get("from", "")
+    page = {"ref": ref} | ({"from": first} if _is_number(first) else {})
+    back = f"{reverse('order')}?{urlencode(page)}"
+    may = abilities(request.user)
+
+    form = form_of(request)
+
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, ref, Refusal(form.get("line", ""), message, form, status))
+
+    return attempt(request, lambda: act_on(ref, form, request.user.get_username(), may), show, back)
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def document(request: HttpRequest) -> HttpResponse:
+    """Show the order as a page to print and send."""
+    head, lines = _document(request)
+    context = {"head": head, "lines": lines, "total_minor": total_minor(lines), "buyer": buyer()}
+    context["ordered_at"] = max(line.ordered_at for line in lines)
+    context["is_draft"] = any(line.status == "draft" for line in lines)
+    return render(request, "orders/document.html", context)
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def document_csv(request: HttpRequest) -> HttpResponse:
+    """Return the order as a CSV download."""
+    head, lines = _document(request)
+    response = HttpResponse(csv_text(head, lines, buyer()), content_type="text/csv; charset=utf-8")
+    response["Cache-Control"] = "no-store"
+    response["Content-Disposition"] = f'attachment; filename="{file_name(head.order_ref)}"'
+    return response
+
+
+def _document(request: HttpRequest) -> tuple[Header, list[Line]]:
+    head = header(_ref(request))
+    if head is None:
+        message = "no such order"
+        raise Http404(message)
+    lines = [line for line in order_lines(head.order_ref) if line.promised_units > 0]
+    return head, lines or order_lines(head.order_ref)

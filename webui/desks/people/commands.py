@@ -1,0 +1,67 @@
+"""Whom a person may manage: operators everybody but themselves, managers their own associates."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+
+from ledger.access.scope import Scope, stores_of
+from ledger.people import ROLES
+from webui.accounts.people import Person, Places
+from webui.accounts.roles import MANAGE_PEOPLE, abilities
+
+STAFF_ROLES: Final = ("associate",)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """The person who manages others, and how far."""
+
+    name: str
+    scope: Scope
+    manages_all: bool
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Roles that this person may give."""
+        return ROLES if self.manages_all else STAFF_ROLES
+
+    def may_keep(self, person: Person) -> bool:
+        """Return True if this person may change that account."""
+        return person.name != self.name and self._covers(person.roles, person.places)
+
+    def require(self, person: Person) -> None:
+        """Raise PermissionDenied unless `may_keep`."""
+        if not self.may_keep(person):
+            message = (
+                "This account is not one of yours to change. Nothing was changed."
+                " Ask an operator; nobody changes their own roles and stores."
+            )
+            raise PermissionDenied(message)
+
+    def require_grant(self, roles: Collection[str], places: Places) -> None:
+        """Raise PermissionDenied for roles or stores that this person may not give."""
+        if not self._covers(roles, places):
+            message = (
+                f"You may give the roles {', '.join(self.roles)} in your own stores."
+                " Nothing was changed. Ask an operator for others."
+            )
+            raise PermissionDenied(message)
+
+    def _covers(self, roles: Collection[str], places: Places) -> bool:
+        if self.manages_all:
+            return True
+        is_staff = bool(roles) and set(roles) <= set(STAFF_ROLES)
+        if self.scope.everywhere:
+            return is_staff
+        own = bool(places.stores) and all(self.scope.allows(code) for code in places.stores)
+        return is_staff and own and not places.everywhere and not places.regions
+
+
+def keeper_of(user: User) -> Keeper:
+    """Return the keeper that a logged-in person is. An operator of some stores manages those."""
+    scope = stores_of(user)
+    manages_all = MANAGE_PEOPLE in abilities(user) and scope.everywhere
+    return Keeper(user.get_username(), scope, manages_all)

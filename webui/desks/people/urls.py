@@ -1,0 +1,11 @@
+"""The desk of people."""
+
+from django.urls import path
+
+from webui.desks.people import views
+
+urlpatterns = [
+    path("people/", views.people, name="people"),
+    path("people/add", views.add, name="people-add"),
+    path("people/act", views.act, name="people-act"),
+]

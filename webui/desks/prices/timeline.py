@@ -1,0 +1,113 @@
+"""Queries of one item's prices: the timeline, the price in force, the prior price of a cut."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from inventory.model import price_timeline
+from inventory.pricing.targets import floor_minor
+from ledger.kernel.rows import select, select_one, select_value
+
+MOST_ROWS: Final = 200
+_IN_FORCE: Final = "SELECT price_minor FROM retail.price_at(%(key)s, %(at)s)"
+_TIMELINE: Final = """
+WITH timeline AS (
+    SELECT *, lead(effective_from) OVER (ORDER BY effective_from, id) AS ends_at,
+           row_number() OVER (ORDER BY effective_from DESC, id DESC) AS newness
+    FROM retail.price_change WHERE inv_key = %(key)s
+)
+SELECT id, effective_from, price_minor, floor_minor, step, kind, proposal_id, recorded_by,
+       recorded_at, newness = 1 AS is_newest,
+       effective_from > statement_timestamp() AND ends_at IS DISTINCT FROM effective_from
+           AS is_scheduled,
+       id IS NOT DISTINCT FROM (
+           SELECT force.id FROM retail.price_at(%(key)s, statement_timestamp()) AS force
+       ) AS is_in_force,
+       ends_at IS NOT DISTINCT FROM effective_from AS is_undone
+FROM timeline ORDER BY newness LIMIT %(most)s
+"""
+_WHOLE: Final = """
+SELECT (extract(epoch FROM effective_from) * 1000000)::bigint AS effective_from_us, id, price_minor,
+       coalesce(step, 0) AS step, kind
+FROM retail.price_change WHERE inv_key = %(key)s ORDER BY effective_from, id
+"""
+_ITEM: Final = """
+SELECT item.location, item.sku, coalesce(product.name, item.sku) AS name, item.cost_minor,
+       item.margin_permille, item.tax_bp, item.regular_minor, item.price_mode,
+       item.prior_rule
+FROM retail.item_location AS item
+LEFT JOIN retail.product AS product ON product.code = item.sku
+WHERE item.inv_key = %(key)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """A row of the timeline; if `is_undone`, a later row with the same time replaces it."""
+
+    id: int
+    effective_from: datetime
+    price_minor: int
+    floor_minor: int
+    step: int
+    kind: str
+    proposal_id: str | None
+    recorded_by: str | None
+    recorded_at: datetime
+    is_newest: bool
+    is_scheduled: bool
+    is_in_force: bool
+    is_undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PricedItem:
+    """The values that bound an item's prices."""
+
+    location: str
+    sku: str
+    name: str
+    cost_minor: int
+    margin_permille: int
+    tax_bp: int
+    regular_minor: int | None
+    price_mode: str
+    prior_rule: str
+
+    @property
+    def floor_minor(self) -> int:
+        """Lowest price that cost, margin and tax allow now."""
+        return floor_minor(self.cost_minor, self.margin_permille, self.tax_bp)
+
+
+def price_in_force(inv_key: str, at: datetime) -> int | None:
+    """Return the price that tills had to charge at that time; None before the first one."""
+    found: int | None = select_value(_IN_FORCE, {"key": inv_key, "at": at})
+    return found
+
+
+def price_rows(inv_key: str) -> list[PriceRow]:
+    """Return the newest 200 rows of a key's timeline, the newest first."""
+    return select(_TIMELINE, {"key": inv_key, "most": MOST_ROWS}, PriceRow)
+
+
+def priced_item(inv_key: str) -> PricedItem | None:
+    """Return the values that bound the prices of a ranged item; None if it is not ranged."""
+    return select_one(_ITEM, {"key": inv_key}, PricedItem)
+
+
+def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
+    """Return, by row id, the lowest price of the 30 days before each shown row that cuts the price.
+
+    None where the rule finds no price. Rows beyond the 200 shown ones count too.
+    """
+    timeline = tuple(select(_WHOLE, {"key": inv_key}, price_timeline.PriceRow))
+    found = {}
+    for place, row in list(enumerate(timeline))[-MOST_ROWS:]:
+        before, from_us = timeline[:place], row.effective_from_us
+        old = price_timeline.in_force(before, from_us)
+        if old is not None and row.price_minor < old.price_minor:
+            found[row.id] = price_timeline.prior_price(
+                before, from_us, progressive=prior_rule == "progressive"
+            )
+    return found

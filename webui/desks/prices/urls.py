@@ -1,0 +1,14 @@
+"""Routes of the pricing desk."""
+
+from django.urls import path
+
+from webui.desks.prices import item, views
+
+urlpatterns = [
+    path("prices/", views.prices, name="prices"),
+    path("prices/version", views.version, name="prices-version"),
+    path("prices/decide", views.decide, name="prices-decide"),
+    path("prices/stop", views.stop, name="prices-stop"),
+    path("prices/items/<str:location>/<path:sku>/change", item.change, name="prices-item-change"),
+    path("prices/items/<str:location>/<path:sku>", item.item_prices, name="prices-item"),
+]

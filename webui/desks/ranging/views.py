@@ -1,0 +1,111 @@
+"""Ranging a new item: its policy and opening stock, which resolve the task "Unknown item".
+
+Tills sell codes that are not ranged: their facts count, but no decision is made. Ranging gives the
+item the policy that every decision reads (docs/domain.md 2.3, 2.4).
+"""
+
+from typing import Any, Final
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ledger.kernel.rows import select_value
+from ledger.pricing.far_prices import FarPrice, refuse_far_policy
+from ledger.ranging.service import LONGEST_NAME, NewItem, range_new_item
+from ledger.services import ServiceError
+from webui.accounts.roles import RANGE_ITEMS, requires
+from webui.desks.ranging.form import OPENINGS, policy_of, shown_sections
+from webui.desks.tasks.queries import Wanted, open_tasks
+from webui.readmodel.choices import Choice, locations, suppliers
+from webui.shell.commands import Form, answered, asked_item, command_of, form_of
+from webui.shell.page import render_page
+
+_ON_HAND: Final = """
+SELECT (SELECT on_hand_units FROM read_model.stock WHERE inv_key = %(key)s) AS units
+"""
+_NAME: Final = "SELECT (SELECT name FROM retail.product WHERE code = %(sku)s) AS name"
+
+
+@require_GET
+@requires(RANGE_ITEMS)
+def ranging(request: HttpRequest) -> HttpResponse:
+    """Show the form, filled with the item in the query string, and the items to be ranged."""
+    return _show(request, asked_item(request), "", 200)
+
+
+def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+    location, sku = form.get("location", ""), form.get("sku", "")
+    on_hand = select_value(_ON_HAND, {"key": f"{location}|{sku}"})
+    context: dict[str, Any] = {
+        "form": form,
+        "refusal": refusal,
+        "tick": _amounts(form) if refusal and _is_far(form) else "",
+        "places": _places(location),
+        "suppliers": suppliers(),
+        "sections": shown_sections(form),
+        "openings": OPENINGS,
+        # An item that has facts already has goods on a shelf without a count.
+        "opening": form.get("opening") or ("zero" if on_hand is None else "unknown"),
+        "on_hand_units": on_hand,
+        "name": form.get("name") or select_value(_NAME, {"sku": sku}) or "",
+        "longest_name": LONGEST_NAME,
+        "unknown": open_tasks(Wanted(kind="unknown_item")),
+        "command_id": uuid4(),
+    }
+    return render_page(request, "ranging/desk.html", context, status=status)
+
+
+def _amounts(form: Form) -> str:
+    """Return the amounts that a confirmation covers; it doesn't cover other amounts."""
+    return f"{form.get('cost', '')} / {form.get('regular', '')}"
+
+
+def _is_far(form: Form) -> bool:
+    """Return True if amounts of a refused form only need a confirmation."""
+    sku = form.get("sku", "")
+    try:
+        refuse_far_policy(sku, f"{form.get('location', '')}|{sku}", policy_of(form))
+    except ServiceError as refused:
+        return isinstance(refused, FarPrice)
+    return False
+
+
+def _places(asked_for: str) -> list[Choice]:
+    """Return every named location, and `asked_for`: tills also sell at locations without a name."""
+    named = locations()
+    if not asked_for or any(place.code == asked_for for place in named):
+        return named
+    return [Choice(asked_for, asked_for), *named]
+
+
+@require_POST
+@requires(RANGE_ITEMS)
+def take(request: HttpRequest) -> HttpResponse:
+    """Range the item of the form and redirect to it; a refused form keeps its input."""
+    form = form_of(request)
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show(request, form, refusal, status)
+
+    return answered(request, lambda: _take(form, request.user.get_username()), show)
+
+
+def _take(form: Form, actor: str) -> tuple[str, str]:
+    location, sku = form.get("location", ""), form.get("sku", "")
+    opening = form.get("opening", "")
+    if opening not in dict(OPENINGS):
+        field, rule = "opening", f"one of {', '.join(dict(OPENINGS))}"
+        raise ServiceError(field, opening, rule)
+    item = NewItem(
+        location=location,
+        sku=sku,
+        policy=policy_of(form),
+        name=form.get("name", ""),
+        opening_units=0 if opening == "zero" else None,
+    )
+    is_meant = form.get("meant") == _amounts(form)
+    range_new_item(item=item, actor=actor, is_meant=is_meant, command_id=command_of(form))
+    counted = "" if opening == "zero" else " Its stock is known once the staff have counted it."
+    return f"{sku} is in the range of {location}.{counted}", reverse("item", args=[location, sku])

@@ -1,0 +1,150 @@
+"""Parsing of a dock form into receipts: one row per line, or per announced delivery."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ledger.services import Delivered, LineReceipt, ServiceError
+from webui.desks.orders.lines import Line
+from webui.desks.receiving.queries import Announced
+from webui.shell.commands import Form, identity, whole_or_none
+
+REASONS: Final = ("short", "over", "damaged", "refused", "wrong item")
+_MOST_DIGITS: Final = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An order line as the dock expects it: an announced delivery, or the open units."""
+
+    line: Line
+    expected_units: int
+    shipment_id: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The suffix of the row's form fields."""
+        return f"{self.line.id}-{self.shipment_id or 0}"
+
+
+def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[Row]:
+    """Return the deliveries to expect: each announced one, else the line with its open units."""
+    of_line: dict[int, list[Announced]] = {}
+    for goods in announced:
+        of_line.setdefault(goods.line_id, []).append(goods)
+    rows: list[Row] = []
+    for line in lines:
+        if line.status == "draft":
+            continue
+        if line.id in of_line:
+            rows += [Row(line, goods.shipped_units, goods.id) for goods in of_line[line.id]]
+        elif line.open_units:
+            rows.append(Row(line, line.open_units))
+    return rows
+
+
+def shown_rows(form: Form, lines: Iterable[Line]) -> list[Row]:
+    """Return the rows that the form was rendered with, whatever has happened to the order since.
+
+    Only rows that a person has seen can be accepted as expected. A row that another person has
+    received in the meantime is refused because of its open units.
+    """
+    known = {line.id: line for line in lines}
+    found = []
+    for field in form:
+        if not field.startswith("shown-"):
+            continue
+        name = field.removeprefix("shown-")
+        line_id, _, shipment_id = name.partition("-")
+        if _is_id(line_id) and _is_id(shipment_id) and int(line_id) in known:
+            expected = identity(form, f"expected-{name}")
+            found.append(Row(known[int(line_id)], expected, int(shipment_id) or None))
+    return found
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRow:
+    """A row with the input that a person typed before the form was refused."""
+
+    row: Row
+    received: str = ""
+    damaged: str = ""
+    reason: str = ""
+
+
+def kept_rows(
+    rows: Iterable[Row], lines: Iterable[Line], typed: Mapping[str, str]
+) -> list[TypedRow]:
+    """Return the current rows with the earlier input; input of a vanished row moves to its line."""
+    left = {
+        name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)
+        for name in typed
+        if name.startswith("shown-")
+    }
+    found = [TypedRow(row, *left.pop(row.name, ("", "", ""))) for row in rows]
+    of_line = {name.partition("-")[0]: words for name, words in left.items() if any(words)}
+    for number, kept in enumerate(found):
+        words = of_line.pop(str(kept.row.line.id), None)
+        if words and not (kept.received or kept.damaged or kept.reason):
+            found[number] = TypedRow(kept.row, *words)
+    gone = [line for line in lines if str(line.id) in of_line]
+    return found + [TypedRow(Row(line, line.open_units), *of_line[str(line.id)]) for line in gone]
+
+
+def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
+    return (
+        typed.get(f"received-{name}", ""),
+        typed.get(f"damaged-{name}", ""),
+        typed.get(f"reason-{name}", ""),
+    )
+
+
+def typed_receipts(rows: Iterable[Row], form: Form) -> list[LineReceipt]:
+    """Return the receipts in the form; with `accept` = rest, empty rows arrived as expected.
+
+    A row whose units differ from the expected ones needs a reason.
+    """
+    accept = form.get("accept", "")
+    if accept not in {"rest", "typed"}:
+        field, rule = "accept", "rest or typed"
+        raise ServiceError(field, accept, rule)
+    takes_rest = accept == "rest"
+    found = []
+    for row in rows:
+        sku = row.line.sku
+        received = whole_or_none(form, f"received-{row.name}", label=f"Received of {sku}")
+        damaged = whole_or_none(form, f"damaged-{row.name}", label=f"Damaged of {sku}")
+        reason = form.get(f"reason-{row.name}", "")
+        if reason and reason not in REASONS:
+            field, rule = f"reason of {sku}", f"one of {', '.join(REASONS)}"
+            raise ServiceError(field, reason, rule)
+        if received is None and damaged is None and not reason:
+            if not takes_rest:
+                continue
+            received = row.expected_units
+        found.append(_receipt(row, received, damaged or 0, reason, form))
+    if not found:
+        field, rule = "received", "units of at least one line"
+        raise ServiceError(field, "", rule)
+    return found
+
+
+def _receipt(row: Row, received: int | None, damaged: int, reason: str, form: Form) -> LineReceipt:
+    if received is None:
+        received = 0 if reason == "refused" else max(0, row.expected_units - damaged)
+    if reason == "refused" and received + damaged:
+        field, rule = f"received of {row.line.sku}", "0 for refused goods: they are not received"
+        raise ServiceError(field, received + damaged, rule)
+    differs = damaged > 0 or received != row.expected_units
+    if differs and not reason:
+        field = f"reason of {row.line.sku}"
+        rule = f"a reason, because {row.expected_units} were expected undamaged"
+        got = f"{received:,} received, {damaged:,} damaged"
+        raise ServiceError(field, got, rule)
+    shown = identity(form, f"shown-{row.name}")
+    delivered = Delivered(received, damaged, None, reason or None)
+    return LineReceipt(row.line.id, delivered, row.shipment_id, shown)

@@ -1,0 +1,169 @@
+"""The receiving desk: find the order, scan or type, accept the rest, show the report."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ledger.services import Delivered, correct_receipt, receive_order
+from webui.accounts.roles import RECEIVE, requires
+from webui.desks.orders.lines import order_lines
+from webui.desks.orders.order import header
+from webui.desks.receiving import queries as selectors
+from webui.desks.receiving.delivery import (
+    REASONS,
+    expected_rows,
+    kept_rows,
+    shown_rows,
+    typed_receipts,
+)
+from webui.readmodel.choices import locations
+from webui.readmodel.figures import counted_text
+from webui.shell.commands import Form, answered, command_of, form_of, identity, whole
+from webui.shell.desk import Refusal
+from webui.shell.page import render_page
+
+LONGEST_REF = 200
+# Only rows that a page shows can be accepted as the rest; further ones follow afterwards.
+PAGE_ROWS = 100
+MOST_PAGES = 100
+MOST_DIGITS = 18
+
+
+@require_GET
+@requires(RECEIVE)
+def receiving(request: HttpRequest) -> HttpResponse:
+    """Show orders with open units, earliest due first; redirect if the search finds exactly one."""
+    location = request.GET.get("location", "")[:24]
+    text = request.GET.get("q", "").strip()[:LONGEST_REF]
+    page = _page(request)
+    rows = selectors.due_orders(location=location, text=text, skip=page * selectors.PAGE_ROWS)
+    if text and len(rows) == 1 and page == 0:
+        return HttpResponseRedirect(_order_url(rows[0].order_ref))
+    shown = rows[: selectors.PAGE_ROWS]
+    kept = {name: value for name, value in (("location", location), ("q", text)) if value}
+    more = len(rows) > len(shown) and page < MOST_PAGES
+    context = {
+        "rows": shown,
+        "location": location,
+        "text": text,
+        "locations": locations(),
+        "total": selectors.count_due(location=location, text=text),
+        "most": selectors.MOST_COUNTED,
+        "next": urlencode(kept | {"page": str(page + 1)}) if more else "",
+        "first": urlencode(kept) if page else "",
+        "page": page,
+    }
+    return render_page(request, "receiving/list.html", context)
+
+
+def _page(request: HttpRequest) -> int:
+    text = request.GET.get("page", "0")
+    is_number = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    return min(int(text), MOST_PAGES) if is_number else 0
+
+
+def _order_url(ref: str, report: list[int] | None = None) -> str:
+    query: dict[str, str] = {"ref": ref}
+    if report:
+        query["report"] = ",".join(map(str, report))
+    return f"{reverse('receiving-order')}?{urlencode(query)}"
+
+
+@require_GET
+@requires(RECEIVE)
+def order(request: HttpRequest) -> HttpResponse:
+    """Show one order at the dock: expected deliveries, receipts, and the report of a delivery."""
+    return _show(request, None)
+
+
+def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+    ref = request.GET.get("ref", "")[:LONGEST_REF]
+    head = header(ref)
+    if head is None:
+        return render_page(request, "receiving/none.html", {"ref": ref}, status=404)
+    lines = order_lines(ref)
+    received = selectors.receipts(ref)
+    wanted = set(request.GET.get("report", "").split(",")) if refusal is None else set[str]()
+    report = [receipt for receipt in received if str(receipt.id) in wanted]
+    refused_receipt = refusal.form.get("receipt", "") if refusal else ""
+    typed = {} if refusal is None else refusal.form
+    rows = kept_rows(expected_rows(lines, selectors.announced(ref)), lines, typed)
+    me = request.user.get_username()
+    context = {
+        "head": head,
+        "rows": rows[:PAGE_ROWS],
+        "rows_left": len(rows[PAGE_ROWS:]),
+        "drafts": sum(1 for line in lines if line.status == "draft"),
+        "report": report,
+        "report_open": sum(line.open_units for line in lines if line.status != "draft"),
+        "receipts": [
+            {
+                "receipt": receipt,
+                "is_mine": receipt.recorded_by == me and receipt.is_fresh,
+                "command_id": uuid4(),
+                "refusal": refusal if refused_receipt == str(receipt.id) else None,
+            }
+            for receipt in received
+        ],
+        "reasons": REASONS,
+        "command_id": uuid4(),
+        "refusal": None if refused_receipt else refusal,
+        "query": urlencode({"ref": ref}),
+    }
+    status = 200 if refusal is None else refusal.status
+    keys = sorted({typed_row.row.line.inv_key for typed_row in rows[:PAGE_ROWS]})
+    return render_page(request, "receiving/order.html", context, live_keys=keys, status=status)
+
+
+@require_POST
+@requires(RECEIVE)
+def receive(request: HttpRequest) -> HttpResponse:
+    """Receive the deliveries of the form, and show the report."""
+    ref = request.GET.get("ref", "")[:LONGEST_REF]
+    form = form_of(request)
+
+    def work() -> tuple[str, str]:
+        receipts = typed_receipts(shown_rows(form, order_lines(ref)), form)
+        actor = request.user.get_username()
+        ids = receive_order(receipts=receipts, actor=actor, command_id=command_of(form))
+        units = sum(r.delivered.received_units + r.delivered.damaged_units for r in receipts)
+        came = f"{counted_text(units, 'unit')} in {counted_text(len(ids), 'line')}"
+        return f"Received {came}.", _order_url(ref, ids)
+
+    return _answer(request, form, work)
+
+
+@require_POST
+@requires(RECEIVE)
+def correct(request: HttpRequest) -> HttpResponse:
+    """Correct one's own receipt."""
+    ref = request.GET.get("ref", "")[:LONGEST_REF]
+    form = form_of(request)
+
+    def work() -> tuple[str, str]:
+        received, damaged = whole(form, "received"), whole(form, "damaged")
+        done = correct_receipt(
+            shipment_line_id=identity(form, "receipt"),
+            delivered=Delivered(received, damaged, None, form.get("reason") or None),
+            shown_version=form.get("shown_version", ""),
+            actor=request.user.get_username(),
+            command_id=command_of(form),
+        )
+        message = (
+            f"Corrected: {done['order_units']:,} of the order have come,"
+            f" {done['open_units']:,} are still open."
+        )
+        return message, _order_url(ref)
+
+    return _answer(request, form, work)
+
+
+def _answer(request: HttpRequest, form: Form, work: Callable[[], tuple[str, str]]) -> HttpResponse:
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, Refusal("", message, form, status))
+
+    return answered(request, work, show)

@@ -1,0 +1,12 @@
+"""Routes of the reorders desk."""
+
+from django.urls import path
+
+from webui.desks.reorders import views
+
+urlpatterns = [
+    path("reorders/", views.reorders, name="reorders"),
+    path("reorders/version", views.version, name="reorders-version"),
+    path("reorders/decide", views.decide, name="reorders-decide"),
+    path("reorders/approve", views.approve, name="reorders-approve"),
+]

@@ -1,0 +1,82 @@
+"""The explanation of a key on the item page: the lines of `inventory explain`, in their order."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cdc.contracts.state import decode_level
+from cdc.contracts.times import time_text
+from cdc.workers import LiveKey
+from inventory.explain import formatting
+from inventory.explain.key import Provenance, explain
+from inventory.explain.lines import ADD, SUM, Line, Section, Source, gaps, signed
+from webui.readmodel import explain as selectors
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """One line as text; the `is_step` lines add up to the next `is_sum` line."""
+
+    label: str
+    text: str
+    about: str
+    is_sum: bool
+    is_step: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSection:
+    """A heading with its lines."""
+
+    name: str
+    title: str
+    lines: tuple[ShownLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """All sections, the source of their state, and the sums that don't add up (always none)."""
+
+    sections: tuple[ShownSection, ...]
+    came_from: str
+    gaps: tuple[str, ...]
+
+
+def explained(level: selectors.Item, live: LiveKey) -> Explained:
+    """Return the explanation of the worker's state, or of the read model's if no worker answers."""
+    state, as_of_us, came_from = live.state, live.as_of_us, "worker"
+    is_whole = state is not None
+    if state is None:
+        content = json.dumps(level.state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        state, _dropped = decode_level(content.encode())
+        as_of_us, came_from = level.as_of_us, "read model"
+    found = {
+        (source.table, source.id): source
+        for source in selectors.authors(level.inv_key, state.episode.id)
+    }
+    came = Provenance(
+        partition=level.partition,
+        logic_revision=level.logic_revision,
+        as_of_us=as_of_us,
+        policy=_first(found.values(), "item_location"),
+        decision=_first(found.values(), "reorder_decision"),
+    )
+    facts = selectors.stock_facts(level.inv_key)
+    sections = explain(state, facts, came, is_whole=is_whole)
+    named = signed(sections, {place: source.actor for place, source in found.items()})
+    return Explained(tuple(map(_shown, named)), came_from, gaps(named))
+
+
+def _first(sources: Iterable[Source], table: str) -> Source | None:
+    return next((source for source in sources if source.table == table), None)
+
+
+def _shown(section: Section) -> ShownSection:
+    lines = tuple(map(_line, formatting.shown(section)))
+    return ShownSection(section.name, formatting.TITLES[section.name], lines)
+
+
+def _line(line: Line) -> ShownLine:
+    about = ", ".join(part for part in (line.detail, formatting.origin(line)) if part)
+    text = formatting.text(line, time_text)
+    return ShownLine(formatting.label(line), text, about, line.part == SUM, line.part == ADD)

@@ -1,0 +1,77 @@
+"""The facts of a key in pages, with sums of the facts that a page leaves out.
+
+A long history has thousands of facts. The first page shows the newest ones in business order, the
+sum of the earlier ones and a link to them. A page of earlier facts shows the newer ones as a sum.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.http import HttpRequest
+
+from webui.readmodel import explain
+
+_MOST_DIGITS: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class FactPage:
+    """Some facts of a key.
+
+    `opening_units`, their changes and `newer_units` add up to `total_units`.
+    """
+
+    facts: tuple[explain.Fact, ...]
+    newest: explain.Fact | None
+
+    @property
+    def total_units(self) -> int:
+        """On-hand by all facts of the key."""
+        return self.newest.running_units if self.newest else 0
+
+    @property
+    def opening_units(self) -> int:
+        """On-hand before the first fact of the page."""
+        return self.facts[0].running_units - self.facts[0].delta_units if self.facts else 0
+
+    @property
+    def earlier(self) -> int:
+        """Number of facts before the first one of the page."""
+        return self.facts[0].place - 1 if self.facts else 0
+
+    @property
+    def is_part(self) -> bool:
+        """True if the page leaves facts out."""
+        return bool(self.earlier or self.newer)
+
+    @property
+    def newer(self) -> int:
+        """Number of facts after the last one of the page."""
+        return self.newest.place - self.facts[-1].place if self.newest and self.facts else 0
+
+    @property
+    def newer_units(self) -> int:
+        """Net movement of the facts after the last one of the page."""
+        return self.total_units - self.facts[-1].running_units if self.facts else 0
+
+    @property
+    def newer_to(self) -> int:
+        """The position of the last fact of the next page of newer facts."""
+        return self.facts[-1].place + explain.FACTS_SHOWN if self.facts else 0
+
+
+def fact_page(inv_key: str, to: int | None = None) -> FactPage:
+    """Return the facts up to and including position `to`, or the newest ones without it."""
+    found = tuple(explain.facts(inv_key, to=to))
+    if to is None:
+        return FactPage(found, found[-1] if found else None)
+    newest = explain.facts(inv_key, limit=1)
+    return FactPage(found, newest[0] if newest else None)
+
+
+def asked_place(request: HttpRequest) -> int | None:
+    """Return the position in the query string, or None for the newest facts."""
+    given = request.GET.get("to", "")
+    if given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS and int(given):
+        return int(given)
+    return None

@@ -1,0 +1,119 @@
+"""The page that explains one number, with the form for parts of the item's policy."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from webui.accounts.roles import CHANGE_POLICY, SEE, abilities, requires
+from webui.desks.stock.explained import explained
+from webui.desks.stock.facts import asked_place, fact_page
+from webui.desks.stock.policy import change, fields_of, policy_card
+from webui.desks.stock.sales import sales_views
+from webui.desks.stock.sparkline import bars
+from webui.desks.stock.windows import shown_windows
+from webui.readmodel import explain
+from webui.readmodel.live_key import live_key
+from webui.readmodel.proposals import open_price_of, open_reorder_of
+from webui.readmodel.stock import stock_rows
+from webui.shell.commands import attempt, form_of
+from webui.shell.desk import Refusal
+from webui.shell.page import NAVIGATION, render_page
+
+DOORS: Final = {
+    "counts": "Count or adjust",
+    "transfers": "Transfer",
+    "reorders": "Reorder proposals",
+    "orders": "Orders",
+    "prices": "Price proposals",
+}
+
+
+@require_GET
+@requires(SEE)
+def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
+    """Show every fact with the running sum, and the figures that the rules derive from it."""
+    return _show(request, location, sku, None)
+
+
+@require_POST
+@requires(CHANGE_POLICY)
+def change_policy(request: HttpRequest) -> HttpResponse:
+    """Write the policy values of the item page's form and redirect to the page."""
+    names = fields_of(abilities(request.user))
+    location, sku = request.GET.get("location", ""), request.GET.get("sku", "")
+    if explain.policy(f"{location}|{sku}") is None:
+        message = f"{location}|{sku} is not ranged: it has no policy"
+        raise Http404(message)
+    form, actor = form_of(request), request.user.get_username()
+
+    def work() -> str:
+        return change(form, location=location, sku=sku, names=names, actor=actor)
+
+    def show(message: str, status: int) -> HttpResponse:
+        refusal = Refusal(f"{location}|{sku}", message, form, status)
+        return _show(request, location, sku, refusal)
+
+    return attempt(request, work, show, f"{reverse('item', args=(location, sku))}#policy")
+
+
+def _show(request: HttpRequest, location: str, sku: str, refusal: Refusal | None) -> HttpResponse:
+    inv_key = f"{location}|{sku}"
+    level = explain.item(inv_key)
+    page = fact_page(inv_key, asked_place(request))
+    policy = explain.policy(inv_key)
+    if level is None and page.newest is None and policy is None:
+        known = explain.whereabouts(location, sku)
+        unknown = {"location": location, "sku": sku, "known": known}
+        return render_page(request, "stock/unknown.html", unknown, status=404)
+    live = live_key(inv_key)
+    windows = explain.windows(inv_key)
+    context = {
+        "inv_key": inv_key,
+        "location": location,
+        "sku": sku,
+        "item": level,
+        "status": _status_of(inv_key),
+        **policy_card(policy, abilities(request.user), refusal),
+        "windows": shown_windows(inv_key, windows),
+        "bars": bars(windows),
+        "prices": explain.prices(inv_key),
+        "inbound": explain.inbound(inv_key),
+        "reorder": open_reorder_of(inv_key),
+        "price_proposal": open_price_of(inv_key),
+        "explained": None if level is None else explained(level, live),
+        "sales": None if level is None else sales_views(inv_key, level.as_of_us),
+        "worker": live,
+        "desks": _desks(request, location, sku),
+        "page": page,
+        "adds_up": level is not None and page.total_units == level.on_hand_units,
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "stock/item.html", context, live_keys=[inv_key], status=status)
+
+
+def _status_of(inv_key: str) -> str:
+    rows = stock_rows([inv_key])
+    return rows[0].status if rows else "out"
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A link to a desk that can act on this item."""
+
+    label: str
+    url: str
+
+
+def _desks(request: HttpRequest, location: str, sku: str) -> list[Door]:
+    """Return the installed desks that this person may open, with links for this item."""
+    may = abilities(request.user)
+    query = urlencode({"location": location, "sku": sku})
+    return [
+        Door(DOORS[name], f"{reverse(name)}?{query}")
+        for name, _, _, ability in NAVIGATION
+        if name in DOORS and ability in may
+    ]

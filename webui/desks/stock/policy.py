@@ -1,0 +1,93 @@
+"""An item's policy on its page, and the columns of it that a person may change there.
+
+Purchasing sets the value up to which rules may order; pricing sets whether rules write prices.
+Every other column comes from ranging or from jobs, and is read-only here.
+"""
+
+import json
+from typing import Any, Final
+from uuid import uuid4
+
+from inventory.tables.parsing import AMOUNT_MAX
+from ledger.items.automation import set_automation
+from ledger.kernel.errors import refuse
+from webui.accounts.roles import DECIDE_PRICES, MANAGE_ORDERS
+from webui.readmodel.explain import Policy
+from webui.readmodel.figures import money_text
+from webui.shell.commands import Form, changed_text, command_of, money, shown_values, whole
+from webui.shell.desk import Refusal
+
+FAMILIES: Final = {
+    "off": "no reorders by rule",
+    "sQ": "at s, multiples of Q",
+    "sS": "at s, up to S",
+    "RS": "on order days, up to S",
+    "RsS": "on order days at s, up to S",
+    "par": "back to the typed level",
+    "cover": "at so many days of cover, up to so many",
+}
+PRICE_MODES: Final = {
+    "off": "no prices by rule",
+    "advise": "the rules propose, a person approves",
+    "auto": "small changes are written without a person",
+}
+MOST_PERMILLE: Final = 1000
+_FIELDS_OF: Final = {
+    MANAGE_ORDERS: ("auto_max_minor",),
+    DECIDE_PRICES: ("price_mode", "auto_permille"),
+}
+
+
+def fields_of(may: frozenset[str]) -> tuple[str, ...]:
+    """Return the columns that a person with these abilities may change."""
+    return tuple(name for ability, names in _FIELDS_OF.items() if ability in may for name in names)
+
+
+def policy_card(
+    policy: Policy | None, may: frozenset[str], refusal: Refusal | None
+) -> dict[str, Any]:
+    """Return the policy for the template: labels for its codes, and a form if the person may edit.
+
+    `shown` holds the current values: a refused person has seen them, so the next attempt is
+    compared with them.
+    """
+    if policy is None:
+        return {"policy": None}
+    names = fields_of(may)
+    typed = refusal.form if refusal else {}
+    stands = {name: getattr(policy, name) for name in names}
+    fields = stands | {"auto_max": money_text(policy.auto_max_minor)} | typed
+    return {
+        "policy": policy,
+        "family": FAMILIES[policy.replenish_family],
+        "price_mode": PRICE_MODES[policy.price_mode],
+        "price_modes": PRICE_MODES,
+        "policy_form": fields if names else {},
+        "policy_shown": json.dumps(stands),
+        "policy_refusal": refusal,
+        "policy_command": uuid4(),
+    }
+
+
+def change(form: Form, *, location: str, sku: str, names: tuple[str, ...], actor: str) -> str:
+    """Write these columns with the values of the form; return the message."""
+    moved = set_automation(
+        location=location,
+        sku=sku,
+        changes={name: _typed(form, name) for name in names},
+        shown=shown_values(form, names),
+        actor=actor,
+        command_id=command_of(form),
+    )
+    return changed_text(moved)
+
+
+def _typed(form: Form, name: str) -> object:
+    if name == "auto_max_minor":
+        return money(form, "auto_max", high=AMOUNT_MAX, label="Automatic limit")
+    if name == "auto_permille":
+        return whole(form, name, high=MOST_PERMILLE, label="Largest automatic change")
+    mode = form.get(name, "")
+    if mode not in PRICE_MODES:
+        refuse(name, mode, f"one of {', '.join(PRICE_MODES)}")
+    return mode

@@ -1,0 +1,47 @@
+"""Sales of a key over its ten-minute windows: hopping totals and sessions."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from inventory.reports.views import SPANS, Hop, Session, hop, last_hop_end_us, sessions
+from webui.readmodel import explain as selectors
+
+SESSIONS_SHOWN: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The newest hopping window of one span, with its label."""
+
+    name: str
+    hop: Hop
+
+
+@dataclass(frozen=True, slots=True)
+class SalesViews:
+    """The sales of the page; `covered_from_us` is the start of the key's oldest known window."""
+
+    spans: tuple[Span, ...]
+    sessions: tuple[Session, ...]
+    session_count: int
+    covered_from_us: int | None
+
+
+def sales_views(inv_key: str, as_of_us: int) -> SalesViews:
+    """Return the units of the last hour, 24 hours and 7 days, and the sessions of those 7 days.
+
+    The spans end at the newest commit of the key's partition, so an idle key falls to 0 too.
+    """
+    longest_us = max(span for _, span in SPANS)
+    end_us = last_hop_end_us(as_of_us)
+    sold = selectors.sold_units(inv_key, from_us=end_us - longest_us)
+    found = sessions(sold)
+    return SalesViews(
+        spans=tuple(
+            Span(name, hop(sold, span_us=span, end_us=end_us, now_us=as_of_us))
+            for name, span in SPANS
+        ),
+        sessions=found[: -SESSIONS_SHOWN - 1 : -1],
+        session_count=len(found),
+        covered_from_us=selectors.first_window_us(inv_key),
+    )

@@ -1,0 +1,37 @@
+"""The terms of a decision, named integers, as lines of text; a name's suffix is its unit."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cdc.contracts.times import time_text
+from inventory.explain import formatting
+from inventory.explain.lines import note
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of an explanation; `is_sum` marks a result of the lines above it."""
+
+    label: str
+    text: str
+    is_sum: bool
+
+
+_SUMS: Final = frozenset(
+    {"base_position_units", "reorder_point_units", "order_up_to_units", "quantity_units"}
+)
+
+
+def lines(terms: Iterable[Sequence[object]]) -> list[Line]:
+    """Return the terms as lines, in their order, without those that have no value."""
+    return [
+        _line(str(name), value if isinstance(value, int) else str(value))
+        for name, value in terms
+        if value is not None and value != ""
+    ]
+
+
+def _line(name: str, value: int | str) -> Line:
+    line = note(name, value)
+    return Line(formatting.label(line), formatting.text(line, time_text), name in _SUMS)

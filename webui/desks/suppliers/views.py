@@ -1,0 +1,113 @@
+"""Scorecards of suppliers, and for each the receipts behind it."""
+
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ledger.kernel.rows import select_value
+from ledger.kernel.transactions import database_now
+from ledger.ordering import scorecards
+from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, requires
+from webui.desks.suppliers import chart
+from webui.desks.suppliers.terms import change_terms, shown_terms
+from webui.readmodel.choices import locations
+from webui.readmodel.choices import suppliers as named_suppliers
+from webui.shell.commands import attempt, form_of
+from webui.shell.desk import Refusal
+from webui.shell.page import render_page
+
+_NAME = "SELECT coalesce((SELECT name FROM retail.supplier WHERE code = %(code)s), %(code)s)"
+MOST_LOCATIONS = 200
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def suppliers(request: HttpRequest) -> HttpResponse:
+    """Show scorecards by supplier and location, as the job wrote them."""
+    supplier = request.GET.get("supplier", "")[:64]
+    location = request.GET.get("location", "")[:24]
+    behind = request.GET.get("after", "").partition("|")
+    found = scorecards.cards(
+        supplier=supplier,
+        location=location,
+        after=(behind[0], behind[2]),
+        most=scorecards.PAGE_ROWS + 1,
+    )
+    shown = found[: scorecards.PAGE_ROWS]
+    query = {"supplier": supplier, "location": location}
+    last = f"{shown[-1].supplier}|{shown[-1].location}" if shown else ""
+    context = {
+        "cards": shown,
+        "supplier": supplier,
+        "location": location,
+        "suppliers": named_suppliers(),
+        "locations": locations(),
+        "is_narrowed": bool(supplier or location),
+        "next_url": "?" + urlencode(query | {"after": last}) if len(found) > len(shown) else "",
+        "first_url": "?" + urlencode(query) if behind[0] else "",
+    }
+    return render_page(request, "suppliers/list.html", context)
+
+
+@require_GET
+@requires(SEE_ORDERS)
+def supplier(request: HttpRequest, code: str) -> HttpResponse:
+    """Show one supplier: distribution of lead times, terms, scorecards, newest receipts."""
+    return _show(request, code, None)
+
+
+def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpResponse:
+    if not code:  # the selectors below would take it for "every supplier"
+        return _unknown(request, code)
+    location = request.GET.get("location", "")[:24]
+    now = database_now()
+    measured = scorecards.measure(code, location, now)
+    came = scorecards.receipts(code, location, now)
+    cards = scorecards.cards(supplier=code, most=MOST_LOCATIONS)
+    terms = shown_terms(code, refusal)
+    if terms is None and not came and not cards and not measured.settled.lines:
+        return _unknown(request, code)
+    bars = chart.distribution([receipt.centidays for receipt in came if receipt.has_goods])
+    context = {
+        "code": code,
+        "name": select_value(_NAME, {"code": code}),
+        "location": location,
+        "measured": measured,
+        "cards": cards,
+        "bars": bars,
+        "last_bar": bars[-1] if bars else None,
+        "chart_width": chart.width(bars),
+        "chart_height": chart.HEIGHT,
+        "bar_width": chart.WIDTH,
+        "receipts": came[: scorecards.RECEIPTS_SHOWN],
+        "days": scorecards.DAYS,
+        "terms": terms,
+        "refusal": refusal,
+        "query": urlencode({"location": location} if location else {}),
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "suppliers/supplier.html", context, status=status)
+
+
+def _unknown(request: HttpRequest, code: str) -> HttpResponse:
+    context = {"code": code, "back": reverse("suppliers")}
+    return render_page(request, "suppliers/unknown.html", context, status=404)
+
+
+@require_POST
+@requires(MANAGE_ORDERS, company=True)
+def terms(request: HttpRequest) -> HttpResponse:
+    """Change the terms of a supplier and redirect to it."""
+    form = form_of(request)
+    code = form.get("supplier", "")
+
+    def show(message: str, status: int) -> HttpResponse:
+        return _show(request, code, Refusal(code, message, form, status))
+
+    # A code that no address can hold is refused, so this redirect to the list is never used.
+    is_code = bool(code) and code.isprintable()
+    target = reverse("supplier", args=[code]) if is_code else reverse("suppliers")
+    back = f"{target}?{request.GET.urlencode()}#terms"
+    return attempt(request, lambda: change_terms(form, request.user.get_username()), show, back)

@@ -1,0 +1,330 @@
+"""Probes of the chain from Postgres to the screen, each with its own time limit.
+
+A link that does not answer is shown as down with its error; the page still renders.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import httpx
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from cdc.capture.admin import committed_offsets
+from cdc.capture.client import ACCOUNT, CONNECTOR
+from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
+from ledger.kernel.rows import select, select_one, select_value
+from webui.live.stream import HUB
+from webui.readmodel.figures import age_text, units_text
+from webui.readmodel.live_key import partition_map, worker_urls
+
+OK, SLOW, DOWN = "ok", "slow", "down"
+PROBE_S: Final = 3.0
+FRESH_US: Final = 3_000_000
+OFFLINE_US: Final = 60_000_000
+LAG_MOST: Final = 1_000
+BY_RULE_US: Final = 15_000_000
+_NO_BROKER: Final = "the broker does not answer"
+_UNKNOWN_LAG: Final = "unknown: the broker does not answer"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link of the chain: state, summary, age, lag and details."""
+
+    name: str
+    state: str
+    summary: str
+    age_us: int | None = None
+    lag: str = ""
+    details: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    slot_name: str
+    active: bool
+    retained_bytes: int | None
+    wal_status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    service: str
+    pid: int
+    age_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeper:
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Automation:
+    pid: int
+    detail: dict[str, int]
+    age_us: int
+
+
+def chain() -> list[Link]:
+    """Return all links, probed in parallel."""
+    # Workers and topics come first: they are slow, and the others only use the database.
+    with ThreadPoolExecutor(max_workers=len(_PROBES), thread_name_prefix="probe") as pool:
+        asked = [(name, pool.submit(_closing(probe))) for name, probe in _PROBES]
+        return [_answer(name, future) for name, future in asked]
+
+
+def _closing(probe: Callable[[], Link]) -> Callable[[], Link]:
+    """Return the probe wrapped so that it closes its thread's database connection."""
+
+    def run() -> Link:
+        try:
+            return probe()
+        finally:
+            connection.close()
+
+    return run
+
+
+def _answer(name: str, future: "Future[Link]") -> Link:
+    try:
+        return future.result(timeout=PROBE_S * 2)
+    except Exception as failure:  # noqa: BLE001 -- every error of a link belongs on the page
+        return Link(name, DOWN, _said(failure))
+
+
+def _said(failure: Exception) -> str:
+    """Return the text for a failed link.
+
+    Texts of errors that name addresses or accounts are left out.
+    """
+    if isinstance(failure, KafkaException):
+        return f"{_NO_BROKER} ({failure.args[0].str()[:200]})"
+    if isinstance(failure, DatabaseError):
+        return "the database does not answer"  # its text names addresses and roles
+    return f"no answer ({type(failure).__name__})"
+
+
+def state_of_age(age_us: int | None) -> str:
+    """Return the state for an age, with the limits of the freshness pill: 3 s and 60 s."""
+    if age_us is None or age_us > OFFLINE_US:
+        return DOWN
+    return OK if age_us <= FRESH_US else SLOW
+
+
+def postgres() -> Link:
+    """Return the link of Postgres: the newest heartbeat and Debezium's replication slot."""
+    beat_us = select_value(
+        "SELECT (extract(epoch FROM clock_timestamp() - max(recorded_at)) * 1000000)::bigint"
+        " FROM retail.pipeline_heartbeat"
+    )
+    slot = select_one(
+        """SELECT slot_name, active, wal_status,
+                  pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn)::bigint
+                      AS retained_bytes
+           FROM pg_replication_slots WHERE slot_name = 'retail_cdc'""",
+        {},
+        _Slot,
+    )
+    if slot is None:
+        return Link("Postgres", DOWN, "the replication slot retail_cdc does not exist", beat_us)
+    state = state_of_age(beat_us) if slot.active else DOWN
+    summary = "a heartbeat each second" if state == OK else "heartbeats are late"
+    return Link(
+        "Postgres",
+        state,
+        summary if slot.active else "nobody reads the slot",
+        beat_us,
+        f"{units_text((slot.retained_bytes or 0) // 1024)} KiB not confirmed",
+        [("slot", slot.slot_name), ("WAL", slot.wal_status or "unknown")],
+    )
+
+
+def debezium() -> Link:
+    """Return the link of Debezium: the connector and its task, as Connect reports them."""
+    url = str(settings.CONNECTIONS.connect_url).rstrip("/")
+    account = (ACCOUNT, settings.CONNECTIONS.connect_password.get_secret_value())
+    answer = httpx.get(f"{url}/connectors/{CONNECTOR}/status", timeout=PROBE_S, auth=account)
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        return Link("Debezium", DOWN, "no connector is registered")
+    body = answer.json()
+    connector = body["connector"]["state"]
+    tasks = [task["state"] for task in body.get("tasks", [])]
+    running = connector == "RUNNING" and tasks == ["RUNNING"]
+    errors = [task["trace"].splitlines()[0] for task in body.get("tasks", []) if task.get("trace")]
+    said, kept = keeper_says()
+    return Link(
+        "Debezium",
+        OK if running and not said else DOWN,
+        said or (errors[0][:200] if errors else f"connector {connector.lower()}"),
+        details=[("task", ", ".join(tasks).lower() or "none"), *kept],
+    )
+
+
+def keeper_says() -> tuple[str, list[tuple[str, str]]]:
+    """Return why the capture is not being repaired, or "", and the number of repairs."""
+    found = select_one(
+        "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'", {}, _Keeper
+    )
+    if found is None:
+        return "", []
+    by, problem = found.detail.get("paused_by"), found.detail.get("problem")
+    said = f"paused by {by}" if by else str(problem or "")
+    return said, [("repairs", units_text(int(found.detail.get("repairs", 0))))]
+
+
+def kafka() -> Link:
+    """Return the link of Kafka: the brokers and the number of records in the log."""
+    admin = _admin()
+    cluster = admin.list_topics(timeout=PROBE_S)
+    ends = _ends(admin, STOCK_EVENTS)
+    return Link(
+        "Kafka",
+        OK,
+        f"{units_text(sum(ends.values()))} records in {STOCK_EVENTS}",
+        details=[("brokers", str(len(cluster.brokers))), ("partitions", str(len(ends)))],
+    )
+
+
+def workers() -> Link:
+    """Return the link of the workers: lag of the group, and the state of each worker."""
+    lag = _if_answered(_group_lag)
+    held = partition_map().rows
+    as_of = [row["as_of_us"] for row in held if row.get("as_of_us") is not None]
+    age_us = max(0, time.time_ns() // 1000 - min(as_of)) if as_of else None
+    waited = max((row.get("lag_seconds", 0.0) for row in held), default=0.0)
+    details = [(name, _worker_says(url)) for name, url in worker_urls().items()]
+    restoring = [text for _, text in details if text != "ready"]
+    state = DOWN if lag is None or (restoring and len(restoring) == len(details)) else OK
+    if lag is None:
+        return Link("Workers", state, _NO_BROKER, age_us, _UNKNOWN_LAG, details)
+    if state == OK and (restoring or lag > LAG_MOST):
+        state = SLOW
+    text = f"{units_text(lag)} records, {waited:.1f} s"
+    return Link("Workers", state, f"group {APP_ID}", age_us, text, details)
+
+
+def _group_lag() -> int:
+    ends = _ends(_admin(), STOCK_EVENTS)
+    asked = settings.CONNECTIONS.kafka_bootstrap, APP_ID, STOCK_EVENTS, ends
+    found = committed_offsets(*asked, timeout_s=PROBE_S)
+    return sum(end - found.get(number, 0) for number, end in ends.items())
+
+
+def _if_answered(ask: Callable[[], T]) -> T | None:
+    """Return the broker's answer, or None on a Kafka error; the link shows its other values."""
+    try:
+        return ask()
+    except KafkaException:
+        return None
+
+
+def _worker_says(url: str) -> str:
+    try:
+        answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3)
+    except httpx.HTTPError as failure:
+        return f"no answer ({type(failure).__name__})"
+    return "ready" if answer.status_code == httpx.codes.OK else "restoring"
+
+
+def read_model() -> Link:
+    """Return the link of the read model: the projector's lag, and its oldest partition's age."""
+    age_us = select_value(
+        """SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(as_of_us)
+           FROM read_model.sink_position WHERE sink = 'projector' AND topic = %(topic)s""",
+        {"topic": ON_HAND_CHANGELOG},
+    )
+    services = select(
+        """SELECT service, pid,
+                  (extract(epoch FROM clock_timestamp() - at) * 1000000)::bigint AS age_us
+           FROM read_model.service_heartbeat ORDER BY service""",
+        {},
+        _Service,
+    )
+    details = [(s.service, f"{age_text(s.age_us)} ago") for s in services]
+    summary = "projector has written nothing yet" if age_us is None else "rows and positions"
+    lag = _if_answered(_sink_lag)
+    text = _UNKNOWN_LAG if lag is None else lag
+    return Link("Read model", state_of_age(age_us), summary, age_us, text, details)
+
+
+def _sink_lag() -> str:
+    positions = select_value(
+        "SELECT sum(next_offset) FROM read_model.sink_position"
+        " WHERE sink = 'projector' AND topic = %(topic)s",
+        {"topic": ON_HAND_CHANGELOG},
+    )
+    if positions is None:
+        return ""
+    behind = sum(_ends(_admin(), ON_HAND_CHANGELOG).values()) - int(positions)
+    return f"{units_text(max(0, behind))} records"
+
+
+def automation() -> Link:
+    """Return the link of the automation: its last heartbeat and the changes of its last round."""
+    found = select_one(
+        """SELECT pid, detail,
+                  (extract(epoch FROM clock_timestamp() - at) * 1000000)::bigint AS age_us
+           FROM read_model.service_heartbeat WHERE service = 'automation'""",
+        {},
+        _Automation,
+    )
+    if found is None:
+        return Link("By rule", DOWN, "the automation has never run")
+    details = [(name, f"{units_text(changed)} changed") for name, changed in found.detail.items()]
+    # The slowest job takes seconds, so a heartbeat may be that old.
+    state = OK if found.age_us <= BY_RULE_US else state_of_age(found.age_us)
+    return Link("By rule", state, "approvals, prices, tasks, scorecard", found.age_us, "", details)
+
+
+def screen() -> Link:
+    """Return the link of this web process: its live feed."""
+    as_of_us = HUB.as_of_us()
+    age_us = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us)
+    connected = HUB.connected
+    return Link(
+        "Screen",
+        state_of_age(age_us) if connected else DOWN,
+        "live feed follows the changelog" if connected else "live feed is not connected",
+        age_us,
+        details=[("open pages", str(HUB.streams)), ("changes seen", units_text(HUB.records))],
+    )
+
+
+def _admin() -> AdminClient:
+    servers = settings.CONNECTIONS.kafka_bootstrap
+    timeout_ms = int(PROBE_S * 1000)
+    # Calls return the errors; the client's own log would repeat them each second.
+    return AdminClient(
+        {"bootstrap.servers": servers, "socket.timeout.ms": timeout_ms, "log_level": 0}
+    )
+
+
+def _ends(admin: AdminClient, topic: str) -> dict[int, int]:
+    described = admin.list_topics(topic, timeout=PROBE_S).topics[topic]
+    places: dict[Any, Any] = {
+        TopicPartition(topic, number): OffsetSpec.latest() for number in described.partitions
+    }
+    answers = admin.list_offsets(places, request_timeout=PROBE_S)
+    return {
+        place.partition: answer.result(timeout=PROBE_S).offset for place, answer in answers.items()
+    }
+
+
+_PROBES: Final[tuple[tuple[str, Callable[[], Link]], ...]] = (
+    ("Postgres", postgres),
+    ("Debezium", debezium),
+    ("Kafka", kafka),
+    ("Workers", workers),
+    ("Read model", read_model),
+    ("Screen", screen),
+    ("By rule", automation),
+)

@@ -1,0 +1,164 @@
+"""Replay of rejected records, each once, with the ledger's state for comparison.
+
+The transaction that sends a record also marks it, so an unmarked record is not sent. If the commit
+fails after the broker has acknowledged the record, a second attempt sends it twice. Within the
+ring's two minutes, workers apply it once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from django.conf import settings
+
+from cdc.contracts.envelope import Malformed, parse_envelope
+from cdc.contracts.replays import REPLAYABLE, sent_again
+from cdc.contracts.times import us_of
+from cdc.contracts.topics import LARGEST_RECORD_BYTES, STOCK_EVENTS
+from ledger.kernel.errors import refuse
+from ledger.kernel.rows import select_one
+from ledger.kernel.transactions import Row, database_now, fetch_one, fetch_value, ledger_transaction
+from ledger.tasks.service import mark_replayed
+
+SEND_S: Final = 10.0
+WHAT_TO_DO: Final = {
+    "count_beyond_horizon": "count the item again",
+    "snapshot_after_start": "write the row again, as a change",
+    "price_row_immutable": "write a new price",
+    "key_mismatch": "repair the row and write it again",
+    "malformed": "repair the row and write it again",
+    "no_before_image": "repair the table's replica identity and the row",
+    "no_after_image": "repair the row and write it again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A rejected record beside the state of its row in Postgres and of its key in the workers."""
+
+    id: str
+    reason: str
+    inv_key: str
+    table: str
+    op: str
+    row: str
+    ledger_units: int | None
+    level_units: int | None
+    settled: str | None
+
+    @property
+    def can_replay(self) -> bool:
+        """True if a replay may change anything."""
+        return self.reason in REPLAYABLE and self.settled is None
+
+    @property
+    def agrees(self) -> bool:
+        """True if ledger and workers have the same stock: the record has probably been counted."""
+        return self.ledger_units is not None and self.ledger_units == self.level_units
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    id: str
+    reason: str
+    inv_key: str | None
+    value: bytes | memoryview | None
+    settled: str | None
+
+
+_KEPT: Final = """
+SELECT r.id, r.reason, app.key_text(r.key) AS inv_key, r.value, m.action AS settled
+FROM read_model.rejected r LEFT JOIN app.rejected_mark m ON m.record_id = r.id
+WHERE r.id = %(id)s
+"""
+_LEDGER_UNITS: Final = """
+SELECT expected_units FROM app.expected_at(%s, date_trunc('second', clock_timestamp()),
+                                           9223372036854775807)
+"""
+
+
+def look(record_id: str) -> Look:
+    """Return what a person has to see before replaying a record."""
+    kept = select_one(_KEPT, {"id": record_id}, _Kept)
+    if kept is None:
+        refuse("record", record_id, "the id of a rejected record")
+    key = kept.inv_key or ""
+    try:
+        envelope = parse_envelope(None if kept.value is None else bytes(kept.value))
+        table, op = envelope.table, envelope.op
+        row = _row(table, envelope.after or envelope.before)
+    except Malformed as problem:
+        table, op, row = "?", "?", problem.detail
+    level = fetch_one("SELECT on_hand_units FROM read_model.stock WHERE inv_key = %s", key)
+    return Look(
+        id=kept.id,
+        reason=kept.reason,
+        inv_key=key,
+        table=table,
+        op=op,
+        row=row,
+        ledger_units=fetch_value(_LEDGER_UNITS, key) if level else None,
+        level_units=level["on_hand_units"] if level else None,
+        settled=kept.settled,
+    )
+
+
+def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
+    """Return the state of the record's row in Postgres, as text."""
+    known = fetch_value(
+        "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = 'retail' AND c.relkind = 'r' AND c.relname = %s",
+        table,
+    )
+    row_id = image.get("id") if isinstance(image, dict) else None
+    if not known or not isinstance(row_id, int):
+        return "no row of a captured table"
+    found = fetch_one(
+        f"SELECT inv_key FROM retail.{table} WHERE id = %s",  # noqa: S608 -- a table of the catalogue
+        row_id,
+    )
+    if found is None:
+        return f"{table} {row_id} is not there any more"
+    return f"{table} {row_id} is there, under {found['inv_key']}"
+
+
+def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
+    """Replay these records, one transaction each; return their ids."""
+    producer = Producer(
+        {
+            "bootstrap.servers": settings.CONNECTIONS.kafka_bootstrap,
+            "acks": "all",
+            "enable.idempotence": True,
+            "delivery.timeout.ms": int(SEND_S * 1000),
+            "message.max.bytes": LARGEST_RECORD_BYTES,
+        }
+    )
+    for record_id in record_ids:
+        with ledger_transaction():
+            record = mark_replayed(record_id=record_id, reason=reason, actor=actor)
+            _send(producer, record)
+    return list(record_ids)
+
+
+def _send(producer: Producer, record: Row) -> None:
+    if record["reason"] not in REPLAYABLE:
+        what = WHAT_TO_DO.get(record["reason"], "nothing would change")
+        refuse("record", record["id"], f"a record that a replay can help; {what}")
+    payload = sent_again(bytes(record["value"]), us_of(database_now()))
+    problems: list[KafkaError] = []
+
+    def delivered(problem: KafkaError | None, _message: Message) -> None:
+        if problem is not None:
+            problems.append(problem)
+
+    producer.produce(
+        STOCK_EVENTS,
+        key=None if record["key"] is None else bytes(record["key"]),
+        value=payload,
+        partition=record["partition"],
+        on_delivery=delivered,
+    )
+    waiting = producer.flush(SEND_S)
+    if problems or waiting:
+        raise KafkaException(problems[0] if problems else KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 -- librdkafka's local codes are only published under this name

@@ -1,0 +1,223 @@
+"""The tasks desk: open tasks with their numbers and one next step, one's own roles first."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ledger.services import ServiceError
+from ledger.tasks.service import VARIANCE, acknowledge_variance
+from webui.accounts.roles import APPROVE_COUNTS, SEE, abilities, requires
+from webui.desks.tasks import queries as selectors
+from webui.desks.tasks.kinds import KINDS
+from webui.readmodel.choices import locations
+from webui.readmodel.figures import signed_units_text
+from webui.shell.commands import identity, next_cards
+from webui.shell.desk import Command, Refusal, answer
+from webui.shell.page import render_page
+
+MINE, ALL = "mine", "all"
+ROLES: Final = {
+    "associate": "Store staff",
+    "manager": "Store manager",
+    "buyer": "Buyer",
+    "lead": "Purchasing lead",
+    "pricing": "Pricing",
+    "operator": "Operator",
+}
+# Roles that also see the tasks of others: a manager sees those of the store's staff.
+ANSWERS_FOR: Final = {"manager": ("manager", "associate"), "lead": ("lead", "buyer")}
+BANNER_US: Final = 10_000_000
+STALE_US: Final = 60_000_000
+
+
+@require_GET
+@requires(SEE)
+def tasks(request: HttpRequest) -> HttpResponse:
+    """Show open tasks by role and kind."""
+    return _show(request, None)
+
+
+def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+    mine = _roles_of(request.user)
+    chosen = request.GET.get("for", MINE if mine else ALL)
+    wanted = selectors.Wanted(
+        roles=mine if chosen == MINE else (chosen,) if chosen in ROLES else (),
+        kind=request.GET.get("kind", "") if request.GET.get("kind", "") in KINDS else "",
+        location=request.GET.get("location", "")[:24],
+    )
+    # Read before the list: a change in between must look new to the polling page.
+    version_before = selectors.version()
+    found = selectors.open_tasks(wanted)
+    counted = selectors.numbers(wanted)
+    person = request.user.get_username()
+    may = abilities(request.user)
+    cards = {task.id: _card(task, refusal, person, may) for task in found}
+    query = {"for": chosen, "kind": wanted.kind, "location": wanted.location}
+    groups = _groups(found, cards, mine, counted, query)
+    shown = [card["task"].anchor for _, parts in groups for part in parts for card in part.cards]
+    context = {
+        "groups": groups,
+        "next_cards": next_cards(shown),
+        "choices": _choices(mine, chosen, counted, query),
+        "kinds": _kinds(wanted, counted, query),
+        "kind": wanted.kind,
+        "chosen": chosen,
+        "location": wanted.location,
+        "locations": locations(),
+        "refusal": None if any(card["refusal"] for card in cards.values()) else refusal,
+        "banner_us": BANNER_US,
+        "stale_us": STALE_US,
+        "version": version_before,
+        "version_url": reverse("tasks-version"),
+        "query": urlencode(query),
+    }
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "tasks/desk.html", context, status=status)
+
+
+def _roles_of(user: User | AnonymousUser) -> tuple[str, ...]:
+    """Return the roles whose tasks this person sees as their own."""
+    own = [name for name in user.groups.values_list("name", flat=True) if name in ROLES]
+    return tuple(dict.fromkeys(role for name in own for role in ANSWERS_FOR.get(name, (name,))))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The tasks of one kind and role: the shown cards and the total."""
+
+    label: str
+    cards: list[dict[str, Any]]
+    tasks: str
+    all_url: str
+
+
+def _groups(
+    found: list[selectors.Task],
+    cards: dict[int, dict[str, Any]],
+    mine: tuple[str, ...],
+    counted: list[selectors.Number],
+    query: dict[str, str],
+) -> list[tuple[str, list[Section]]]:
+    """Return sections by role: one's own roles first, the rest in the order of `ROLES`."""
+    order = list(dict.fromkeys((*mine, *ROLES)))
+    totals = {(number.role, number.kind): number.tasks for number in counted}
+    found = sorted(found, key=lambda task: (order.index(task.role), task.kind))
+
+    def section(role: str, kind: str, members: list[selectors.Task]) -> Section:
+        total = max(totals.get((role, kind), 0), len(members))
+        narrowed = "?" + urlencode(query | {"for": role, "kind": kind})
+        return Section(
+            label=KINDS[kind].label,
+            cards=[cards[task.id] for task in members],
+            tasks=_text(total),
+            all_url=narrowed if total > len(members) and not query["kind"] else "",
+        )
+
+    return [
+        (
+            ROLES[role],
+            [
+                section(role, kind, list(members))
+                for kind, members in groupby(of_role, key=lambda task: task.kind)
+            ],
+        )
+        for role, of_role in groupby(found, key=lambda task: task.role)
+    ]
+
+
+def _card(
+    task: selectors.Task, refusal: Refusal | None, person: str, may: Collection[str]
+) -> dict[str, Any]:
+    kind = KINDS[task.kind]
+    step, url = kind.next_step(task, may)
+    is_variance = task.kind == VARIANCE and task.detail["status"] == "approved"
+    return {
+        "task": task,
+        "says": kind.said(task, may),
+        "step": step,
+        "url": url,
+        "can_acknowledge": is_variance and task.detail["counted_by"] != person,
+        "refusal": refusal if refusal and refusal.proposal == str(task.id) else None,
+        "command_id": uuid4(),
+    }
+
+
+def _choices(
+    mine: tuple[str, ...],
+    chosen: str,
+    counted: list[selectors.Number],
+    query: dict[str, str],
+) -> list[dict[str, Any]]:
+    """Return the filters mine, all, and each role that has a task, with the numbers of tasks."""
+    roles = sorted({number.role for number in counted}, key=list(ROLES).index)
+    drawers = [(MINE, "Mine", mine)] if mine else []
+    drawers.append((ALL, "All", tuple(ROLES)))
+    drawers += [(role, ROLES[role], (role,)) for role in roles]
+    return [
+        {
+            "label": label,
+            "url": "?" + urlencode(query | {"for": name, "kind": ""}),
+            "is_current": name == chosen,
+            "tasks": _text(sum(n.tasks for n in counted if n.role in of)),
+        }
+        for name, label, of in drawers
+    ]
+
+
+def _kinds(
+    wanted: selectors.Wanted, counted: list[selectors.Number], query: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return the kinds of tasks that the chosen roles have."""
+    roles = wanted.roles or tuple(ROLES)
+    return [
+        {
+            "label": KINDS[number.kind].label,
+            "url": "?" + urlencode(query | {"kind": number.kind}),
+            "without": "?" + urlencode(query | {"kind": ""}),
+            "is_current": number.kind == wanted.kind,
+            "tasks": _text(number.tasks),
+        }
+        for number in counted
+        if number.role in roles
+    ]
+
+
+def _text(tasks_counted: int) -> str:
+    most = selectors.COUNTED_TO
+    return f"{most:,}+" if tasks_counted >= most else str(tasks_counted)
+
+
+@require_GET
+@requires(SEE)
+def version(_request: HttpRequest) -> JsonResponse:
+    """Return the version, which changes when a task opens or ends; open desks poll it every 2 s."""
+    return JsonResponse({"version": selectors.version()})
+
+
+@require_POST
+@requires(APPROVE_COUNTS)
+def acknowledge(request: HttpRequest) -> HttpResponse:
+    """Acknowledge the variance of a count."""
+    back = f"{reverse('tasks')}?{request.GET.urlencode()}"
+    return answer(request, _say, _show, back.rstrip("?"))
+
+
+def _say(command: Command) -> str:
+    if command.action != "acknowledge":
+        field, rule = "action", "acknowledge"
+        raise ServiceError(field, command.action, rule)
+    done = acknowledge_variance(
+        task_id=identity(command.form, "proposal"),
+        shown_variance_units=command.shown_revision,
+        actor=command.actor,
+        command_id=command.command_id,
+    )
+    return f"Acknowledged: {signed_units_text(done['variance_units'])} units."

@@ -1,0 +1,127 @@
+"""Queries of the transfers desk: both rows of a transfer as one, from the ledger."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+
+from ledger.access.scope import current
+from ledger.kernel.checks import CORRECTABLE_FOR
+from ledger.kernel.rows import select, select_value
+from ledger.transfers.stuck import stuck_sql
+
+VIEWS: Final = ("moving", "stuck", "received")
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """One transfer: source, destination, units and progress."""
+
+    out_id: int
+    in_id: int
+    transfer_ref: str
+    sku: str
+    name: str
+    source: str
+    destination: str
+    status: str
+    planned_units: int
+    shipped_units: int
+    received_units: int
+    damaged_units: int
+    shipped_at: datetime | None
+    received_at: datetime | None
+    due_on: date | None
+    reorder_id: str | None
+    discrepancy_reason: str | None
+    recorded_at: datetime
+    recorded_by: str | None
+    source_on_hand_units: int | None
+    cost_minor: int | None
+    is_stuck: bool
+    is_correctable: bool
+    is_asked_by_reader: bool
+
+    @property
+    def id_text(self) -> str:
+        """The id of the arriving row as text for fragments inside the page."""
+        return str(self.in_id)
+
+    @property
+    def anchor(self) -> str:
+        """The URL fragment of the transfer's card."""
+        return f"transfer-{self.in_id}"
+
+    @property
+    def version(self) -> str:
+        """A text that changes with every write of the arriving row."""
+        return self.recorded_at.isoformat()
+
+    @property
+    def is_from_mine(self) -> bool:
+        """True if the reader works at the source."""
+        return current().allows(self.source)
+
+    @property
+    def is_to_mine(self) -> bool:
+        """True if the reader works at the destination."""
+        return current().allows(self.destination)
+
+    @property
+    def lost_units(self) -> int:
+        """Units shipped that never arrived; negative if more arrived than were shipped."""
+        return self.shipped_units - self.received_units - self.damaged_units
+
+    @property
+    def found_units(self) -> int:
+        """Units that arrived and were never shipped."""
+        return -self.lost_units
+
+    @property
+    def lost_minor(self) -> int | None:
+        """The cost of the lost units in minor units, None without a cost."""
+        return None if self.cost_minor is None else self.lost_units * self.cost_minor
+
+
+_STUCK: Final = stuck_sql("now()")
+_VIEWS: Final = {
+    "moving": "a.status <> 'received'",
+    "stuck": _STUCK,
+    "received": "a.status = 'received'",
+}
+_ROWS: Final = f"""
+SELECT l.id AS out_id, a.id AS in_id, a.transfer_ref, a.sku, coalesce(p.name, a.sku) AS name,
+       l.location AS source, a.location AS destination, a.status, a.planned_units,
+       a.shipped_units, a.received_units, a.damaged_units, a.shipped_at, a.received_at, a.due_on,
+       a.reorder_id, a.discrepancy_reason, a.recorded_at, a.recorded_by,
+       s.on_hand_units AS source_on_hand_units, nullif(il.cost_minor, 0) AS cost_minor,
+       {_STUCK} AS is_stuck,
+       a.status = 'received' AND a.recorded_by = %(person)s
+           AND a.received_at >= now() - %(correctable)s AS is_correctable,
+       a.status = 'planned' AND a.recorded_by = %(person)s AS is_asked_by_reader
+FROM retail.shipment_line a
+JOIN retail.shipment_line l
+    ON l.transfer_ref = a.transfer_ref AND l.sku = a.sku AND l.leg = 'transfer_out'
+LEFT JOIN retail.product p ON p.code = a.sku
+LEFT JOIN read_model.stock s ON s.inv_key = l.inv_key
+LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
+WHERE a.leg = 'transfer_in'
+"""  # noqa: S608 -- constants of this module
+
+
+def transfers(*, view: str, location: str = "", person: str = "") -> list[Moving]:
+    """Return up to 100 transfers of a view, oldest first; received ones newest first."""
+    order = "a.received_at DESC" if view == "received" else "a.status DESC, a.id"
+    sql = f"""{_ROWS} AND {_VIEWS[view]}
+              AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)
+              ORDER BY {order} LIMIT 100"""
+    return select(
+        sql, {"location": location, "person": person, "correctable": CORRECTABLE_FOR}, Moving
+    )
+
+
+def stuck_count() -> int:
+    """Return the number of stuck transfers, capped at 100."""
+    sql = f"""SELECT count(*) FROM (SELECT FROM retail.shipment_line a
+              LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
+              WHERE a.leg = 'transfer_in' AND {_STUCK} LIMIT 100) few"""  # noqa: S608 -- a constant of this module
+    return int(select_value(sql))

@@ -1,0 +1,221 @@
+"""Pages for transfers: request units, ship them, receive them, each step at its location."""
+
+from typing import Final
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ledger.services import (
+    Delivered,
+    Route,
+    ServiceError,
+    cancel_transfer,
+    correct_transfer_receipt,
+    move_transfer_due_date,
+    plan_transfer,
+    receive_transfer,
+    ship_planned_transfer,
+    ship_transfer,
+)
+from webui.accounts.roles import DECIDE_REORDERS, SEE_TRANSFERS, TRANSFER, abilities, requires
+from webui.desks.transfers import queries as selectors
+from webui.readmodel.choices import locations, partners
+from webui.readmodel.figures import units_text
+from webui.shell.commands import (
+    Form,
+    asked,
+    attempt,
+    command_of,
+    day,
+    form_of,
+    identity,
+    needed_day,
+    next_cards,
+    whole,
+)
+from webui.shell.page import render_page
+
+_ASKED: Final = ("source", "sku", "units", "due_on")
+
+
+@require_GET
+@requires(SEE_TRANSFERS)
+def transfers(request: HttpRequest) -> HttpResponse:
+    """Show planned and shipped transfers, stuck ones, or received ones."""
+    given = {
+        "destination": asked(request, "location", 24),
+        "sku": asked(request, "sku", 32),
+        "units": asked(request, "units", 7),
+        "reorder_id": asked(request, "reorder_id", 120),
+    }
+    return _show(request, given, "", 200)
+
+
+def _show(request: HttpRequest, form: Form, refusal: str, status: int) -> HttpResponse:
+    wanted = request.GET.get("view", "")
+    view = wanted if wanted in selectors.VIEWS else "moving"
+    location = asked(request, "location", 24)
+    person = request.user.get_username()
+    found = selectors.transfers(view=view, location=location, person=person)
+    subject = form.get("transfer", "")
+    context = {
+        "view": view,
+        "views": selectors.VIEWS,
+        "location": location,
+        "locations": locations(),
+        "partners": partners(),
+        "transfers": found,
+        "next_cards": next_cards([row.anchor for row in found]),
+        "stuck_count": selectors.stuck_count(),
+        "form": form,
+        "refusal": refusal,
+        "is_asked": not subject and any(form.get(name) for name in _ASKED),
+        "refused_transfer": subject if subject in {row.id_text for row in found} else "",
+        # Pass the function, not an id: each form of the page needs its own id.
+        "command_id": uuid4,
+        "query": urlencode({"view": view, "location": location}),
+    }
+    return render_page(request, "transfers/desk.html", context, status=status)
+
+
+def _back(request: HttpRequest) -> str:
+    kept = {name: request.GET[name] for name in ("view", "location") if request.GET.get(name)}
+    return f"{reverse('transfers')}?{urlencode(kept)}".rstrip("?")
+
+
+@require_POST
+@requires(TRANSFER)
+def ask(request: HttpRequest) -> HttpResponse:
+    """Plan a transfer, or ship one without a plan."""
+    form = form_of(request)
+    if form.get("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
+        message = "answering a need takes the ability decide reorders"
+        raise PermissionDenied(message)
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show(request, form, refusal, status)
+
+    def work() -> str:
+        return _ask(form, request.user.get_username())
+
+    return attempt(request, work, show, _back(request))
+
+
+def _ask(form: Form, actor: str) -> str:
+    source, destination = form.get("source", ""), form.get("destination", "")
+    units, sku = whole(form, "units", low=1), form.get("sku", "")
+    reorder_id = form.get("reorder_id") or None
+    action = form.get("action", "")
+    if action not in {"plan", "ship"}:
+        field, rule = "action", "plan or ship"
+        raise ServiceError(field, action, rule)
+    if action == "ship":
+        sent = ship_transfer(
+            source=source,
+            destination=destination,
+            sku=sku,
+            units=units,
+            due_on=day(form, "due_on"),
+            reorder_id=reorder_id,
+            beyond_stock_allowed=bool(form.get("beyond_stock")),
+            actor=actor,
+            command_id=command_of(form),
+        )
+        return f"Sent {units_text(units)} × {sku} to {destination} as {sent.transfer_ref}."
+    planned = plan_transfer(
+        route=Route(source, destination, sku, units, day(form, "due_on")),
+        reorder_id=reorder_id,
+        actor=actor,
+        command_id=command_of(form),
+    )
+    return f"Asked {source} for {units_text(units)} × {sku}: {planned.transfer_ref}."
+
+
+@require_POST
+@requires(SEE_TRANSFERS)
+def step(request: HttpRequest) -> HttpResponse:
+    """Execute one step of a transfer; without the ability transfer only cancelling is allowed."""
+    form = form_of(request)
+    moves_goods = TRANSFER in abilities(request.user)
+    if not moves_goods and form.get("action") != "cancel":
+        message = "this needs the ability transfer"
+        raise PermissionDenied(message)
+
+    def show(refusal: str, status: int) -> HttpResponse:
+        return _show(request, form, refusal, status)
+
+    def work() -> str:
+        return _step(form, request.user.get_username(), others_allowed=moves_goods)
+
+    return attempt(request, work, show, _back(request))
+
+
+def _step(form: Form, actor: str, *, others_allowed: bool) -> str:
+    line = identity(form, "transfer")
+    match form.get("action"):
+        case "ship":
+            units = whole(form, "units", low=1)
+            ship_planned_transfer(
+                shipment_line_id=line,
+                units=units,
+                beyond_stock_allowed=bool(form.get("beyond_stock")),
+                actor=actor,
+                command_id=command_of(form),
+            )
+            return f"{units_text(units)} on the way."
+        case "cancel":
+            cancel_transfer(shipment_line_id=line, others_allowed=others_allowed, actor=actor)
+            return "Cancelled: nothing is on order any more."
+        case "re_date":
+            return _re_date(line, form, actor)
+        case "receive":
+            lost = receive_transfer(
+                shipment_line_id=line,
+                delivered=_delivered(form),
+                actor=actor,
+                command_id=command_of(form),
+            )
+            return f"Received. {_difference(lost)}"
+        case "correct":
+            lost = correct_transfer_receipt(
+                shipment_line_id=line,
+                delivered=_delivered(form),
+                actor=actor,
+                command_id=command_of(form),
+            )
+            return f"Corrected. {_difference(lost)}"
+        case unknown:
+            field, rule = "action", "ship, cancel, re-date, receive or correct"
+            raise ServiceError(field, unknown, rule)
+
+
+def _re_date(line: int, form: Form, actor: str) -> str:
+    due_on = needed_day(form, "due_on")
+    move_transfer_due_date(
+        shipment_line_id=line,
+        due_on=due_on,
+        shown_version=form.get("shown_version", ""),
+        actor=actor,
+        command_id=command_of(form),
+    )
+    return f"Due on {due_on}."
+
+
+def _delivered(form: Form) -> Delivered:
+    return Delivered(
+        whole(form, "received_units"),
+        whole(form, "damaged_units"),
+        discrepancy_reason=form.get("reason") or None,
+    )
+
+
+def _difference(lost: int) -> str:
+    if lost > 0:
+        return f"{units_text(lost)} lost on the way."
+    if lost < 0:
+        return f"{units_text(-lost)} more than were sent."
+    return "Everything arrived."

@@ -1,0 +1,147 @@
+"""Queries of demand health: the state of estimates, and keys that another method suits better.
+
+The rule for gaps is `inventory.reports.demand_health`. SQL repeats it over many keys; a test
+compares both.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from inventory.model.arithmetic import DAY_US
+from inventory.reports.demand_health import GAP_CENTIDAYS, LEAST_SELLING_DAYS
+from ledger.kernel.rows import select, select_one
+
+DAYS: Final = 28
+HINTS_SHOWN: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Numbers of keys by the state of their demand estimate."""
+
+    keys: int
+    unknown: int
+    guessed: int
+    under_a_week: int
+    under_two_weeks: int
+    learnt: int
+    uninformed: int
+    close: int
+    rough: int
+    wild: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Numbers of selling keys, with and without gaps, by demand method."""
+
+    selling: int
+    intermittent: int
+    intermittent_ewma: int
+    steady_tsb: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A key whose demand method does not fit its sales."""
+
+    location: str
+    sku: str
+    name: str
+    demand_method: str
+    is_intermittent: bool
+    selling_days: int
+    gap_centidays: int
+    rate_micro: int | None
+
+
+# `uninformed`: replenishment is on and uses a demand of 0, because no rate is known.
+_KNOWN: Final = """
+SELECT count(*) AS keys,
+    count(*) FILTER (WHERE observed = 0 AND rate IS NULL) AS unknown,
+    count(*) FILTER (WHERE observed = 0 AND rate IS NOT NULL) AS guessed,
+    count(*) FILTER (WHERE observed BETWEEN 1 AND 6) AS under_a_week,
+    count(*) FILTER (WHERE observed BETWEEN 7 AND 13) AS under_two_weeks,
+    count(*) FILTER (WHERE observed >= 14) AS learnt,
+    count(*) FILTER (WHERE family <> 'off' AND rate IS NULL AND initial IS NULL) AS uninformed,
+    count(*) FILTER (WHERE rate > 0 AND mad * 2 <= rate) AS close,
+    count(*) FILTER (WHERE rate > 0 AND mad * 2 > rate AND mad <= rate) AS rough,
+    count(*) FILTER (WHERE rate > 0 AND mad > rate) AS wild
+FROM (
+    SELECT (d.demand ->> 'observed_days')::bigint AS observed,
+           (d.demand ->> 'rate_micro')::numeric AS rate,
+           (d.demand ->> 'mad_micro')::numeric AS mad,
+           i.replenish_family AS family, i.initial_rate_micro AS initial
+    FROM read_model.stock s
+    JOIN retail.item_location i ON i.inv_key = s.inv_key AND i.status = 'active'
+    CROSS JOIN LATERAL jsonb_to_record(s.state) AS d (demand jsonb)
+    WHERE %(location)s = '' OR s.location = %(location)s
+) told
+"""
+
+_SELLING: Final = """
+WITH days AS (
+    SELECT w.inv_key, w.start_us / %(day_us)s AS day
+    FROM read_model.sales_window w
+    WHERE w.sold_units > 0 AND w.start_us >= %(from_us)s
+      AND (%(location)s = '' OR starts_with(w.inv_key, %(location)s || '|'))
+    GROUP BY 1, 2
+), spans AS (
+    SELECT inv_key, count(*) AS selling_days, max(day) - min(day) AS span FROM days GROUP BY 1
+    HAVING count(*) >= %(least_days)s
+), gaps AS (
+    SELECT i.location, i.sku, i.demand_method, s.selling_days,
+           s.span * 100 / (s.selling_days - 1) AS gap_centidays,
+           s.span * 100 >= %(gap_centidays)s * (s.selling_days - 1) AS is_intermittent,
+           s.inv_key
+    FROM spans s JOIN retail.item_location i ON i.inv_key = s.inv_key AND i.status = 'active'
+)
+"""
+_GAPS: Final = (
+    _SELLING
+    + """
+SELECT count(*) AS selling, count(*) FILTER (WHERE is_intermittent) AS intermittent,
+    count(*) FILTER (WHERE is_intermittent AND demand_method = 'ewma') AS intermittent_ewma,
+    count(*) FILTER (WHERE NOT is_intermittent AND demand_method = 'tsb') AS steady_tsb
+FROM gaps
+"""
+)
+_HINTS: Final = (
+    _SELLING
+    + """
+SELECT g.location, g.sku, coalesce(p.name, g.sku) AS name, g.demand_method, g.is_intermittent,
+       g.selling_days, g.gap_centidays, l.demand_rate_micro AS rate_micro
+FROM gaps g
+LEFT JOIN retail.product p ON p.code = g.sku
+LEFT JOIN read_model.stock l ON l.inv_key = g.inv_key
+WHERE g.is_intermittent = (g.demand_method = 'ewma')
+ORDER BY g.gap_centidays DESC, g.inv_key LIMIT %(most)s
+"""
+)
+
+
+def parameters(location: str, now_us: int) -> dict[str, Any]:
+    """Return the parameters of the queries."""
+    return {
+        "location": location,
+        "day_us": DAY_US,
+        "from_us": (now_us // DAY_US - DAYS) * DAY_US,
+        "least_days": LEAST_SELLING_DAYS,
+        "gap_centidays": GAP_CENTIDAYS,
+        "most": HINTS_SHOWN,
+    }
+
+
+def hints(location: str, now_us: int) -> list[Hint]:
+    """Return up to 50 keys whose demand method does not fit, the widest gaps first."""
+    return select(_HINTS, parameters(location, now_us), Hint)
+
+
+def gaps(location: str, now_us: int) -> Gaps | None:
+    """Return the numbers of keys with gaps between their selling days."""
+    return select_one(_GAPS, parameters(location, now_us), Gaps)
+
+
+def known(location: str) -> Known | None:
+    """Return the numbers of keys by the state of their demand estimate."""
+    return select_one(_KNOWN, {"location": location}, Known)

@@ -1,0 +1,237 @@
+"""Queries of the desks for reorder and price proposals."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from ledger.kernel.rows import select, select_one, select_value
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The columns that both kinds of proposals have."""
+
+    inv_key: str
+    location: str
+    sku: str
+    name: str
+    revision: int
+    status: str
+    reason: str | None
+    terms: Any
+    logic_revision: int
+    position: Any
+    as_of_us: int
+    opened_at: datetime
+    updated_at: datetime
+    decided_action: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+
+    @property
+    def waits(self) -> bool:
+        """True if a person has decided and the fold has not processed the decision yet."""
+        if self.status not in {"open", "snoozed"}:
+            return False
+        if self.decided_action in {"approve", "reject"}:
+            return True
+        said = self.decided_at if self.decided_action == "snooze" else None
+        return self.status == "open" and said is not None and said > self.updated_at
+
+    @property
+    def actionable(self) -> bool:
+        """True if a person may still decide."""
+        return self.status in {"open", "snoozed"} and not self.waits
+
+
+@dataclass(frozen=True, slots=True)
+class ReorderProposal(Proposal):
+    """One reorder need."""
+
+    reorder_id: str
+    supplier: str
+    supplier_name: str
+    quantity_units: int | None
+    base_position_units: int
+    reorder_point_units: int | None
+    order_up_to_units: int | None
+    flags: list[str]
+    cost_minor: int
+    pack_units: int
+    decided_units: int | None
+    on_hand_units: int | None
+    on_order_units: int | None
+    hold: str | None
+    held_until_us: int | None
+
+    @property
+    def resumable(self) -> bool:
+        """True if a buyer may end the hold that this need is in or caused."""
+        return self.hold is not None and self.decided_action != "resume"
+
+    @property
+    def value_minor(self) -> int:
+        """The cost of the order in minor units."""
+        return (self.quantity_units or 0) * self.cost_minor
+
+
+_REORDER: Final = """
+SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision, r.status,
+       r.reason, r.terms, r.logic_revision, r.position, r.as_of_us, r.opened_at, r.updated_at,
+       r.decided_action, r.decided_by, r.decided_at, r.reorder_id,
+       coalesce(r.supplier, '') AS supplier,
+       coalesce(su.name, r.supplier, 'No supplier') AS supplier_name,
+       r.quantity_units, r.base_position_units, r.reorder_point_units, r.order_up_to_units,
+       r.flags, r.cost_minor, coalesce(il.pack_units, 1) AS pack_units, r.decided_units,
+       s.on_hand_units, s.on_order_units, held.hold, held.until_us AS held_until_us
+FROM app.reorder_proposal r
+LEFT JOIN retail.product p ON p.code = r.sku
+LEFT JOIN retail.supplier su ON su.code = r.supplier
+LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
+LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
+LEFT JOIN LATERAL (
+    SELECT s.episode_state AS hold, (s.state #>> '{episode,until_us}')::bigint AS until_us
+    WHERE s.reorder_id = r.reorder_id AND s.episode_state LIKE 'held-%%'
+) held ON true
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceProposal(Proposal):
+    """One proposed price."""
+
+    proposal_id: str
+    old_minor: int
+    new_minor: int
+    regular_minor: int
+    floor_minor: int
+    step: int
+    signal: str
+    clamps: list[str]
+    effective_at_us: int
+    prior_minor: int | None
+    cost_minor: int | None
+    blocked_until_us: int | None
+
+    @property
+    def change_permille(self) -> int:
+        """The price change in thousandths of the old price, rounded towards zero."""
+        difference = abs(self.new_minor - self.old_minor) * 1000 // max(1, self.old_minor)
+        return difference if self.new_minor >= self.old_minor else -difference
+
+
+_PRICE: Final = """
+SELECT r.inv_key, r.location, r.sku, coalesce(p.name, r.sku) AS name, r.revision, r.status,
+       r.reason, r.terms, r.logic_revision, r.position, r.as_of_us, r.opened_at, r.updated_at,
+       r.decided_action, r.decided_by, r.decided_at, r.proposal_id, r.old_minor, r.new_minor,
+       r.regular_minor, r.floor_minor, r.step, r.signal, r.clamps, r.effective_at_us,
+       r.prior_minor, il.cost_minor,
+       (SELECT (s.state #>> '{price_episode,blocked_until_us}')::bigint FROM read_model.stock s
+        WHERE s.inv_key = r.inv_key AND r.status = 'snoozed') AS blocked_until_us
+FROM app.price_proposal r
+LEFT JOIN retail.product p ON p.code = r.sku
+LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
+"""
+DESK_ROWS: Final = 100
+_VIEWS: Final = {
+    "open": "r.status = 'open'",
+    "snoozed": "r.status = 'snoozed'",
+    # Rejected and short needs are closed, but the buyer may end the hold that they caused.
+    "held": """(r.status = 'snoozed' OR r.reorder_id IN (
+        SELECT h.reorder_id FROM read_model.stock h
+        WHERE h.episode_state IN ('held-rejected', 'held-short')))""",
+    "closed": "r.status NOT IN ('open', 'snoozed')",
+}
+_SUPPLIER_NAME: Final = "coalesce(su.name, r.supplier, 'No supplier')"
+_BEHIND: Final = f"""NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_id = %(after)s)
+    OR EXISTS (
+        SELECT FROM app.reorder_proposal a LEFT JOIN retail.supplier asu ON asu.code = a.supplier
+        WHERE a.reorder_id = %(after)s
+          AND ({_SUPPLIER_NAME}, r.location, r.reorder_id)
+              > (coalesce(asu.name, a.supplier, 'No supplier'), a.location, a.reorder_id))"""  # noqa: S608 -- the line above
+_BEFORE: Final = """NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_id = %(after)s)
+    OR EXISTS (SELECT FROM app.reorder_proposal a WHERE a.reorder_id = %(after)s
+               AND (r.updated_at, r.reorder_id) < (a.updated_at, a.reorder_id))"""
+
+
+def reorder_proposals(
+    *, view: str, location: str = "", supplier: str = "", after: str = "", rows: int = DESK_ROWS
+) -> list[ReorderProposal]:
+    """Return proposals after the one with id `after`: by supplier, or closed ones newest first.
+
+    The page starts after a proposal and not after a number of rows. So approving the proposals of
+    one page doesn't shift the next one.
+    """
+    where = _reorder_conditions(view, location, supplier)
+    if after:
+        where.append(f"({_BEFORE if view == 'closed' else _BEHIND})")
+    order = (
+        "r.updated_at DESC, r.reorder_id DESC"
+        if view == "closed"
+        else "supplier_name, r.location, r.reorder_id"
+    )
+    sql = f"{_REORDER} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT %(rows)s"
+    given = {"location": location, "supplier": supplier, "after": after, "rows": rows}
+    return select(sql, given, ReorderProposal)
+
+
+def counted_reorders(*, view: str, location: str = "", supplier: str = "", most: int = 1000) -> str:
+    """Return SQL that counts the proposals of a view with these filters, up to `most`.
+
+    Its parameters are `location` and `supplier`.
+    """
+    where = " AND ".join(_reorder_conditions(view, location, supplier))
+    few = f"SELECT 1 FROM app.reorder_proposal r WHERE {where} LIMIT {most}"  # noqa: S608 -- conditions of this module
+    return "SELECT count(*) FROM (" + few + ") few"  # noqa: S608 -- the line above
+
+
+def _reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
+    where = [_VIEWS[view]]
+    if location:
+        where.append("r.location = %(location)s")
+    if supplier:
+        where.append("r.supplier = %(supplier)s")
+    return where
+
+
+def price_proposals(*, view: str, location: str = "") -> list[PriceProposal]:
+    """Return at most 100 price proposals of a view."""
+    where = [_VIEWS[view]]
+    if location:
+        where.append("r.location = %(location)s")
+    order = "r.updated_at DESC" if view == "closed" else "r.location, r.sku, r.proposal_id"
+    sql = f"{_PRICE} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT {DESK_ROWS}"
+    return select(sql, {"location": location}, PriceProposal)
+
+
+def open_reorder_of(inv_key: str) -> ReorderProposal | None:
+    """Return the newest open or snoozed reorder proposal of a key, or None."""
+    sql = f"""{_REORDER} WHERE r.inv_key = %(key)s AND r.status IN ('open', 'snoozed')
+              ORDER BY r.opened_at DESC LIMIT 1"""
+    return select_one(sql, {"key": inv_key}, ReorderProposal)
+
+
+def open_price_of(inv_key: str) -> PriceProposal | None:
+    """Return the newest open or snoozed price proposal of a key, or None."""
+    sql = f"""{_PRICE} WHERE r.inv_key = %(key)s AND r.status IN ('open', 'snoozed')
+              ORDER BY r.opened_at DESC LIMIT 1"""
+    return select_one(sql, {"key": inv_key}, PriceProposal)
+
+
+def desk_count(table: str, *, most: int = 1000) -> int:
+    """Return the number of open proposals of a desk, capped at `most`."""
+    few = f"SELECT 1 FROM app.{table} r WHERE {_VIEWS['open']} LIMIT {most}"  # noqa: S608 -- callers pass one of two table names
+    return int(select_value("SELECT count(*) FROM (" + few + ") few"))  # noqa: S608 -- the line above
+
+
+def desk_version(table: str) -> str:
+    """Return a version that changes when any proposal of the desk changes."""
+    return str(select_value(version_sql(table)))
+
+
+def version_sql(table: str) -> str:
+    """Return SQL for the version of a desk."""
+    # Sums beside the newest times: a transaction that commits late carries an older time.
+    sums = "count(*) || '-' || coalesce(sum(revision), 0) || '-' || count(decided_action)"
+    newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"
+    return f"SELECT {sums} || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names

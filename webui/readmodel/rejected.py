@@ -1,0 +1,79 @@
+"""Queries of rejected records and the decisions on them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ledger.kernel.rows import select, select_one, select_value
+
+SHOWN: Final = 50
+COUNTED_TO: Final = 1_000
+BYTES_SHOWN: Final = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRecord:
+    """A record without effect, with the decision that settled it, if any."""
+
+    id: str
+    reason: str
+    stage: str
+    detail: str
+    partition: int
+    offset: int
+    seen_at: datetime
+    key: bytes | memoryview | None
+    value: bytes | memoryview | None
+    settled: str | None
+    settled_because: str | None
+    settled_by: str | None
+    settled_at: datetime | None
+
+    @property
+    def key_text(self) -> str:
+        """The key as text, with undecodable bytes escaped."""
+        return _text(self.key)
+
+    @property
+    def value_text(self) -> str:
+        """The first 4,000 characters of the value as text, with undecodable bytes escaped."""
+        return _text(self.value)[:BYTES_SHOWN]
+
+
+def _text(content: bytes | memoryview | None) -> str:
+    return "" if content is None else bytes(content).decode("utf-8", "backslashreplace")
+
+
+_REJECTED: Final = """
+SELECT r.id, r.reason, r.stage, r.detail, r.partition, r."offset", r.seen_at, r.key, r.value,
+       m.action AS settled, m.reason AS settled_because, m.actor AS settled_by, m.at AS settled_at
+FROM read_model.rejected r LEFT JOIN app.rejected_mark m ON m.record_id = r.id
+"""
+_NEWEST: Final = (
+    _REJECTED
+    + """
+WHERE (%(reason)s = '' OR r.reason = %(reason)s) AND (%(settled)s OR m.record_id IS NULL)
+ORDER BY r.seen_at DESC, r.id LIMIT %(most)s
+"""
+)
+_WAITING: Final = """
+SELECT count(*) FROM (
+    SELECT FROM read_model.rejected r
+    WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id) LIMIT %(most)s) few
+"""
+
+
+def newest(reason: str, *, settled: bool) -> list[RejectedRecord]:
+    """Return the newest 50 records, optionally of one reason; settled ones only if asked for."""
+    return select(_NEWEST, {"reason": reason, "settled": settled, "most": SHOWN}, RejectedRecord)
+
+
+def waiting() -> str:
+    """Return the number of unsettled records as text, capped at "1,000+"."""
+    found = int(select_value(_WAITING, {"most": COUNTED_TO}))
+    return f"{COUNTED_TO:,}+" if found >= COUNTED_TO else str(found)
+
+
+def one(record_id: str) -> RejectedRecord | None:
+    """Return the record with this id, or None."""
+    return select_one(_REJECTED + " WHERE r.id = %(id)s", {"id": record_id}, RejectedRecord)

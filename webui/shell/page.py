@@ -1,0 +1,109 @@
+"""The frame of every page: navigation, abilities, the signed stream of its keys, its age."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from cdc.contracts.partition import partition_of
+from cdc.contracts.topics import ON_HAND_CHANGELOG
+from ledger.kernel.sink_positions import as_of_by_partition
+from webui.accounts.roles import (
+    COUNT,
+    MANAGE_STAFF,
+    RANGE_ITEMS,
+    RECEIVE,
+    SEE,
+    SEE_ORDERS,
+    SEE_TRANSFERS,
+    abilities,
+)
+from webui.live.stream import sign_keys
+
+# Desk, label, the key after "g" that opens it, and the ability that it requires.
+NAVIGATION: Final = tuple(
+    entry
+    for entry in (
+        ("stock", "Stock", "s", SEE),
+        ("tasks", "Tasks", "t", SEE),
+        ("counts", "Count", "c", COUNT),
+        ("receiving", "Receive", "v", RECEIVE),
+        ("transfers", "Transfers", "m", SEE_TRANSFERS),
+        ("reorders", "Reorders", "r", SEE),
+        ("orders", "Orders", "o", SEE_ORDERS),
+        ("suppliers", "Suppliers", "u", SEE_ORDERS),
+        ("ranging", "Range", "n", RANGE_ITEMS),
+        ("prices", "Prices", "p", SEE),
+        ("system", "System", "y", SEE),
+        ("people", "People", "e", MANAGE_STAFF),
+    )
+    if f"webui.{entry[0]}" in settings.DESKS
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One entry of the navigation."""
+
+    name: str
+    label: str
+    url: str
+    key: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """The as-of time of a page's read model: that of the oldest partition of its keys."""
+
+    as_of_us: int | None
+    age_us: int | None
+
+
+def freshness(keys: Sequence[str], partitions: int = 12) -> Freshness:
+    """Return the as-of time and age of the partitions of `keys`, or of all if `keys` is empty.
+
+    Ages use the server's clock. Both are None while one of the partitions is unknown.
+    """
+    known = as_of_by_partition(ON_HAND_CHANGELOG)
+    wanted = {partition_of(key.encode(), partitions) for key in keys} or set(range(partitions))
+    if not wanted <= known.keys():
+        return Freshness(None, None)
+    as_of_us = min(known[number] for number in wanted)
+    return Freshness(as_of_us, max(0, time.time_ns() // 1000 - as_of_us))
+
+
+def render_page(
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    live_keys: Sequence[str] = (),
+    status: int = 200,
+) -> HttpResponse:
+    """Render a page of the application with the frame for this person."""
+    current = template.partition("/")[0]
+    may = abilities(request.user)
+    tabs = [
+        Tab(name, label, reverse(name), key, name == current)
+        for name, label, key, ability in NAVIGATION
+        if ability in may
+    ]
+    keys = list(live_keys)
+    signed = sign_keys(request.user.pk or 0, keys)
+    frame = {
+        "tabs": tabs,
+        "may": dict.fromkeys(may, True),
+        "live_url": f"{reverse('live-stream')}?{urlencode({'keys': signed})}",
+        "freshness": freshness(keys),
+        "is_answer": request.method == "POST",
+    }
+    response = render(request, template, {**frame, **context}, status=status)
+    response["Cache-Control"] = "no-store"
+    return response
