@@ -71,6 +71,11 @@ _NAMED: Final = re.compile(
 )
 
 
+# The search path of the pages' role finds a relation without its schema too.
+_BARE_NAMES: Final = frozenset(name.partition(".")[2] for name in (*COMPANY, *CONDITIONS))
+_BARE: Final = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+(?P<name>[a-z_]\w*)\b(?!\s*[.(])")
+
+
 class UndeclaredRelation(LookupError):
     """A page reads a table, or calls a function, of which nobody has declared whose data it is."""
 
@@ -78,6 +83,10 @@ class UndeclaredRelation(LookupError):
 @lru_cache(maxsize=512)
 def narrowed(sql: str) -> str:
     """Return the statement with every relation of a store held to `%(scope_stores)s`."""
+    for found in _BARE.finditer(sql):
+        is_subquery = re.search(rf"\b{found['name']}\s+AS\s+(?:MATERIALIZED\s+)?\(", sql)
+        if found["name"] in _BARE_NAMES and not is_subquery:
+            _refuse_undeclared("relation without a schema", found["name"])
     return _NAMED.sub(_narrowed_relation, sql)
 
 

@@ -4,6 +4,8 @@ from importlib import import_module
 
 import psycopg
 import pytest
+from django.http import HttpRequest
+from django.test import override_settings
 
 from tests.ledger.pages import person
 
@@ -42,3 +44,23 @@ def test_a_session_that_has_ended_opens_no_stream(ledger: psycopg.Connection) ->
     after = ann.get("/live/stream", {"keys": keys}).status_code
 
     assert (before, after) == (200, 401)
+
+
+def test_a_session_without_the_second_factor_of_its_role_opens_no_stream(
+    ledger: psycopg.Connection,
+) -> None:
+    stream = import_module("webui.live.stream")
+    people = import_module("ledger.people")
+    ann = person("associate", "ann")
+    keys = stream.sign_keys(people.User.objects.get(username="ann").pk, ["L|S"])
+    request = HttpRequest()
+    request.session = session = ann.session
+    del session["second_factor_at"]
+    session.save()
+
+    with override_settings(SECOND_FACTOR_ROLES=["associate"]):
+        refused = ann.get("/live/stream", {"keys": keys})
+        goes_on = stream._still_allowed(request, frozenset({"L|S"}))
+
+    assert (refused.status_code, goes_on) == (403, False)
+    assert stream._still_allowed(request, frozenset({"L|S"}))

@@ -46,6 +46,8 @@ def test_a_relation_keeps_its_alias_or_gets_its_own_name() -> None:
     "sql",
     [
         "SELECT 1 FROM retail.new_table",
+        "SELECT 1 FROM stock_count c",
+        "SELECT 1 FROM retail.product p JOIN stock_count c ON c.sku = p.code",
         "SELECT app.new_function(1)",
         "SELECT 1 FROM retail.product, retail.stock_count",
         "SELECT * FROM app.membership",

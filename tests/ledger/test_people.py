@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 from click.testing import Result
+from django.db import connection
 from django.http import HttpRequest
 from django.test import Client, override_settings
 from rich.console import Console
@@ -16,6 +18,7 @@ from typer.testing import CliRunner
 
 from deploy import output
 from deploy.cli.main import app
+from deploy.stack.processes import wait_until
 from tests.ledger.fingerprint import fingerprint
 from tests.ledger.pages import logged_in, person
 from tests.ledger.postgres import Server
@@ -212,6 +215,39 @@ def test_a_manager_changes_nobody_else(accounts: Any) -> None:
 
     assert fingerprint() == before
     assert "nora" not in manager.get("/people/").content.decode()
+
+
+def test_rights_over_an_account_are_checked_while_nobody_else_changes_it(
+    accounts: Any, ledger: psycopg.Connection
+) -> None:
+    manager = person("manager", "mia", stores=("MINE-1",))
+    person("associate", "nora", stores=("MINE-1",))
+    version = accounts.person_named("nora").version
+
+    def disable() -> Any:
+        try:
+            form = {"person": "nora", "action": "disable", "shown_version": version}
+            return manager.post("/people/act", form)
+        finally:
+            connection.close()
+
+    def is_waiting() -> bool:
+        found = ledger.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()
+        return found is not None and found[0] > 0
+
+    with ThreadPoolExecutor(1) as pool:
+        with ledger.transaction():
+            ledger.execute("SELECT FROM app.auth_user WHERE username = 'nora' FOR UPDATE")
+            ledger.execute(
+                "INSERT INTO app.auth_user_groups (user_id, group_id) SELECT u.id, g.id"
+                " FROM app.auth_user u, app.auth_group g"
+                " WHERE u.username = 'nora' AND g.name = 'operator'"
+            )
+            answer = pool.submit(disable)
+            assert wait_until(is_waiting, timeout_s=60)
+        assert answer.result(timeout=60).status_code == 403
+
+    assert accounts.User.objects.get(username="nora").is_active
 
 
 @pytest.mark.parametrize("role", ["associate", "buyer", "lead", "pricing", "analyst"])

@@ -4,7 +4,8 @@ Pages and the command `inventory people` call these functions. Each writes an en
 log. No function returns or logs a password; an invitation's token is returned once.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -254,6 +255,14 @@ def check_password_rules(password: str, user: User) -> None:
         validate_password(password, user)
     except ValidationError as problem:
         refuse("password", None, " ".join(problem.messages))
+
+
+@contextmanager
+def locked_person(name: str) -> Iterator[Person]:
+    """Hold an account unchanged by others while its rights are checked and it is changed."""
+    with ledger_transaction():
+        _locked(name)
+        yield person_named(name)
 
 
 def _locked(name: str) -> User:

@@ -5,12 +5,13 @@ doesn't keep its session.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth import logout
+from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
@@ -34,6 +35,11 @@ def ended_because(session: Mapping[str, Any], now: float) -> str | None:
     return None
 
 
+def lacks_second_factor(session: Container[str], person: User | AnonymousUser) -> bool:
+    """Return True if the person's roles need a second factor and this session has none."""
+    return SECOND_FACTOR not in session and second_factor.is_required(person)
+
+
 class SessionRules(MiddlewareMixin):
     """Ends sessions, and keeps powerful roles out until their second factor was given."""
 
@@ -55,7 +61,7 @@ class SessionRules(MiddlewareMixin):
         return self._without_second_factor(request)
 
     def _without_second_factor(self, request: HttpRequest) -> HttpResponse | None:
-        if SECOND_FACTOR in request.session or not second_factor.is_required(request.user):
+        if not lacks_second_factor(request.session, request.user):
             return None
         if request.path in (reverse("second-factor"), reverse("logout")):
             return None

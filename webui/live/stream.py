@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from ledger.access.scope import EVERYWHERE, Scope, stores_of, within
-from webui.accounts.sessions import ended_because
+from webui.accounts.sessions import ended_because, lacks_second_factor
 from webui.live.hub import Hub, Subscriber
 from webui.live.patches import Patch, patch_of_record, patch_of_row
 from webui.readmodel.figures import time_text
@@ -61,6 +61,9 @@ def _open(request: HttpRequest, token: str) -> list[str] | HttpResponse:
         is_over = ended_because(request.session, time.time()) is not None
         if is_over or not request.user.is_authenticated:
             return HttpResponse("log in first", status=401, content_type="text/plain")
+        if lacks_second_factor(request.session, request.user):
+            text = "set up your second factor first"
+            return HttpResponse(text, status=403, content_type="text/plain")
         interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)
         if interest["u"] != request.user.pk:
             return HttpResponse("keys of another user", status=403, content_type="text/plain")
@@ -102,7 +105,9 @@ def _still_allowed(request: HttpRequest, keys: frozenset[str]) -> bool:
         if not stored or ended_because(stored, time.time()) is not None:
             return False
         person = get_user(again)
-        return person.is_authenticated and _allows_all(stores_of(person), keys)
+        if not person.is_authenticated or lacks_second_factor(stored, person):
+            return False
+        return _allows_all(stores_of(person), keys)
     finally:
         connection.close()
 

@@ -92,20 +92,26 @@ def act(request: HttpRequest) -> HttpResponse:
     def show(refusal: str, status: int) -> HttpResponse:
         return _show(request, refusal=refusal, status=status)
 
+    if form.get("action") != "invite":
+        return attempt(request, lambda: _change(request, keeper), show, reverse("people"))
     try:
-        person = accounts.person_named(form.get("person", ""))
-        keeper.require(person)
-        if form.get("action") == "invite":
+        with accounts.locked_person(form.get("person", "")) as person:
+            keeper.require(person)
             link = accounts.invite_person(name=person.name, actor=keeper.name)
-            return _show(request, link=link)
     except ServiceError as error:
         return show(refusal_text(error), 422)
     except Conflict as conflict:
         return show(f"{conflict}. Nothing was written.", 409)
-    return attempt(request, lambda: _change(request, keeper, person), show, reverse("people"))
+    return _show(request, link=link)
 
 
-def _change(request: HttpRequest, keeper: Keeper, person: Person) -> str:
+def _change(request: HttpRequest, keeper: Keeper) -> str:
+    with accounts.locked_person(form_of(request).get("person", "")) as person:
+        keeper.require(person)
+        return _changed(request, keeper, person)
+
+
+def _changed(request: HttpRequest, keeper: Keeper, person: Person) -> str:
     form, actor = form_of(request), keeper.name
     action = form.get("action", "")
     if action not in CHANGES:
