@@ -46,7 +46,7 @@ def code_of(revision: int, tree: Path, *, more_units: int = 0) -> Path:
     )
     if more_units:
         replaced(
-            tree / "inventory" / "policies" / "quantity.py",
+            tree / "inventory" / "replenishment" / "quantity.py",
             r"return level.order_up_to_units - base_units",
             f"return level.order_up_to_units - base_units + {more_units}",
         )

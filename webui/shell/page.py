@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -27,23 +26,19 @@ from webui.accounts.roles import (
 from webui.live.stream import sign_keys
 
 # Desk, label, the key after "g" that opens it, and the ability that it requires.
-NAVIGATION: Final = tuple(
-    entry
-    for entry in (
-        ("stock", "Stock", "s", SEE),
-        ("tasks", "Tasks", "t", SEE),
-        ("counts", "Count", "c", COUNT),
-        ("receiving", "Receive", "v", RECEIVE),
-        ("transfers", "Transfers", "m", SEE_TRANSFERS),
-        ("reorders", "Reorders", "r", SEE),
-        ("orders", "Orders", "o", SEE_ORDERS),
-        ("suppliers", "Suppliers", "u", SEE_ORDERS),
-        ("ranging", "Range", "n", RANGE_ITEMS),
-        ("prices", "Prices", "p", SEE),
-        ("system", "System", "y", SEE),
-        ("people", "People", "e", MANAGE_STAFF),
-    )
-    if f"webui.{entry[0]}" in settings.DESKS
+NAVIGATION: Final = (
+    ("stock", "Stock", "s", SEE),
+    ("tasks", "Tasks", "t", SEE),
+    ("counts", "Count", "c", COUNT),
+    ("receiving", "Receive", "v", RECEIVE),
+    ("transfers", "Transfers", "m", SEE_TRANSFERS),
+    ("reorders", "Reorders", "r", SEE),
+    ("orders", "Orders", "o", SEE_ORDERS),
+    ("suppliers", "Suppliers", "u", SEE_ORDERS),
+    ("ranging", "Range", "n", RANGE_ITEMS),
+    ("prices", "Prices", "p", SEE),
+    ("system", "System", "y", SEE),
+    ("people", "People", "e", MANAGE_STAFF),
 )
 
 
