@@ -133,7 +133,7 @@ def verify(
     deadline = time.monotonic() + timeout
     while True:
         try:
-            return _attempted(known, location, max(1.0, deadline - time.monotonic()))
+            return _attempted(known, location, max(0.0, deadline - time.monotonic()))
         except NotCaughtUp as problem:
             return BehindReport(location, problem.behind, timeout)
         except _AWAY as problem:

@@ -30,8 +30,8 @@ _RULES: Final = "inventory"
 _INTERPRETED: Final = (
     "model/value.py",
     "model/record.py",
-    "dedupe.py",
-    "explanation/*.py",
+    "log/dedupe.py",
+    "explain/*.py",
     "**/__init__.py",
 )
 _PREFIX: Final = "rules-"

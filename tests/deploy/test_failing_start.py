@@ -135,15 +135,17 @@ def test_a_container_without_its_variables_names_the_missing_one() -> None:
     assert told.returncode == 1
     assert told.stderr == (
         "error: POSTGRES_HOST is not set: expected in the file .env beside docker-compose.yml\n"
+        "repair: docker compose up --detach --wait\n"
     )
 
 
-def test_a_container_whose_database_is_away_says_so_in_a_line() -> None:
+def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) -> None:
     """The restart policy runs the same steps again; the log is what a person reads."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("INVENTORY", "POSTGRES"))}
     roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")
     variables |= {f"{role}_PASSWORD": "canary" for role in roles}
     variables |= {"POSTGRES_HOST": "127.0.0.1", "POSTGRES_PORT": "1"}
+    variables |= {"INVENTORY_HOME": str(tmp_path)}
     variables |= {"INVENTORY_OWNER_DATABASE_URL": "postgresql://retail_owner@127.0.0.1:1/retail"}
     told = subprocess.run(
         [sys.executable, "-m", "deploy.container.setup"],

@@ -4,6 +4,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
 import psycopg
 import pytest
@@ -11,10 +13,14 @@ from django.db import OperationalError, connection, connections
 from django.test import Client, RequestFactory
 
 from deploy.stack.home import PROJECT
-from webui.config.errors import SLOW, broken
 from webui.config.session_limits import options
 
 pytestmark = pytest.mark.usefixtures("database")
+
+
+def errors() -> Any:
+    """The handlers under test, loaded after the fixture has set Django up."""
+    return import_module("webui.config.errors")
 
 
 @pytest.fixture
@@ -66,7 +72,7 @@ def test_a_database_that_answers_with_a_refusal_is_not_called_away(
         try:
             cursor.execute(refusal)
         except OperationalError:
-            answer = broken(RequestFactory().get("/"))
+            answer = errors().broken(RequestFactory().get("/"))
 
     assert answer.status_code == status
     assert f"<h1>{title}</h1>" in answer.content.decode()
@@ -98,7 +104,7 @@ def test_a_page_that_waits_for_a_lock_ends_with_the_next_step(ledger: psycopg.Co
     assert (page.status_code, page["Retry-After"]) == (503, "5")
     assert "This took too long" in page.content.decode()
     assert program.status_code == 503
-    assert program.json() == {"error": SLOW.error}
+    assert program.json() == {"error": errors().SLOW.error}
 
 
 @pytest.mark.usefixtures("limited")
