@@ -1,4 +1,4 @@
-"""How thoroughly generated cases are tried, from which seed, and whether lines are counted."""
+"""Pytest options: number of generated cases, their seed, and coverage measurement."""
 
 import gc
 import os

@@ -30,14 +30,14 @@ COMPARISONS = (PROJECT / "tests" / "oracle", PROJECT / "tests" / "simulation")
 
 
 def is_generated(item: pytest.Item) -> bool:
-    """Whether drawn values, or very many, decide which lines the test reaches."""
+    """Return True if drawn values or very many cases decide which lines the test reaches."""
     drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     marked = item.get_closest_marker("generated") is not None
     return drawn or marked or item.path.parent in COMPARISONS
 
 
 class Share:
-    """What one of several processes measures, from its start to the last test's end."""
+    """Coverage of one of several processes, from its start to the end of its last test."""
 
     def __init__(self, running: Coverage) -> None:
         self._running = running

@@ -1,4 +1,4 @@
-"""How tests are shared out to the processes of one run (pytest-xdist)."""
+"""Distribution of the tests among the processes of one run (pytest-xdist)."""
 
 from pathlib import PurePosixPath
 from typing import Final

@@ -1,4 +1,4 @@
-"""All Hypothesis strategies: policies, facts with their later changes, and whole histories."""
+"""Hypothesis strategies: policies, facts with their later changes, and complete histories."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -132,7 +132,7 @@ class RowChange(NamedTuple):
 
     @property
     def row(self) -> tuple[str, int]:
-        """Which row of which table."""
+        """Return the table and the id of the row."""
         image = self.after if self.after is not None else self.before
         return self.table, image["id"] if image is not None else 0
 

@@ -1,7 +1,7 @@
-"""The worked tables of docs/domain.md as tests read them, and what they are played against.
+"""The worked tables of docs/domain.md for tests, and the two folds that they are run on.
 
 `VECTORS` is tests/data/domain_vectors.toml. A `Story` makes log records of its facts; `Product` and
-`Reference` are the two folds that must show what the table says.
+`Reference` are the two folds that must give the results of the table.
 """
 
 import tomllib
@@ -95,7 +95,7 @@ class Story:
 
 
 class Seen(NamedTuple):
-    """What one record showed; outputs as the page writes them, state as `inventory fold` does."""
+    """Results of one record: outputs as on the page, state as printed by `inventory fold`."""
 
     verdict: str
     late: list[list[int]]

@@ -1,4 +1,4 @@
-"""What the archived log says of one key, against a fold of the whole partition."""
+"""Explanations of one key from the archived log, compared with a fold of the partition."""
 
 from contextlib import suppress
 from dataclasses import replace

@@ -281,7 +281,7 @@ def test_a_transaction_is_bounded_by_its_rows(case: Case, monkeypatch: pytest.Mo
 
 
 async def is_taken_up(case: Case, broker: MemoryBroker, number: int) -> bool:
-    """Whether a worker goes on from it; it begins from nothing where nothing was committed."""
+    """Return True if a worker restores from the published run, False if nothing was committed."""
     headers = [progress_in(record.headers) for record in broker.topics[CHANGELOGS[0], number]]
     progress = [found for found in headers if found is not None]
     if progress and progress[-1].next_offset == 0:

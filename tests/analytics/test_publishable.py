@@ -1,4 +1,4 @@
-"""What keeps a run from standing for a replay, as far as no broker has to be asked."""
+"""Reasons to refuse the publication of a run that can be checked without a broker."""
 
 import json
 import shutil

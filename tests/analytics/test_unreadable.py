@@ -1,4 +1,4 @@
-"""What reads topics for a command names the place of a record that it can't read."""
+"""Commands that read topics name the offset of an unreadable record."""
 
 from dataclasses import dataclass
 

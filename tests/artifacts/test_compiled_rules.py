@@ -44,7 +44,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def said(environment: dict[str, str], *arguments: str) -> str:
-    """What Python prints; fails where it fails."""
+    """Run Python with these arguments and return its output. Fail if it exits with an error."""
     done = subprocess.run(  # noqa: S603 -- this interpreter
         [sys.executable, *arguments],
         env=environment,

@@ -79,7 +79,7 @@ class Recording(MemoryBroker):
 
 
 def handled() -> tuple[list[Sends], Truth, OwnedPartition]:
-    """What a worker writes for the steps, in two chunks."""
+    """Handle the steps in two chunks. Return the sends, the truth and the partition."""
     sent = written(STEPS)
     broker = Recording()
     chunk = [SourceRecord(n, record.key, record.value) for n, record in enumerate(sent)]

@@ -1,4 +1,4 @@
-"""What `inventory bench simulate` says, and how it ends."""
+"""Output and exit codes of `inventory bench simulate`."""
 
 import json
 import os

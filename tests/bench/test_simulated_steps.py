@@ -1,4 +1,4 @@
-"""How the simulator words what happens in a history."""
+"""Texts in which the simulator describes the steps and faults of a history."""
 
 from bench.simulation.history import Step
 from bench.simulation.source import Sent, written

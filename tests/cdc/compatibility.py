@@ -1,8 +1,8 @@
-"""Whether a newer schema of a record keeps what readers of the older one rely on.
+"""Check that a newer schema of a record stays compatible with readers of the older schema.
 
-The rule: everything that version N says stays in N+1 word for word, apart from the number of the
-version; what is new is an optional field. Then code of N+1 reads records of N, and a consumer that
-was written for N reads records of N+1 by passing over the fields that it doesn't know.
+The rule: version N+1 keeps everything of version N literally, except the version number. Every
+addition is an optional field. Then code of N+1 reads records of N. A consumer written for N reads
+records of N+1, because it skips the fields that it doesn't know.
 """
 
 from collections.abc import Iterator

@@ -64,7 +64,7 @@ def kind_and_version(name: str) -> tuple[str, int]:
 
 
 def complaints(kind: str, content: bytes) -> list[str]:
-    """What the schema of the record's own version has against it."""
+    """Return the violations of the schema that the record's own version names."""
     row = json.loads(content)
     name = f"{kind}.v{row[FILES.get(kind, 'schema')]}"
     return [f"{name} {e.json_path}: {e.message}" for e in validator(name).iter_errors(row)]

@@ -18,7 +18,7 @@ KEY = InvKey("L|A")
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What tests before this one left would be moved, and counted, when the memory grows."""
+    """Empty the policy cache. A growing cache would move and count policies of earlier tests."""
     monkeypatch.setattr(documents, "_POLICIES", {})
 
 

@@ -1,4 +1,4 @@
-"""How long one waits for a connector that does not stream."""
+"""Limits on waiting for a connector that does not stream."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How long the start of a stack waits for a part of it."""
+"""Limits on waiting for each part when a stack starts."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a newcomer meets: no stack yet, a home that is none, a stack that runs already."""
+"""First commands of a newcomer: no stack yet, an invalid home, a stack that already runs."""
 
 import json
 import os

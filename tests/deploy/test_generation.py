@@ -1,4 +1,4 @@
-"""What a home puts aside before everything is captured anew, and what it refuses."""
+"""Data that `generation` moves out of a home before a new capture, and homes that it refuses."""
 
 import getpass
 import os

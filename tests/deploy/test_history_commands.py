@@ -1,4 +1,4 @@
-"""What the verbs about history print, without a stack."""
+"""Output of the commands about history, without a stack."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ COMMAND = "inventory backfill rearchive --yes"
 
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a home holds."""
+    """Write an archive of 40 records into a new home and return its folder."""
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
     monkeypatch.setattr("deploy.cli.backfill._HELD_S", 0.3)
     archived(tmp_path / "archive", generate(seed=1, records=40))

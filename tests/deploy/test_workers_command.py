@@ -1,4 +1,4 @@
-"""What `inventory workers` and `inventory query` say, of workers that really answer."""
+"""Output of `inventory workers` and `inventory query`, answered by real workers."""
 
 import asyncio
 import json
@@ -224,7 +224,7 @@ async def everybody(broker: MemoryBroker) -> tuple[Worker, Worker]:
 
 @contextmanager
 def supervising(home: Home, runtime: Runtime) -> Iterator[None]:
-    """Somebody who makes the wish so, as soon as it is there."""
+    """Apply each pause that `wanted.json` asks for, as the supervisor would."""
     done = threading.Event()
 
     def go_on() -> None:

@@ -48,7 +48,7 @@ class Stack:
     left: list[str] = field(default_factory=list)
 
     def has(self, *names: str) -> bool:
-        """Whether exactly these are wanted, each with a process."""
+        """Return True if exactly these workers are wanted and each has a process."""
         self.workforce.look()
         have = self.supervisor.names()
         return set(have) == set(names) and all(map(self.supervisor.pid_of, have))

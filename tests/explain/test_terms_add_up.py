@@ -22,7 +22,7 @@ FROM = Provenance(partition=3, logic_revision=1, as_of_us=77)
 
 
 def steps(seed: int) -> Iterator[Folded]:
-    """What each applied record of a history of this seed made of its key."""
+    """Yield the fold result of each applied record in the history of this seed."""
     partition = Partition(1)
     for row in history(seed):
         folded = partition.apply(Record(**row))
@@ -90,14 +90,14 @@ def saturated(micro: int) -> int:
 
 
 def days_of(section: Section) -> Iterator[tuple[Line, Line]]:
-    """What each retained day shows, and by how much the rate changed with it."""
+    """Return the line of each retained day with the line of the rate change that it causes."""
     observed = [line for line in section.lines if line.name == "observed_micro"]
     changes = [line for line in section.lines if line.name == "rate_change_micro"]
     return zip(observed, changes, strict=True)
 
 
 def check_decisions(folded: Folded) -> None:
-    """What the record decided is what the explanation of the state after it gives."""
+    """Assert that the explanation of the new state gives each decision of the record."""
     assert folded.state is not None
     for output in folded.outputs:
         found = explained(folded.state)

@@ -1,6 +1,6 @@
-"""What workers answer, asked of two that share a log: `python -m tests.golden.answers` keeps it.
+"""Answers of two workers that share a log. `python -m tests.golden.answers` writes the file.
 
-As with records, a version gets its lines once and keeps them.
+The lines of a version are written once, at its release, and never changed.
 """
 
 import asyncio

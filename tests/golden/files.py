@@ -1,7 +1,8 @@
-"""What is kept in files, made of a seeded history: `python -m tests.golden.files` keeps some of it.
+"""Files that the product writes, made from a seeded history.
 
-As with records, a version gets its lines once and keeps them. Of a snapshot it is the head: a file
-of another format costs the time of a restore and is never read.
+`python -m tests.golden.files` writes some of them to the golden folder. The lines of a version are
+written once and never changed. Of a snapshot only the head is kept: a restore doesn't read a
+snapshot of another format, it only takes longer.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
-"""What workers write, folded from seeded histories: `python -m tests.golden.workers` keeps some.
+"""Records that workers write, folded from seeded histories.
 
-The kept lines are released records: whatever this code becomes, it has to read them. A version of
-a record gets its lines once, when it is released; after that they are never written again. Records
-of state carry the logic revision of their release, so tests read them under today's number.
+`python -m tests.golden.workers` writes some of them to the golden folder. They are released
+records, so every later version of the code must read them. The lines of a version are written once,
+at its release, and never changed. Records of state carry the logic revision of their release; tests
+replace it by today's revision before they read them.
 """
 
 import asyncio

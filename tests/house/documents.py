@@ -62,7 +62,7 @@ def links(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link may name behind `#`: each heading in small letters, joined by hyphens."""
+    """Return the link anchors of a page: each heading in lower case, joined by hyphens."""
     plain = (heading.replace("`", "").lower() for heading in _HEADING.findall(prose(page)))
     return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
 

@@ -9,7 +9,7 @@ from tests.coverage_gate import combined
 
 
 def measured(folder: Path, name: str, line: int) -> None:
-    """What the child `name` leaves behind: one line of one module."""
+    """Write the coverage file that the child process `name` leaves: one line of one module."""
     found = CoverageData(str(folder / "data"), suffix=name)
     found.add_lines({"module.py": [line]})
     found.write()

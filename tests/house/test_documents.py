@@ -1,4 +1,4 @@
-"""What a page shows works: links lead somewhere, code parses, commands and files exist."""
+"""Contents of the documentation pages: links resolve, code parses, commands and files exist."""
 
 import json
 import re
@@ -82,7 +82,7 @@ def broken_links(page: Path) -> Iterator[str]:
 
 
 def unknown_parts(line: str) -> list[str]:
-    """What an `inventory …` line names that the command line does not have."""
+    """Return the parts of an `inventory …` line that the command line does not have."""
     command: Any = typer.main.get_command(app)
     words = iter(takewhile(lambda word: word not in {"<", ">", "|", "&&", ";", "…"}, split(line)))
     unknown: list[str] = []

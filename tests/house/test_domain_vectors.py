@@ -24,7 +24,7 @@ def numbers(cell: str) -> list[int]:
 
 
 def values(data: object) -> Iterator[int]:
-    """All integers of some data, those inside of texts too."""
+    """Yield all integers of the data, including those inside texts."""
     match data:
         case bool():
             return

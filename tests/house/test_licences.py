@@ -1,7 +1,7 @@
-"""What is installed may be used: its metadata name a licence from a list, read offline.
+"""Installed packages have a licence from a list, read offline from their metadata.
 
-What our processes import is permissive, or copyleft for its own files or library only. Tools of
-development may be under the GPL: they read the sources, and nothing of ours derives from them.
+Packages that the processes import are permissive, or copyleft for their own files or library only.
+Development tools may be under the GPL: they read the sources; no product code derives from them.
 """
 
 import re

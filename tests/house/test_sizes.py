@@ -1,4 +1,4 @@
-"""Nothing grows past what a person reads at once."""
+"""Size limits of functions and modules."""
 
 from tests.house.sources import PACKAGES, functions, name, parsed, python_files
 

@@ -1,4 +1,4 @@
-"""What is installed is pinned by hash, and no committed file says where from."""
+"""Installed files are pinned by hash, and no committed file names a package registry."""
 
 import hashlib
 import re

@@ -1,6 +1,6 @@
-"""Whoever writes a document or a record is listed here, with its schema or why it has none.
+"""Every writer of a document or record is listed with its schema, or with the reason for none.
 
-A new place that writes JSON, Parquet or to a topic fails here until somebody has said what it is.
+New code that writes JSON, Parquet or to a topic fails here until it is listed.
 """
 
 import ast

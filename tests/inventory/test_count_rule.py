@@ -1,4 +1,4 @@
-"""What lies around the tables of the count rule (domain.md 2.4; those: test_worked_tables.py)."""
+"""Cases of the count rule beyond the tables of domain.md 2.4 (tables: test_worked_tables.py)."""
 
 import pytest
 

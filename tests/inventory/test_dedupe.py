@@ -1,4 +1,4 @@
-"""What the log's history says to a record (domain.md 4)."""
+"""Duplicate detection: verdicts that depend on the log's history (domain.md 4)."""
 
 from dataclasses import replace
 

@@ -11,7 +11,7 @@ PATIENCE_S = 120.0
 
 
 def at_the_same_time(*calls: Callable[[], object]) -> list[Any]:
-    """What each call returned, or the exception that it raised, in the order given."""
+    """Run the calls at the same time. Return their results or exceptions in the same order."""
     gate = Barrier(len(calls))
 
     def run(call: Callable[[], object]) -> object:

@@ -1,4 +1,4 @@
-"""What the inbox looks at, written as the projector writes it, and what it has opened."""
+"""Rows that the inbox reads, written as the projector writes them, and the tasks it opened."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -120,7 +120,7 @@ def open_tasks(connection: psycopg.Connection) -> list[dict[str, Any]]:
 
 
 def is_open(connection: psycopg.Connection, kind: str, at: datetime = NOON) -> bool:
-    """Whether one look at `kind` leaves exactly one task open; None at all is False."""
+    """Run the check for `kind` once. Return True if one task is open, False if none is."""
     look(kind, at)
     found = open_tasks(connection)
     assert len(found) <= 1

@@ -51,7 +51,7 @@ def visitor(role: str, *stores: str) -> Client:
 
 
 def may(role: str, name: str) -> bool:
-    """Whether the table of roles gives the role the right that the address takes."""
+    """Return True if the table of roles gives the role the right that the address requires."""
     groups = import_module("webui.accounts.roles").GROUPS_OF[rule_of(name).ability]
     return not groups or role in groups
 

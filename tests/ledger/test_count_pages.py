@@ -34,7 +34,7 @@ def ago(ledger: psycopg.Connection, **span: int) -> datetime:
 
 
 def text(answer: Any) -> str:
-    """What a page says, without its marks."""
+    """Return the text of the page's main part, without tags."""
     body = answer.content.decode().partition("<main")[2].partition("</main>")[0]
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
 

@@ -1,4 +1,4 @@
-"""Which counts need a second one, and refusing a draft that somebody else approves."""
+"""Counts that need a second count, and refusals of a draft that another person approves."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What a desk's page says about the state it was rendered from."""
+"""Version of the state in a desk's page."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a person reads when a page could not be made."""
+"""Error pages as a person reads them."""
 
 import socket
 import subprocess

@@ -56,7 +56,7 @@ STRANGE: list[tuple[str, str, dict[str, Any], int]] = [
 
 
 def written_after(table: str, key: str, row: dict[str, Any], commit_us: int) -> list[SinkRecord]:
-    """What a worker writes of a ranged and counted item and of one more record."""
+    """Return the records that a worker writes for a ranged, counted item and one more record."""
     log = [("item_location", facts.KEY, POLICY, AT_US), ("stock_count", facts.KEY, COUNT, AT_US)]
     log += [(table, key, row, commit_us), ("sale_line", facts.KEY, SALE, AT_US + facts.SECOND_US)]
     chunk = [

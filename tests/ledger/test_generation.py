@@ -1,4 +1,4 @@
-"""What Postgres forgets before everything is captured anew, and how every key is asked again."""
+"""Rows that Postgres deletes before a new capture, and the new evaluation of every key."""
 
 from dataclasses import replace
 from pathlib import Path

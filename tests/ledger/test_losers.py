@@ -26,7 +26,7 @@ WHEN = r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
 
 
 def said(answer: Any) -> str:
-    """What the page alerts its reader to."""
+    """Return the text of the page's alert."""
     [alert] = re.findall(r'role="alert">(.*?)</p>', answer.content.decode(), re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", alert)).strip()
 

@@ -22,7 +22,7 @@ def html(answer: Any) -> str:
 
 
 def next_of(page: str, card: str) -> set[str]:
-    """Where the forms of a card lead."""
+    """Return the addresses to which the forms of a card redirect."""
     [article] = re.findall(
         rf'<(?:article|li) [^>]*id="{re.escape(card)}".*?</(?:article|li)>', page
     )

@@ -1,4 +1,4 @@
-"""What the actuator makes of decisions: newest revision, newest id, a person's last word."""
+"""Proposals that the actuator writes for decisions: newest revision, newest id, closings."""
 
 from dataclasses import replace
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""What an order is worth: a number where the costs are known, and never a zero that is a guess."""
+"""Value of an order: a number where all costs are known, and never an invented zero."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""How many statements a page takes: few, and no more for more rows."""
+"""Number of SQL statements of a page: small, and independent of the number of rows."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ BUDGET = 8
 
 
 def statements(client: Client, path: str) -> list[str]:
-    """What a page asks the database, session and person included."""
+    """Return the SQL statements of a page, including those for session and person."""
     with CaptureQueriesContext(connection) as asked:
         answer: Any = client.get(path)
     assert answer.status_code == 200

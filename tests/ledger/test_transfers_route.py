@@ -1,4 +1,4 @@
-"""What a transfer may ask for: ends that have the item, a day to come, units that are there."""
+"""Limits of a transfer: both ends have the item, the day is not past, the units exist."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta

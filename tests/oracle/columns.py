@@ -14,7 +14,7 @@ class Limit(Exception):
 
 
 class Column(NamedTuple):
-    """What one column may hold; `low` and `high` are inclusive, None is no limit."""
+    """Values that one column accepts. `low` and `high` are inclusive; None means no limit."""
 
     kind: str
     default: Any = None

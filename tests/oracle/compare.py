@@ -34,7 +34,7 @@ def _read(outputs: Iterator[str]) -> list[Any]:
 
 
 def difference(records: list[Record], said: list[Any] | None = None) -> Difference | None:
-    """Where the product and the model first disagree, None if they never do.
+    """Return the first difference between product and model, None if there is none.
 
     `said` are the model's lines, if it has already folded these records.
     """

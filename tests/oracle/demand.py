@@ -13,7 +13,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Demand:
-    """What the complete days of a key have taught so far."""
+    """Demand that the model has learnt from the complete days of a key."""
 
     begun: bool = False
     rate: int | None = None
@@ -27,7 +27,7 @@ class Demand:
 
 @dataclass
 class Known:
-    """What a day is judged by: facts, policy and prices as known at one moment."""
+    """Inputs for the evaluation of a day: facts, policy and prices known at one moment."""
 
     ledger: Ledger
     windows: Windows
@@ -36,7 +36,7 @@ class Known:
 
 
 def has_facts(known: Known, d: int) -> bool:
-    """Whether a day starts the record: a live line, a net movement, or an approved count."""
+    """Return True if the day has a live line, a net movement or an approved count."""
     if any(day(count.at) == d for count in known.ledger.counts):
         return True
     for start, row in known.windows.items():

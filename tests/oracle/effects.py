@@ -1,4 +1,4 @@
-"""What one row image contributes (2.3): a function of the image alone."""
+"""Effect of one row image (2.3): a function of the image alone."""
 
 from dataclasses import dataclass
 

@@ -32,7 +32,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Event:
-    """What the record itself says to the state machine."""
+    """Input of the record itself to the state machine."""
 
     new_id: str
     answers: str | None = None

@@ -248,7 +248,7 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
 
 
 def begin(world: World) -> int:
-    """How a history starts; the number of records of a long prelude to prices."""
+    """Write the first records of a history. Return the length of a long prelude to prices."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
     rng, start = world.rng, world.rng.random()

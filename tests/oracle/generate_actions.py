@@ -1,4 +1,4 @@
-"""What can happen next in a generated history, with its usual weight."""
+"""Actions that a generated history can take next, with their usual weights."""
 
 from collections.abc import Callable
 from typing import Any

@@ -50,7 +50,7 @@ class Change:
         return new is not None and (old is None or new > old)
 
     def changes(self, names: tuple[str, ...]) -> bool:
-        """Whether an update of the policy changes one of these columns."""
+        """Return True if an update of the policy changes one of these columns."""
         if self.table != "item_location" or self.before is None or self.after is None:
             return False
         return any(self.before[name] != self.after[name] for name in names)
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass
 class Told:
-    """What a record of the key put out."""
+    """Outputs of one record of the key."""
 
     late: tuple[int, int] = (0, 0)
     reorder: tuple[Episode, Said, str | None] | None = None
@@ -68,7 +68,7 @@ class Told:
 
 @dataclass
 class Key:
-    """All that is known of one key; `apply` returns a new one or raises Refused."""
+    """State of one key. `apply` returns a new one or raises Refused."""
 
     name: str
     ledger: Ledger = field(default_factory=Ledger)

@@ -49,7 +49,7 @@ def _is_out(image: object, names: tuple[str, ...], low: int, high: int) -> bool:
 
 
 def _of_records(world: World, met: Met) -> None:
-    """What the records and their verdicts show."""
+    """Count the edges that the records and their verdicts meet."""
     newest, lsn = -(10**40), -1
     for record, said in zip(world.records, world.said, strict=True):
         verdict, commit, row = said["verdict"], record["commit_us"], record["after"]

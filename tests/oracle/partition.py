@@ -25,7 +25,7 @@ def is_row(image: object) -> bool:
 
 
 def is_key(table: str, key: str) -> bool:
-    """Whether a key keeps the form of section 0; only heartbeats have another one."""
+    """Return True if the key has the form of section 0. Only heartbeats have another form."""
     if HEARTBEAT.fullmatch(key):
         return table == "pipeline_heartbeat"
     location, bar, sku = key.partition("|")

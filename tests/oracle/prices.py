@@ -49,7 +49,7 @@ def first_cut(timeline: Timeline, t: int) -> Price | None:
 
 
 def prune(timeline: Timeline, stream: int | None) -> Timeline:
-    """What the state keeps: 31 days back from now or the run's first cut, and two before."""
+    """Return rows from 31 days before now or the run's first cut, and two older ones."""
     rows = sorted(timeline)
     if stream is None:
         return rows

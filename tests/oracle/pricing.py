@@ -44,7 +44,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Start:
-    """Where an evaluation starts: regular price, price and step in force then, floor."""
+    """Start of an evaluation: regular price, price and step in force then, floor."""
 
     effective_at: int
     regular: int
@@ -116,7 +116,7 @@ def target_of(policy: Policy, step: int) -> int | None:
 
 
 def is_price(e: int) -> bool:
-    """Whether a price row may have this price (section 0)."""
+    """Return True if a price row may have this price (section 0)."""
     return 1 <= e <= DEAREST
 
 
@@ -280,7 +280,7 @@ class PriceSaid:
 
 @dataclass(frozen=True)
 class PriceEvent:
-    """What the record itself says about prices."""
+    """Input of the record itself to the price evaluation."""
 
     new_id: str
     evaluate: bool = False
@@ -310,7 +310,7 @@ def is_off(policy: Policy | None) -> bool:
 def answer(
     was: Proposal, event: PriceEvent, policy: Policy | None, stream: int
 ) -> PriceOutcome | None:
-    """What closes an open proposal before any evaluation, in the order of 11.9."""
+    """Return the closing of an open proposal before any evaluation, in the order of 11.9."""
     if was.candidate is None:
         return None
     if event.price_row is not None:

@@ -14,7 +14,7 @@ def horizon_at(stream: int) -> int:
 
 
 def counters(line: Line) -> list[int]:
-    """What one sale line adds to its window."""
+    """Return the amounts that one sale line adds to the counters of its window."""
     _, quantity, amount = line
     if quantity > 0:
         return [quantity, 0, 1, 0, amount]

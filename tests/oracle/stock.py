@@ -28,7 +28,7 @@ class Count(NamedTuple):
 
 @dataclass
 class Ledger:
-    """All movements and live approved counts of a key."""
+    """Movements and live approved counts of a key."""
 
     movements: list[Movement] = field(default_factory=list)
     counts: list[Count] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What lies around the levels vectors of domain.md 5.1 (those: test_worked_tables.py)."""
+"""Cases of levels beyond the vectors of domain.md 5.1 (vectors: test_worked_tables.py)."""
 
 import pytest
 

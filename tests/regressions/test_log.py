@@ -1,4 +1,4 @@
-"""What a log can do to its reader: order, equal LSNs, crashes, snapshots (docs/domain.md 10)."""
+"""Properties of a log that readers must handle: order, equal LSNs, crashes (docs/domain.md 10)."""
 
 import asyncio
 import itertools

@@ -50,7 +50,7 @@ class DoesNotApply(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one planted defect."""
+    """Result of one run with a planted defect."""
 
     name: str
     seconds: float
@@ -60,7 +60,7 @@ class Finding:
 
 
 def patches(names: Sequence[str] = ()) -> list[Path]:
-    """All planted defects in their order, or those whose names contain one of `names`."""
+    """Return all planted defects in order, or those whose names contain one of `names`."""
     found = sorted(PLANTED.glob("*.patch"))
     return [p for p in found if not names or any(name in p.stem for name in names)]
 
@@ -115,7 +115,7 @@ def hunt(patch: Path, seeds: int = SEEDS) -> Finding:
 
 
 def rate(patch: Path, seeds: int = RATED) -> str:
-    """How many of 10,000 seeds meet the defect, and the first that does."""
+    """Return the first seed that meets the defect and the number of such seeds in 10,000."""
     ran = run_planted(patch, RATE, seeds, ENOUGH, patience_s=None)
     if ran.returncode:
         return ran.stderr

@@ -52,7 +52,7 @@ def length(plan: Plan, disk: Disk) -> int:
 
 
 def disturbed(at: int) -> Iterator[tuple[Fault, int]]:
-    """What can happen to the only worker at that moment, and who has the partition then."""
+    """Yield each fault of the only worker at that moment, and the partition's owner after it."""
     yield Fault(at, KILL), 0
     yield Fault(at, SLEEP, to=(1,), steps=FOR_EVER), 1
 

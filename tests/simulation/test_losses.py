@@ -1,4 +1,4 @@
-"""What is lost of a topic for good halts whoever needs it, and nobody goes on without it."""
+"""Topics with lost records: every process that needs them stops with an error."""
 
 from collections.abc import Iterator
 from dataclasses import replace

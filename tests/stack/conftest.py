@@ -1,4 +1,4 @@
-"""One whole stack for the tests of a process, which isolate themselves by places and items."""
+"""One complete stack per process. Tests isolate themselves by locations and items."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Starts the whole stack in every place that a clone may have: `python -m tests.stack.places`.
+"""Start the complete stack in every place that a clone may have: `python -m tests.stack.places`.
 
 Each place gets a copy of the tracked files and an environment of its own. There it runs `make demo`
 with its proof of a sale, `verify`, `down` and a second start, and deletes everything. The exit code

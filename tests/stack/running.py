@@ -58,7 +58,7 @@ class RunningStack:
         condition: Callable[[], T],
         describe: Callable[[], object] = lambda: "",
     ) -> T:
-        """What `condition` gives once it is true; fails with the last value after `DEADLINE_S`."""
+        """Poll `condition` until it is true; return its value. Fail after `DEADLINE_S` seconds."""
         end = time.monotonic() + DEADLINE_S
         while True:
             seen = condition()

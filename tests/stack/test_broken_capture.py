@@ -1,6 +1,6 @@
-"""A capture that breaks off begins again by itself: it is not taken for a whole one.
+"""An interrupted capture starts again by itself. It is not mistaken for a complete one.
 
-A stack of its own, with enough rows that its snapshot can be met half done.
+Uses a stack of its own, with enough rows to interrupt the snapshot halfway.
 """
 
 import os
@@ -43,7 +43,7 @@ def own(tmp_path: Path) -> Iterator[RunningStack]:
 
 
 def captured(own: RunningStack) -> int:
-    """How many suppliers stand in the log; 0 before there is one."""
+    """Return the number of suppliers in the log, 0 if the topic doesn't exist yet."""
     port = read_runtime(own.home).ports.get("kafka")
     try:
         return end_offsets(f"127.0.0.1:{port}", "reference.supplier", 1)[0]

@@ -1,4 +1,4 @@
-"""What the connector puts on the topics today is what the golden messages say."""
+"""The connector writes the same messages to the topics today as the golden files hold."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The connector is repaired without a person, and a pause on purpose stays."""
+"""The capture service repairs the connector without a person. A deliberate pause stays."""
 
 import json
 import time

@@ -1,6 +1,6 @@
 """Publication and slot destroyed under sales: named, refused at a start, repaired as printed.
 
-A stack of its own: its capture is destroyed, and its log is captured again.
+Uses a stack of its own: its capture is destroyed, and its log is captured again.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Offsets, transactions, tombstones and partitions that somebody else brought into the topics.
+"""Offsets, transactions, tombstones and partitions that another program adds to the topics.
 
-A broker and a worker of their own: facts are sent as Connect sends them, and nothing else beats.
+Uses a broker and a worker of its own. Tests send the facts as Connect does, without heartbeats.
 """
 
 import json
@@ -56,7 +56,7 @@ def sell(own: RunningStack, *numbers: int) -> None:
 
 
 def asked(own: RunningStack, path: str) -> Any:
-    """What the worker answers, None while it doesn't."""
+    """Return the worker's answer, None if it gives none."""
     headers = {"Authorization": f"Bearer {own.settings.query_token.get_secret_value()}"}
     try:
         answer = httpx.get(f"{own.runtime.services['worker-1'].url}{path}", headers=headers)
@@ -80,7 +80,7 @@ def restart(own: RunningStack) -> None:
 
 
 def doctor(own: RunningStack) -> dict[str, str]:
-    """What it says of the workers."""
+    """Return the doctor's row about the workers."""
     rows = json.loads(own.cli("doctor", "--json").stdout)
     return dict(next(row for row in rows if row["name"] == "workers"))
 

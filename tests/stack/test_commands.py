@@ -1,4 +1,4 @@
-"""What an operator types at a running stack, and the two commands of the README's first screen."""
+"""Operator commands on a running stack, and the two commands of the README's first screen."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Connect's REST interface: nothing without the password, and with it no secret of another part."""
+"""Connect's REST interface requires the password, and then shows no secret of another part."""
 
 import json
 from pathlib import Path

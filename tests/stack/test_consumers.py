@@ -1,4 +1,4 @@
-"""Both ways into a worker in one group: whole chunks and Faust's public stream share partitions."""
+"""Chunk workers and workers of Faust's public stream share partitions in one consumer group."""
 
 import os
 import signal
@@ -45,7 +45,7 @@ def worker_of_streams(stack: RunningStack, port: int) -> Iterator[subprocess.Pop
 
 
 def partitions_at(stack: RunningStack, port: int) -> int:
-    """How many partitions that worker has ready; none while it can't be asked."""
+    """Return the number of ready partitions of that worker, 0 if it doesn't answer."""
     token = stack.settings.query_token.get_secret_value()
     try:
         answer = httpx.get(

@@ -1,4 +1,4 @@
-"""What the one-shot container does, done once more to the running stack."""
+"""The steps of the setup container can be repeated on a running stack."""
 
 import os
 import subprocess

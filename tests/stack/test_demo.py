@@ -1,4 +1,4 @@
-"""The first command of the README, and what `inventory fetch` makes for faster starts."""
+"""The first command of the README, and the class archives of `inventory fetch`."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Workers come and go under load: any of them answers, and nothing is lost or counted twice."""
+"""Workers join and leave under load: each one answers, and no fact is lost or counted twice."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""An import while the parts around it are killed: the totals are those of the file."""
+"""An import while the parts around it are killed: the totals equal those of the file."""
 
 import csv
 import json
@@ -57,7 +57,7 @@ def kill(stack: RunningStack, name: str) -> None:
 
 
 def lines_written(stack: RunningStack, location: str) -> Callable[[], int]:
-    """How many lines of the location Postgres has."""
+    """Return a function that counts the location's sale lines in Postgres."""
     url = stack.settings.read_database_url.get_secret_value()
 
     def count() -> int:

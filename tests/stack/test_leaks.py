@@ -1,4 +1,4 @@
-"""No secret of a running stack is anywhere but with its process, also after Postgres was killed."""
+"""No secret of a running stack leaves its process, even after Postgres was killed."""
 
 import httpx
 

@@ -1,7 +1,6 @@
-"""Topics that are deleted, cut off or full of garbage: workers halt with a reason, and come back.
+"""Topics deleted, truncated or full of garbage: workers stop with a reason and can restart.
 
-A stack of its own, because nothing but a rebuild repairs it, and nothing but a new generation the
-last tests.
+Uses a stack of its own: only a rebuild repairs it, and only a new generation the last tests.
 """
 
 import json
@@ -57,7 +56,7 @@ def proposals(shop: Shop) -> list[tuple[object, ...]]:
 
 
 def rebuild(own: RunningStack) -> dict[str, object]:
-    """What the command found."""
+    """Run `workers rebuild` and return its report."""
     done = own.cli("workers", "rebuild", "--yes", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(json.loads(done.stdout))

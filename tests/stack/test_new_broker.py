@@ -1,4 +1,4 @@
-"""A broker of the last second: whoever asks it next gets an answer."""
+"""A broker in its first seconds: every client that asks for offsets gets an answer."""
 
 import subprocess
 import sys

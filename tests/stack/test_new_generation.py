@@ -1,6 +1,6 @@
-"""A new generation of a log with trade, needs and orders in it: shown as before, ordered once.
+"""A new generation of a log with trade, needs and orders shows the same and orders nothing twice.
 
-A stack of its own: its topics are put aside.
+Uses a stack of its own, because its topics are put into another folder.
 """
 
 import getpass

@@ -1,4 +1,4 @@
-"""A logic revision that begins from a published backfill, beside the one that replayed it all."""
+"""A logic revision that starts from a published backfill, compared with a complete replay."""
 
 import json
 import os
@@ -127,7 +127,7 @@ def in_tree(
 
 
 def ready_partitions(stack: RunningStack) -> dict[int, int]:
-    """Where the revision's worker began in each partition, by its log."""
+    """Return the first offset of the revision's worker in each partition, from its log."""
     name = f"shadow-v{PUBLISHED}-1.log"
     text = (stack.home.path / "revisions" / f"v{PUBLISHED}" / "logs" / name).read_text("utf-8")
     lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]

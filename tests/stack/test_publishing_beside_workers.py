@@ -1,4 +1,4 @@
-"""What stands in a publication's way on a running stack: large topics, other topics, workers."""
+"""Obstacles to a publication on a running stack: large topics, other topics, workers."""
 
 import itertools
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A record that was lost behind the ring counts once after an operator has sent it again."""
+"""An operator replays a record that was lost behind the ring. It counts once."""
 
 import json
 import time

@@ -1,7 +1,7 @@
 """Each failure that `doctor` reports is caused, and exactly the printed commands repair it.
 
-A stack of its own: it is damaged on purpose, stopped and started again. The failures that are not
-here are in `ELSEWHERE` with their tests, or in `NOT_CAUSED` with the reason.
+Uses a stack of its own: it is damaged on purpose, stopped and started again. Other failures are in
+`ELSEWHERE` with their tests, or in `NOT_CAUSED` with the reason.
 """
 
 import contextlib

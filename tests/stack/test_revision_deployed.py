@@ -1,4 +1,4 @@
-"""Code of another revision over a stack that has traded: nothing reaches a desk unasked."""
+"""Code of another revision on a stack with trade: no decision reaches a desk before promotion."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""Other rules beside the running stack: equal rules agree byte for byte, others are seen and held.
+"""Shadow revisions beside the running stack: equal rules agree, other rules decide only later.
 
-The code of the other revisions is a copy of this one with its number changed, and in one of them a
-rule.
+The code of the other revisions is a copy of this one with another revision number. One of them also
+has a changed rule.
 """
 
 import json
@@ -93,7 +93,7 @@ def revisions(stack: RunningStack) -> dict[int, dict[str, Any]]:
 
 
 def is_verified(stack: RunningStack, shop: Shop) -> bool:
-    """Whether neither comparison names the shop; others of this stack may have differences."""
+    """Return True if no comparison names this shop. Other shops may have differences."""
     found = [stack.cli("verify", "--location", shop.location), stack.cli("backfill", "verify")]
     return found[0].returncode == 0 and shop.location not in found[1].stdout
 

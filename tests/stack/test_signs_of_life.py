@@ -1,4 +1,4 @@
-"""What rules wait for: a heartbeat of every partition through the whole chain, and the actuator."""
+"""Preconditions of rules: a heartbeat of every partition through the chain, and the actuator."""
 
 import psycopg
 

@@ -1,4 +1,4 @@
-"""`verify` on the running stack: silent where all is right, exact where something is not."""
+"""`verify` on the running stack: no report without damage, the exact key with damage."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Two real workers: shared partitions, garbage, kill -9, and a zombie that wakes up too late."""
+"""Two real workers: shared partitions, garbage, kill -9, and a fenced worker that resumes."""
 
 import asyncio
 import json
@@ -84,7 +84,7 @@ def held(stack: RunningStack, worker: str) -> list[int]:
 
 
 def shared(stack: RunningStack) -> bool:
-    """Whether all partitions are ready, each at one worker, and both have some."""
+    """Return True if each partition is ready at exactly one worker and both workers have some."""
     parts = [held(stack, worker) for worker in WORKERS]
     return all(parts) and sorted(parts[0] + parts[1]) == list(range(12))
 
@@ -102,7 +102,7 @@ def test_two_workers_share_the_partitions_and_answer_for_any_key(stack: RunningS
     wait_for_equal_sums(stack)
 
     def answered() -> list[dict[str, Any]] | None:
-        """What both say. A busy worker may have no answer in time for the one that asks it."""
+        """Return both workers' answers, None if a busy worker doesn't answer the other in time."""
         path = f"/iq/v1/store/on-hand/{quote('WRK|K1')}"
         answers = [get(stack, worker, path) for worker in WORKERS]
         return [one.json() for one in answers] if all(one.is_success for one in answers) else None

@@ -1,4 +1,4 @@
-"""A worker's lives on the memory broker: chunks of any size, crashes anywhere, restarts."""
+"""A worker on the memory broker: chunks of any size, crashes anywhere, restarts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +86,7 @@ async def consume(
 
 @dataclass
 class Expected:
-    """What one uninterrupted fold over the topic gives."""
+    """Results of one uninterrupted fold over the topic."""
 
     states: dict[str, bytes] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Faust's real consumer over fetches that a test gives it, and an engine that a test holds up."""
+"""Faust's real consumer with fetches from the test, and an engine that the test can block."""
 
 import asyncio
 from collections import deque
@@ -95,7 +95,7 @@ class Rig:
         self.passed_on.append(message.offset)
 
     async def revoke(self, _revoked: set[TP]) -> None:
-        """What Faust's app does: stop the flow, wait for the work, commit."""
+        """Do the steps of Faust's app: stop the flow, wait for the work, commit."""
         self.consumer.stop_flow()
         self.consumer.pause_partitions({ONE, TWO, OTHER})
         await self.consumer.wait_empty()

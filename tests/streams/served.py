@@ -71,7 +71,7 @@ class CountingProducers(Producers):
 
 
 class Worker:
-    """What `QueryServer` asks of a worker."""
+    """Worker with the attributes that `QueryServer` uses."""
 
     def __init__(self, name: str, broker: MemoryBroker, *, token: str = TOKEN) -> None:
         self.broker = broker
@@ -134,7 +134,7 @@ class Fleet:
         method: str = "GET",
         **headers: str,
     ) -> Answer:
-        """What worker `number` answers."""
+        """Send the request to worker `number` and return its answer."""
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         url = URL(self.urls[number] + path, encoded=True)
@@ -148,9 +148,9 @@ class Fleet:
 async def fleet(
     monkeypatch: pytest.MonkeyPatch, *workers: Worker, patient: bool = True
 ) -> AsyncIterator[Fleet]:
-    """All `workers` behind real servers that know each other, and wait for each other if patient.
+    """Start `workers` behind real servers that know each other.
 
-    Not `patient`, they give each other as little time as they do in earnest.
+    If `patient`, they wait long for each other; otherwise as long as in production.
     """
     if patient:
         monkeypatch.setattr(server, "FORWARD_S", PATIENCE_S)

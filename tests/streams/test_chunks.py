@@ -1,4 +1,4 @@
-"""The real drain loop of Faust's consumer over the one module that knows its private names."""
+"""The real consume loop of Faust with the one module that knows Faust's private names."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The private names of Faust that one module uses, each with what is relied on."""
+"""Private names of Faust that one module uses, each with the property it relies on."""
 
 import ast
 import asyncio

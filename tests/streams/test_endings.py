@@ -1,4 +1,4 @@
-"""Each reason for which a worker ends has an exit code of its own, and words."""
+"""Each reason that ends a worker has its own exit code and description."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ from streams.worker.__main__ import main
 
 
 class Topics(MemoryBroker):
-    """What the watchdog of a worker asks of its broker."""
+    """Broker with the methods that a worker's watchdog uses."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ def test_an_error_ends_a_worker_with_the_code_of_its_kind(
 def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing may be acknowledged after it, whether or not the disk takes another line."""
+    """Nothing may be acknowledged after it, even if the disk takes no further line."""
     codes: list[int] = []
 
     class Full:

@@ -1,4 +1,4 @@
-"""Laws W4 and W8 on the engine: no crash, replay, gap or chunk size shows in what comes out."""
+"""Laws W4 and W8 on the engine: outputs are equal for any crash, replay, gap or chunk size."""
 
 import asyncio
 import itertools

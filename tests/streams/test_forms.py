@@ -1,4 +1,4 @@
-"""Both ways into a worker, whole chunks and the public stream, on the same histories."""
+"""Chunk workers and workers of the public stream on the same histories."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""What waits where no consumer will bring it is read from the topic; the rest is left to it."""
+"""Records that no consumer will deliver are read from the topic; others are left to it."""
 
 import asyncio
 import gc

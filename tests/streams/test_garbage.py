@@ -1,4 +1,4 @@
-"""Whoever folds millions of values tells the collector of cycles to run rarely."""
+"""Processes that fold millions of values make Python's garbage collector run rarely."""
 
 import gc
 from collections.abc import Iterator

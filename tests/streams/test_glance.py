@@ -1,4 +1,4 @@
-"""A glance at a level says what a parser says, or leaves it to the parser."""
+"""The quick scan of a level finds the parser's result, or leaves the level to the parser."""
 
 import asyncio
 import itertools
@@ -22,7 +22,7 @@ from tests.streams.test_engine import Step, history, steps
 
 
 def levels(plan: list[Step]) -> list[bytes]:
-    """What a worker writes for the plan."""
+    """Return the level records that a worker writes for the plan."""
     broker = history(plan)
     asyncio.run(live(broker, Crashes(), itertools.repeat(3), iter(())))
     return broker.values(ON_HAND_CHANGELOG, PARTITION)

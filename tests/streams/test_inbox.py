@@ -1,4 +1,4 @@
-"""The inbox hands a trickle on at once and a flood in large chunks."""
+"""The inbox passes single records on at once and many records in large chunks."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Whoever reads decisions acts on the same ones: this revision's own, real and readable."""
+"""All readers of decisions accept the same ones: real, readable and of this revision."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The second client of the reader: one for all threads that ask, and what it doesn't find."""
+"""The reader's second Kafka client: shared by all threads; missing topics."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier

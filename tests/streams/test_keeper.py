@@ -1,4 +1,4 @@
-"""Snapshots beside the chunks: every minute, on stop, and nothing of them ends a worker."""
+"""Snapshots beside the chunks: every minute and on stop. Their failures end no worker."""
 
 import asyncio
 import itertools

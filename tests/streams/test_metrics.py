@@ -1,4 +1,4 @@
-"""What a worker counts, in the text form that Prometheus reads."""
+"""Metrics of a worker in the text format of Prometheus."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Figures of a worker: named as Prometheus expects, and told in one table that is true."""
+"""Names of a worker's metrics follow Prometheus, and the reference page lists each correctly."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A source topic that is not the one of the state halts whoever would go on in it."""
+"""A worker stops if a source topic is not the one from which its state was folded."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Taking partitions over, keeping them through a rebalance, giving them up."""
+"""Partitions that are restored, kept through a rebalance, or revoked."""
 
 import asyncio
 import itertools
@@ -124,7 +124,7 @@ def test_a_partition_that_somebody_else_moved_is_restored() -> None:
 
 
 class Asleep(MemoryBroker):
-    """Somebody reads the end of one changelog and sleeps before he reads that of the other."""
+    """Broker that runs `meanwhile` between the reads of the two changelogs' ends."""
 
     def __init__(self, broker: MemoryBroker, meanwhile: Callable[[], Awaitable[object]]) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ def test_whoever_was_overtaken_during_a_restore_says_so() -> None:
 
 
 class Cut(MemoryBroker):
-    """Somebody has deleted the first records of the level changelog."""
+    """Broker whose level changelog has lost its first record."""
 
     def __init__(self, broker: MemoryBroker) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ def test_nobody_takes_over_from_levels_that_were_cut_off_meanwhile() -> None:
 
 
 def test_a_long_restore_shows_that_it_moves() -> None:
-    """Whoever judges by whole partitions would end a large one again and again."""
+    """A supervisor that sees only completed partitions would end a long restore again and again."""
     broker = sold_history(12)
     worker = Worker(broker)
     seen: list[float] = []

@@ -1,4 +1,4 @@
-"""When a worker's share of the partitions is settled."""
+"""A worker's partitions are settled only after its group has assigned them."""
 
 import asyncio
 

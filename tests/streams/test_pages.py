@@ -1,4 +1,4 @@
-"""Memory on huge pages: what is asked for, once, and that nothing else happens to it."""
+"""Huge pages: the ranges that are requested, once each, without change of their content."""
 
 import ctypes
 import mmap
@@ -29,7 +29,7 @@ def used_huge_kb() -> int:
 
 
 def can_collapse() -> bool:
-    """Whether this kernel moves memory onto huge pages on demand, asked without our code."""
+    """Return True if the kernel collapses memory to huge pages on request. Uses no product code."""
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     with mmap.mmap(-1, 2 * HUGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:

@@ -1,4 +1,4 @@
-"""What a worker answers over HTTP, to whom, and what it asks another one."""
+"""Answers of a worker over HTTP: access, contents, and forwarding to another worker."""
 
 import asyncio
 import json

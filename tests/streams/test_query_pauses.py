@@ -1,4 +1,4 @@
-"""A worker that has slept through its session says nothing until it is proven to own."""
+"""A worker that slept past its session gives no answers until it has proved its ownership."""
 
 import asyncio
 from urllib.parse import quote

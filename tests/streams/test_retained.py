@@ -1,4 +1,4 @@
-"""Window rows that are missing in their changelog halt a restore; the level knows their number."""
+"""Window rows missing in their changelog stop a restore. The level record has their number."""
 
 from dataclasses import replace
 from pathlib import Path

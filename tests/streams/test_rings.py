@@ -1,4 +1,4 @@
-"""The ring of a restored partition is that of one pass, whatever the clocks have done."""
+"""The ring of a restored partition equals that of one pass, even if clocks were set back."""
 
 import asyncio
 import itertools
@@ -53,9 +53,9 @@ def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_
 
 
 def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back() -> None:
-    """All within the ring's two minutes: back by an hour, five thousand sales, forward again.
+    """All records lie within the ring's two minutes: 1 h back, five thousand sales, 1 h forward.
 
-    Connect's clock, by which a restore once searched, was an hour behind until then.
+    Restores once searched by Connect's clock, which was one hour behind until then.
     """
     while_it_was_back: list[Step] = [("sale", 1, 1, -HOUR_US), *[("sale", 1, 1, 0)] * 5_000]
     plan: list[Step] = [("sale", 0, 1, 0), *while_it_was_back, ("sale", 1, 1, HOUR_US + SECOND_US)]

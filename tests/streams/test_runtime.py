@@ -1,4 +1,4 @@
-"""What a worker does with the batches that it is given."""
+"""Batches that a worker receives with gaps in their offsets."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""How a sink ends: with a code that says whether starting it again can help."""
+"""Exit codes of a sink state whether a restart can help."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ NEWER = "  # or start the newer code that wrote it"
 
 
 def failing(code: int) -> Any:
-    """What a consumer gives instead of a record."""
+    """Return the error message that a consumer gives instead of a record."""
     return SimpleNamespace(
         error=lambda: KafkaError(code, "as the broker says"), topic=lambda: ON_HAND_CHANGELOG
     )

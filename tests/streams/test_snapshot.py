@@ -1,4 +1,4 @@
-"""A snapshot shortens a restore; whatever is wrong with it costs time and never a result."""
+"""A snapshot shortens a restore. A damaged one costs time and changes no result."""
 
 import asyncio
 import itertools
@@ -42,7 +42,7 @@ def documents(owned: OwnedPartition) -> dict[str, bytes]:
 
 
 def everything(owned: OwnedPartition) -> tuple[object, ...]:
-    """All that two restores of one partition must agree in."""
+    """Return everything in which two restores of one partition must agree."""
     ring = owned.partition.ring
     return (
         documents(owned),

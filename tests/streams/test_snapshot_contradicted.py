@@ -1,4 +1,4 @@
-"""A snapshot that the changelogs contradict is left aside, and costs time only."""
+"""A restore discards a snapshot that contradicts the changelogs. It costs time only."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from tests.streams.test_snapshot import (
 
 
 def contradicted(broker: MemoryBroker, snapshot: Snapshot) -> str:
-    """Why a restore left the snapshot aside; it must have ended like one without."""
+    """Return the reason for discarding the snapshot. The result equals a restore without it."""
     with capture_logs() as logs:
         warm = restored(broker, snapshot)
     assert everything(warm) == everything(restored(broker))
@@ -60,7 +60,7 @@ def test_a_snapshot_that_claims_a_later_place_than_its_content_is_left_aside(
 
 
 def rebuilt(broker: MemoryBroker) -> None:
-    """Somebody deletes both changelogs."""
+    """Delete both changelogs."""
     for topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG):
         broker.delete(topic, PARTITION)
 

@@ -1,4 +1,4 @@
-"""An event loop that stands still ends its process, from outside of the loop."""
+"""A thread ends the process if its event loop is blocked."""
 
 import subprocess
 import sys

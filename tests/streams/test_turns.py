@@ -1,4 +1,4 @@
-"""A restore of any size lets the rest of its worker have a turn every few milliseconds."""
+"""A restore of any size yields to the worker's other tasks every few milliseconds."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -33,7 +33,7 @@ class Whole(MemoryBroker):
 
 
 async def turns_during(work: Coroutine[Any, Any, object]) -> int:
-    """How often somebody else had a turn while `work` went on."""
+    """Return how often the event loop ran another task while `work` ran."""
     doing = asyncio.create_task(work)
     turns = 0
     while not doing.done():

@@ -1,4 +1,4 @@
-"""A bad record costs one record; many among the last thousand stop the worker, however slowly."""
+"""A bad record costs one record. Many bad ones among the last thousand stop the worker."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence

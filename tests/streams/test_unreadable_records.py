@@ -1,4 +1,4 @@
-"""A record of an unknown version stops whoever reads it, with the place and both versions."""
+"""A record of an unknown version stops its reader. The error has its offset and both versions."""
 
 import asyncio
 import json

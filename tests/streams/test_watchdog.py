@@ -1,4 +1,4 @@
-"""The watchdog notices what looks healthy and does not move."""
+"""The watchdog detects workers that look healthy but make no progress."""
 
 from streams.engine.watchdog import Watchdog
 

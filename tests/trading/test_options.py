@@ -1,4 +1,4 @@
-"""What a person gets wrong on the command line is named with what was expected."""
+"""Errors on the command line name the wrong value and the expected form."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What is planned follows from the seed: retailer, history, ticks."""
+"""Plans depend on the seed alone: retailer, history, ticks."""
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta

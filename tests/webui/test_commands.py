@@ -1,4 +1,4 @@
-"""What people type into the fields of a form, and what becomes of it."""
+"""Inputs that people type into forms: accepted values, limits and refusals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The live feed stops at what it can't read, and says where that stands."""
+"""The live feed stops at a record that it can't read, and its error has the offset."""
 
 import asyncio
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The form asks for what a family reads: held against the rules themselves."""
+"""The form asks for the columns that a policy family reads, checked against the rules."""
 
 from dataclasses import replace
 from itertools import product

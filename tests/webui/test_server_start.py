@@ -1,4 +1,4 @@
-"""The web server's module can be loaded by a process that has set up nothing before."""
+"""The web server's module can be imported by a process without any Django setup."""
 
 import subprocess
 import sys

@@ -109,7 +109,7 @@ class Shop:
         return proposal
 
     def shown(self, skus: Sequence[str]) -> bool:
-        """Whether the read model has all of these items, counted."""
+        """Return True if the read model has all of these items, each counted."""
         found = self.sql(
             "SELECT count(*) FROM read_model.stock WHERE inv_key = ANY(%s) AND stock_known",
             [self.key(sku) for sku in skus],

@@ -1,4 +1,4 @@
-"""Counting in a real browser: no scan is lost, and a late sale changes a variance and no stock."""
+"""Counting in a real browser: scans aren't lost; a late sale changes the variance, not stock."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe

@@ -1,4 +1,4 @@
-"""Nothing moves under a person's hands: news, answers and refusals leave the page usable."""
+"""The page stays usable while a person types: updates, answers and refusals move nothing."""
 
 from collections.abc import Callable
 

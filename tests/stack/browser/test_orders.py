@@ -104,7 +104,7 @@ def test_orders_and_the_dock_are_accessible_and_fit_a_phone(
 
 
 def looked_at(doors: Doors, role: str, scheme: str, paths: tuple[str, ...]) -> list[str]:
-    """What axe and a ruler find on these pages at three widths."""
+    """Return the faults that axe and size checks find on these pages at three widths."""
     page = doors.log_in(role, color_scheme=scheme).page
     faults: list[str] = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""The measuring command on a running stack: what it prints is about lines that it wrote."""
+"""`inventory bench pipeline` on a running stack: it measures lines that it wrote itself."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Where a person is on a page: after a decision, while it changes, and in a form that adapts."""
+"""Focus and position on a page: after a decision, during updates, and in a form that adapts."""
 
 import pytest
 from playwright.sync_api import Page, expect
