@@ -1,8 +1,8 @@
-"""The rules as machine code: the unchanged files of `inventory/`, compiled by mypyc.
+"""Compiled rules: the unchanged files of `inventory/` as machine code, made by mypyc.
 
-Compiled files beside the sources would be imported by every process. So they are in the home of the
-stack whose workers shall use them, in a directory named by a hash of the sources. After a change of
-a source, workers run the sources until an operator compiles again. Recomputations always run the
+Every process would import compiled files that lie beside the sources. So they are in the home of
+the stack whose workers use them, in a directory named by a hash of the sources. After a change of a
+source, workers run the sources until an operator compiles again. Recomputations always run the
 sources, so each `backfill verify` beside compiled workers compares the two.
 """
 
@@ -24,9 +24,9 @@ from deploy.errors import MissingPrerequisite, StackError
 ROOT: Final = Path(__file__).resolve().parents[1]
 COMPILE: Final = "inventory workers compile"
 _RULES: Final = "inventory"
-# Value classes stay interpreted, because the decorator in the first makes them. The second's
-# columns hold whatever the log contains, and mypyc has no slot for that. The ring's members would
-# lose their shared memory, without any gain. Explanations are for pages only.
+# Value classes stay interpreted, because the decorator in `value.py` generates them. Columns of
+# `record.py` hold values of any type, for which mypyc has no slot. The ring's members would lose
+# their shared memory, without any gain. Explanations are for pages only.
 _INTERPRETED: Final = (
     "model/value.py",
     "model/record.py",
@@ -58,12 +58,12 @@ def present(home: Path) -> Path | None:
 
 
 def left_behind(home: Path) -> bool:
-    """Return True if the rules compiled in `home` are of other sources."""
+    """Return True if `home` only holds rules compiled from other sources."""
     return bool(_kept(home)) and present(home) is None
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Return the variables with which a child process uses the compiled rules.
+    """Return the variables that make a child process import the compiled rules.
 
     Empty without compiled rules, and if the home can't be read: the sources always work.
     """
@@ -91,7 +91,7 @@ def ensure(home: Path) -> Path:
         made = Path(scratch) / "made"
         hidden = shutil.ignore_patterns("__pycache__", ".*", "*.so")
         shutil.copytree(ROOT / _RULES, made / _RULES, ignore=hidden)
-        target = home / _name(made)  # of the copy: a source may change meanwhile
+        target = home / _name(made)  # hash of the copy: a source may change meanwhile
         _build(made)
         _try(made)
         if not target.exists():  # no other process was faster
@@ -114,7 +114,7 @@ def _kept(home: Path) -> list[Path]:
 
 
 def _put_aside(found: Iterable[Path], scratch: str) -> None:
-    """Rename the directories at once: a half-deleted one can't be imported then."""
+    """Rename the directories first, so that no process imports a half-deleted one."""
     for path in found:
         path.rename(Path(scratch) / path.name)
 
@@ -149,7 +149,7 @@ def _require_tools(home: Path) -> None:
 
 
 def _build(tree: Path) -> None:
-    """Compile in place, in a separate process that no setting of the caller's mypy reaches."""
+    """Compile in place, in a separate process without the caller's mypy settings."""
     rules = tree / _RULES
     left_out = {path for pattern in _INTERPRETED for path in rules.glob(pattern)}
     sources = sorted(str(path.relative_to(tree)) for path in {*rules.rglob("*.py")} - left_out)

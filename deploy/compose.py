@@ -1,7 +1,7 @@
-"""Writes `docker-compose.yml` from the settings that the local stack uses: `make docs`.
+"""Generator of `docker-compose.yml` from the settings of the local stack: `make docs`.
 
-The names of variables are those of the images: `apache/kafka` takes `KAFKA_` + the property in
-capitals, Debezium's image the same with `CONNECT_`, and a few names of its own that win over those.
+Variable names follow the images. `apache/kafka` takes `KAFKA_` and the property in capitals.
+Debezium's image takes the same with `CONNECT_`, but prefers a few names of its own.
 """
 
 import copy
@@ -59,29 +59,29 @@ _RESTART: Final = "unless-stopped"
 _LOGGING: Final = {"driver": "json-file", "options": {"max-size": "20m", "max-file": "2"}}
 _PROBE_S: Final = 15
 SILENT_LOOKS: Final = 60  # five minutes and more: a broker reads its whole log after a crash
-# Files of the container `connect`: the login of its REST API, and of the probe that asks it.
+# Files of the container `connect`: logins of its REST API and of the probe.
 _LOGIN: Final = "/etc/connect/login.conf"
 _CREDENTIALS: Final = "/etc/connect/credentials.properties"
 _PROBE: Final = "/etc/connect/netrc"
 
 
 def secret(name: str) -> str:
-    """A reference that compose refuses to start without."""
+    """Return a reference to a variable that compose requires."""
     return f"${{{name}:?set {name} in .env}}"
 
 
 def optional(name: str, default: str) -> str:
-    """A reference to what .env may say, with what holds where it says nothing."""
+    """Return a reference to a variable of .env, with its default."""
     return f"${{{name}:-{default}}}"
 
 
 def kafka_variable(setting: str) -> str:
-    """Name under which the broker's image takes a property."""
+    """Return the environment variable for a broker property in the image `apache/kafka`."""
     return "KAFKA_" + setting.upper().replace("_", "__").replace(".", "_")
 
 
 def connect_variable(setting: str) -> str:
-    """Name under which Debezium's image takes a property of the worker."""
+    """Return the environment variable for a worker property in Debezium's image."""
     return _DEBEZIUM_NAMES.get(setting, "CONNECT_" + setting.upper().replace(".", "_"))
 
 
@@ -99,8 +99,8 @@ def repairing(probe: str, answered: str = "", looks: int = SILENT_LOOKS) -> str:
     """Return a health check that also repairs a part whose image has no Python for the guard.
 
     The part is the child of Docker's init process. A failing `probe` sends it SIGCONT, in case it
-    is suspended; `looks` failures in a row kill it, and the restart policy starts it again. Exit
-    codes of the probe in `answered` say that the part answers, but doesn't do its work yet.
+    is suspended. After `looks` failures in a row the check kills it, and the restart policy
+    restarts it. `answered` lists exit codes of a probe whose part answers but is not ready yet.
     """
     return (
         "parts=${GUARDED:-$(cat /proc/1/task/1/children)}; count=${SILENT:-/tmp/silent}; "
@@ -112,13 +112,13 @@ def repairing(probe: str, answered: str = "", looks: int = SILENT_LOOKS) -> str:
 
 
 def _repairing_health(probe: str, answered: str = "") -> dict[str, Any]:
-    # Compose would put its own variables in the place of the shell's.
+    # Compose would substitute its own variables for the shell's.
     text = repairing(probe, answered).replace("$", "$$")
     return _health("CMD-SHELL", text) | {"timeout": f"{_PROBE_S + 5}s"}
 
 
 def postgres() -> dict[str, Any]:
-    """System of record."""
+    """Return the service of the system of record."""
     flags = [part for name, value in POSTGRES.items() for part in ("-c", f"{name}={value}")]
     return {
         "image": f"postgres:{POSTGRES_MAJOR}",
@@ -133,7 +133,7 @@ def postgres() -> dict[str, Any]:
 
 
 def kafka() -> dict[str, Any]:
-    """Broker and controller in one node."""
+    """Return the service of the broker, one node that is also the controller."""
     listeners = "PLAINTEXT://:9092,CONTROLLER://:9093"
     settings = {
         "process.roles": "broker,controller",
@@ -158,7 +158,7 @@ def kafka() -> dict[str, Any]:
 
 
 def connect() -> dict[str, Any]:
-    """Kafka Connect with Debezium; only it and the setup know the password of the role `cdc`."""
+    """Return Kafka Connect with Debezium; only it and the setup get the password of `cdc`."""
     settings = {"bootstrap.servers": _KAFKA, **CONNECT}
     options = (*CONNECT_JVM, f"-Djava.security.auth.login.config={_LOGIN}")
     probe = ("curl", "-fsS", "--netrc-file", _PROBE, "http://localhost:8083/health")
@@ -174,7 +174,7 @@ def connect() -> dict[str, Any]:
 
 
 def _connect_files() -> dict[str, tuple[str, str]]:
-    """Return path and content of each file; the password is no variable and no argument there."""
+    """Return path and content by name. Files keep the password out of variables and arguments."""
     password = secret("INVENTORY_CONNECT_PASSWORD")
     return {
         "connect-login": (_LOGIN, jaas(_CREDENTIALS)),
@@ -200,13 +200,13 @@ def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
 
 
 def database_url(role: str) -> str:
-    """Address of Postgres with a reference in the place of the password."""
+    """Return the Postgres URL with a reference in place of the password."""
     password = secret(f"{role.upper()}_PASSWORD")
     return f"postgresql://{role}:{password}@postgres:5432/{DATABASE}"
 
 
 def variables() -> dict[str, str]:
-    """The `INVENTORY_*` variables of an operator's commands; no service gets all of them."""
+    """Return the `INVENTORY_*` variables for an operator's commands; no service gets all."""
     return {
         "INVENTORY_HOME": "/var/lib/inventory",
         "INVENTORY_KAFKA_BOOTSTRAP": _KAFKA,
@@ -230,7 +230,10 @@ def variables_of(name: str) -> dict[str, str]:
 
 
 def setup() -> dict[str, Any]:
-    """The one-shot that creates database, topics and connector; it builds the image for all."""
+    """Return the one-shot service that creates database, topics and connector.
+
+    It also builds the image for all services.
+    """
     roles = ("postgres", *ROLES)
     service = _application(
         "setup",
@@ -252,7 +255,7 @@ def setup() -> dict[str, Any]:
 
 
 def generation() -> dict[str, Any]:
-    """The repair of a damaged capture: `docker compose run --rm generation`."""
+    """Return the service that repairs a damaged capture: `docker compose run --rm generation`."""
     service = setup()
     del service["build"]
     command = ["python", "-m", "deploy.container.generation"]
@@ -260,7 +263,7 @@ def generation() -> dict[str, Any]:
 
 
 def tools() -> dict[str, Any]:
-    """An operator's commands: `docker compose run --rm tools inventory verify`."""
+    """Return the service for operators: `docker compose run --rm tools inventory verify`."""
     service = _application("tools", "deploy.cli.main")
     service["environment"] = variables() | {"INVENTORY_WORKER_URLS": worker_urls()}
     return service | {
@@ -280,12 +283,12 @@ def _build(target: str) -> dict[str, Any]:
 
 
 def worker_urls() -> str:
-    """Where workers are, for the pages and for each other."""
+    """Return the comma-separated URLs of the workers, for the pages and for each other."""
     return ",".join(f"http://{name}:{_WORKER_PORT}" for name in _WORKERS)
 
 
 def worker(name: str) -> dict[str, Any]:
-    """A stream worker."""
+    """Return the service of one stream worker."""
     service = _application(
         name,
         WORKER_MODULE,
@@ -300,7 +303,7 @@ def worker(name: str) -> dict[str, Any]:
 
 
 def web() -> dict[str, Any]:
-    """The pages, published on loopback only: TLS and the outside are a proxy's business."""
+    """Return the service of the pages, published on loopback only: a proxy terminates TLS."""
     service = _application(
         "web",
         APPLICATIONS["web"],
@@ -317,16 +320,16 @@ def web() -> dict[str, Any]:
 
 
 def _chosen() -> dict[str, str]:
-    """Variables about the company and about logins, with their defaults."""
+    """Return the variables about company and logins, with their defaults."""
     fields = WebEnvironment.model_fields
     names = sorted(COMPANY | SESSIONS)
     return {name: str(fields[name.removeprefix(PREFIX).lower()].default) for name in names}
 
 
 def spark(role: str) -> dict[str, Any]:
-    """A node of the cluster for `inventory backfill run --engine spark`.
+    """Return a node of the cluster for `inventory backfill run --engine spark`.
 
-    The master runs no Python, so the plain image does; a worker runs the tasks.
+    The master runs no Python, so it uses the plain image; a worker runs the tasks.
     """
     node = {"profiles": ["spark"], "restart": _RESTART}
     program = "/opt/spark/bin/spark-class"
@@ -345,7 +348,7 @@ def spark(role: str) -> dict[str, Any]:
 
 
 def document() -> dict[str, Any]:
-    """The whole compose file."""
+    """Return the complete compose file as nested dictionaries."""
     services: dict[str, Any] = {
         "postgres": postgres(),
         "kafka": kafka(),
@@ -363,7 +366,7 @@ def document() -> dict[str, Any]:
     services["generation"] = generation()
     services |= {f"spark-{role}": spark(role) for role in ("master", "worker")}
     for service in services.values():
-        # Docker's init process collects what ends, and passes signals on.
+        # Docker's init process reaps ended processes and forwards signals.
         service |= {"init": True, "logging": copy.deepcopy(_LOGGING)}
     return {
         "name": "retail-inventory",
@@ -374,7 +377,7 @@ def document() -> dict[str, Any]:
 
 
 def render() -> str:
-    """The file's text."""
+    """Return the text of the compose file."""
     return _HEADER + yaml.safe_dump(document(), sort_keys=False, width=100, allow_unicode=True)
 
 

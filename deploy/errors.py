@@ -2,9 +2,9 @@
 
 
 class StackError(RuntimeError):
-    """The stack cannot do what was asked; `repair` is a command for the reader, or empty.
+    """The requested operation failed; `repair` is a command for the reader, or empty.
 
-    `exit_code` is what the command ends with.
+    `exit_code` is the exit code of the command.
     """
 
     def __init__(self, message: str, *, repair: str = "") -> None:

@@ -1,9 +1,9 @@
-"""`python -m deploy.guard NAME -- COMMAND …`: runs one service of a container and watches it.
+"""Guard of one container's service: `python -m deploy.guard NAME -- COMMAND …`.
 
-A container has no supervisor beside it, and Docker restarts only what ends. The guard applies the
-local supervisor's rule (`deploy/stack/watch.py`) with the same probes: SIGCONT for a suspended
-process, the end of a silent one. It then ends itself, and the container's restart policy starts
-both again. A guard that is itself suspended, or a paused container, is seen by nothing in it.
+A container has no supervisor, and Docker restarts only processes that end. The guard applies the
+local supervisor's rule (`deploy/stack/watch.py`) with the same probes. It sends SIGCONT to a
+suspended process. It ends a silent process and itself, and the restart policy starts both again.
+Nothing inside the container notices a suspended guard or a paused container.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class Guard:
-    """One child with its watch."""
+    """One child process with its watch."""
 
     def __init__(self, command: Sequence[str], alive: Ask, watch: Watch) -> None:
         self._alive = alive
@@ -45,7 +45,7 @@ class Guard:
         self._process: ProcessId = identify(self._child.pid)
 
     def run(self, every_s: float, start_s: float) -> int:
-        """Return the child's exit code, or `SILENT` after its repair failed."""
+        """Return the child's exit code, or `SILENT` after the guard ended a silent child."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._forward)
         while True:
@@ -77,19 +77,19 @@ class Guard:
 
 
 def _environment() -> dict[str, str]:
-    """Return the variables of the container, with the number of the log's generation."""
+    """Return the container's variables, with the number of the log's generation."""
     from deploy.stack.home import Home, default_home  # noqa: PLC0415 -- as the probes
 
     return {"INVENTORY_GENERATION": str(Home(default_home()).generation), **os.environ}
 
 
 def _exit_code(code: int) -> int:
-    """Return what a shell gives for a child: 128 and the signal that ended it."""
+    """Return a shell's exit code for a child: 128 plus the signal that ended it."""
     return code if code >= 0 else 128 - code
 
 
 def alive_probe(name: str, variables: Mapping[str, str]) -> Ask:
-    """Return the probe of the service `name` as it runs in this container."""
+    """Return the `alive` probe of the service `name` in this container."""
     from deploy.stack.probes import WORKER, probes_of  # noqa: PLC0415 -- loads every part's client
 
     port = "INVENTORY_WORKER_PORT" if name.startswith(WORKER) else "INVENTORY_WEB_PORT"

@@ -1,9 +1,8 @@
-"""Writes `requirements/*.txt` from `pyproject.toml`: exact versions, hashes, no addresses.
+"""Generator of `requirements/*.txt` from `pyproject.toml`: exact versions, hashes, no addresses.
 
-`dev.txt` is everything and decides the versions; the smaller files are resolved under its
-constraint, so any of them together are one consistent set. The peers of the bench stand apart, each
-with what its `.in` asks for. The resolver's own lock file is not
-kept, because it records where packages came from.
+`dev.txt` holds everything and decides the versions. It constrains the smaller files, so any of them
+are consistent together. The bench's peers are resolved separately, each from its `.in`. The
+resolver's own lock file is not kept, because it records where packages came from.
 """
 
 import os
@@ -23,7 +22,7 @@ _EXTRAS: Final = {
     "webui": ("webui",),
     "analytics": ("analytics",),
 }
-# Environment that would put an index or a folder of this machine into the resolution.
+# Variables that would add an index or a directory of this machine to the resolution.
 _LOCAL: Final = re.compile(r"^(UV|PIP)_.*(INDEX|FIND_LINKS)")
 _INSTALLER: Final = ("pip", "setuptools", "uv")
 
@@ -43,19 +42,19 @@ def compile_requirements(
 
 
 def installer_lines(everything: str) -> str:
-    """The entries of what installs the rest, taken from the complete lock."""
+    """Return the lock entries of the installers: pip, setuptools and uv."""
     entries = re.split(r"\n(?=\S)", everything.strip())
     return "\n".join(e for e in entries if e.split("==")[0] in _INSTALLER) + "\n"
 
 
 def main() -> None:
-    """Write every file."""
+    """Write every requirements file."""
     everything = _REQUIREMENTS / "dev.txt"
     for name, extras in _EXTRAS.items():
         constraint = None if name == "dev" else everything
         compile_requirements(name, ["pyproject.toml"], constraint, extras)
     for wanted in sorted(_REQUIREMENTS.glob("peers-*.in")):
-        # Peers of the bench: environments of their own, and versions that need not be ours.
+        # Peers of the bench have environments of their own; their versions may differ from ours.
         compile_requirements(wanted.stem, [str(wanted.relative_to(PROJECT))], None)
     text = installer_lines(everything.read_text(encoding="utf-8"))
     (_REQUIREMENTS / "installer.txt").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How commands print: a table for people, JSON for programs."""
+"""Output of commands: tables for people, JSON for programs."""
 
 import json
 import sys
@@ -14,25 +14,25 @@ console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 
-def as_json(value: Any) -> None:  # noqa: ANN401 -- whatever a report consists of
+def as_json(value: Any) -> None:  # noqa: ANN401 -- a report of any type
     """Print `value` as indented JSON and nothing else."""
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
 
 
 def plain(text: str) -> None:
-    """Print text as it is."""
+    """Print text without formatting."""
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under a title; only a terminal has a width to which cells are folded."""
+    """Print rows under a title; cells are folded only to the width of a terminal."""
     drawn = Table(box=None, pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")
     for row in rows:
         drawn.add_row(*("" if cell is None else str(cell) for cell in row))
     if title:
-        # Not the table's own title, which would be folded to the width of its columns.
+        # The table's own title would be folded to the width of its columns.
         console.print(title, soft_wrap=True, markup=False)
     if console.is_terminal:
         console.print(drawn)

@@ -1,7 +1,7 @@
-"""Settings of Postgres, broker and Connect, written once.
+"""Settings of Postgres, broker and Connect, shared by the local stack and `docker-compose.yml`.
 
-The local stack and `docker-compose.yml` are both made from here; `LOCAL_*` are what one machine
-with two cores needs and production must not have. Names are those of the parts' documentation.
+`LOCAL_*` suit one machine with two cores and must not be used in production. Names are those of the
+parts' documentation.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ POSTGRES: Final = {
     "wal_level": "logical",
     "max_replication_slots": "10",
     "max_wal_senders": "10",
-    # Without a bound a dead slot keeps WAL until the disk is full.
+    # Without a bound an inactive slot retains WAL until the disk is full.
     "max_slot_wal_keep_size": "4GB",
     # Off would add 130 ms to every change: WAL is decoded only once it is flushed.
     "synchronous_commit": "on",
@@ -74,12 +74,12 @@ CONNECT: Final = {
     "key.converter.schemas.enable": "false",
     "value.converter.schemas.enable": "false",
     "plugin.discovery": "service_load",
-    # How much is sent again after a crash; the image of Debezium has 60 s.
+    # Bounds the records sent again after a crash; Debezium's image has 60 s.
     "offset.flush.interval.ms": "2000",
     "scheduled.rebalance.max.delay.ms": "0",
     "topic.creation.enable": "false",
     "connector.client.config.override.policy": "None",
-    # 5 ms since Kafka 4.0: it would be in every change's way to the screen.
+    # The default of 5 ms since Kafka 4.0 would delay every change.
     "producer.linger.ms": "0",
     "producer.compression.type": "lz4",
     "producer.batch.size": "131072",
@@ -91,10 +91,10 @@ CONNECT: Final = {
         "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
     ),
 }
-# A connector's configuration could name providers of its own, such as one that reads files.
+# Otherwise a connector's configuration could name other providers, such as one that reads files.
 CONNECT_JVM: Final = ("-Dorg.apache.kafka.automatic.config.providers=none",)
 LOCAL_CONNECT: Final = {
-    # One local worker: back 5 s after kill -9 instead of 10.
+    # The one local worker is back 5 s after kill -9, instead of 10 s.
     "session.timeout.ms": "3000",
     "heartbeat.interval.ms": "500",
 }
@@ -114,8 +114,9 @@ def jaas(credentials: str) -> str:
 def properties(settings: dict[str, str]) -> str:
     """Return `settings` as a Java properties file in ASCII.
 
-    Java reads such a file as Latin-1, so a letter beyond ASCII is written by its UTF-16 numbers: a
-    backslash, `u` and four hexadecimal digits. A backslash is doubled.
+    Java reads such a file as Latin-1. So each non-ASCII character is written as its UTF-16 code
+    units:
+    a backslash, `u` and four hexadecimal digits. A backslash is doubled.
     """
     return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
 

@@ -1,11 +1,9 @@
-"""The workers' state made anew from `stock.events`: the repair for lost or wrong changelogs.
+"""Rebuild of the workers' state from `stock.events`: the repair for lost or wrong changelogs.
 
-A key's state is a function of its partition's log, so it may be thrown away as a whole. Decisions
-come out again with the ids and revisions that they had; whoever acts on them ignores those. Rows of
-the read model stand until newer ones come, so pages go on and say how old they are.
-
-Each step may be repeated: a command that was cut off leaves the workers paused, and run again it
-goes through to the end.
+A key's state is a function of its partition's log, so it can be deleted and recomputed. Decisions
+get the same ids and revisions again, and their consumers ignore duplicates. The read model keeps
+its rows until newer ones arrive, so pages continue and show the age of their data.
+Each step is idempotent. An interrupted command leaves the workers paused; run it again to finish.
 """
 
 import shutil
@@ -43,19 +41,19 @@ from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 
 CHANGELOGS: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-_READER: Final = "projector"  # it can't read from topics that begin again while it holds positions
+_READER: Final = "projector"  # it can't read from recreated topics while it has old positions
 _GROUP_S: Final = 30.0
 _POLL_S: Final = 0.2
 _DIGEST_BYTES: Final = 16
 _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
 
 Say = Callable[[str], None]
-States = Mapping[InvKey, tuple[int, bytes]]  # offset and digest of each key's whole state
+States = Mapping[InvKey, tuple[int, bytes]]  # offset and digest of each key's state
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What came back: keys that are the same byte for byte, moved on since, or differ.
+    """Result of a rebuild: keys with equal bytes, keys that changed since, and keys that differ.
 
     `not_compared` is the reason why the former state could not be read, or empty.
     """
@@ -73,7 +71,7 @@ class Rebuilt:
         return 1 if self.differing else 0
 
     def as_json(self, most: int = 50) -> dict[str, Any]:
-        """The report for scripts, with at most so many keys by name."""
+        """Return the report for scripts, with the names of at most `most` differing keys."""
         return {
             "records": self.records,
             "seconds": round(self.seconds, 1),
@@ -86,10 +84,10 @@ class Rebuilt:
 
 
 def rebuild(home: Home, settings: Connections, *, timeout_s: float, say: Say) -> Rebuilt:
-    """Delete changelogs, group offsets and files of the workers, and have them fold all again.
+    """Delete the workers' changelogs, offsets and files, and wait until they folded all again.
 
     Raises:
-        StackError: no stack is ready, the source topic isn't whole, or it took too long.
+        StackError: no stack is ready, the source topic is incomplete, or it took too long.
     """
     began = time.monotonic()
     refuse_cut_source(settings)
@@ -114,7 +112,7 @@ def rebuild(home: Home, settings: Connections, *, timeout_s: float, say: Say) ->
 
 
 def refuse_cut_source(settings: Connections) -> None:
-    """Raise `StackError` if `stock.events` is not the log that the state was made from, whole."""
+    """Raise `StackError` unless `stock.events` is the complete log behind the workers' state."""
     asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
     for number, first in kafka.start_offsets(*asked).items():
         if first > 0:
@@ -123,7 +121,7 @@ def refuse_cut_source(settings: Connections) -> None:
     try:
         told = progress.told(settings, LOGIC_REVISION)
     except (KafkaException, kafka.TopicUnreadable, UnreadableRecord):
-        return  # no changelog to contradict it
+        return  # no changelog that could contradict it
     source, ends = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS), progress.ends(settings)
     for number, state in told.items():
         if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:
@@ -137,7 +135,10 @@ def refuse_cut_source(settings: Connections) -> None:
 
 @contextmanager
 def _paused(home: Home, say: Say) -> Iterator[tuple[str, ...]]:
-    """Workers and projector are away inside, and run again behind; gives their names."""
+    """Pause workers and projector within the context, resume them after it; yield their names.
+
+    After an error they stay paused.
+    """
     names = fleet.pause(home, _READER)
     say(f"{', '.join(names)} paused")
     try:
@@ -152,7 +153,7 @@ def _paused(home: Home, say: Say) -> Iterator[tuple[str, ...]]:
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:
-    """Every key's state, or none and the reason why it can't be read."""
+    """Return every key's state, or none and the reason why it can't be read."""
     live = LiveState(settings)
     try:
         live.refresh()
@@ -178,7 +179,7 @@ def _throw_away(settings: Connections, names: Iterable[str]) -> None:
 
 
 def _forget_group(bootstrap: str) -> None:
-    """Delete the workers' group; a member that did not leave is in it for a session more."""
+    """Delete the workers' group; retry while the session of a member that did not leave lasts."""
     deadline = time.monotonic() + _GROUP_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Pages of docs/reference that follow from the code: `python -m deploy.reference` writes them.
+"""Generator of the pages in docs/reference: `python -m deploy.reference` writes them.
 
 A house test compares the pages with the code.
 """
@@ -20,7 +20,7 @@ Named = tuple[Words, TyperCommand]
 FOLDER: Final = PROJECT / "docs" / "reference"
 SETTINGS: Final = PROJECT / ".env.example"
 _MADE: Final = "This page is generated: change the code, then run `make docs`.\n"
-# A command without one of its own ends like this.
+# Exit codes of a command that defines no others.
 _COMMON_CODES: Final = (
     (0, "done"),
     (1, "the check found a difference, or the command could not do its work; the message says why"),
@@ -55,7 +55,7 @@ def _overview(commands: list[Named]) -> Iterator[str]:
 
 
 def _commands(group: TyperGroup, path: Words) -> Iterator[Named]:
-    """Yield each command that can be run, in alphabetical order, with its words."""
+    """Yield each visible command with its path, in alphabetical order."""
     for name, command in sorted(group.commands.items()):
         if isinstance(command, TyperGroup):
             yield from _commands(command, (*path, name))

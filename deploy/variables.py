@@ -1,4 +1,4 @@
-"""Names of all `INVENTORY_*` variables, so that a misspelt one is refused and not ignored."""
+"""Names of all `INVENTORY_*` variables; a misspelt name is refused instead of ignored."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ from typing import Final
 from deploy.errors import StackError
 
 PREFIX: Final = "INVENTORY_"
-# One to a line, so that two changes seldom meet.
+# One name a line, so that two changes seldom conflict.
 _NAMES: Final = """
 ALLOWED_HOSTS
 BATCH_PAUSE_S
@@ -62,10 +62,10 @@ KNOWN: Final = frozenset(PREFIX + name for name in f"{_NAMES} {_OF_TESTS}".split
 
 
 def refuse_unknown(names: Iterable[str]) -> None:
-    """Refuse a variable with our prefix that nothing reads.
+    """Refuse a variable that has our prefix and an unknown name.
 
     Raises:
-        StackError: naming the variable, and the one that was probably meant.
+        StackError: the message names the variable, and the closest known name.
     """
     for name in sorted(names):
         if name.startswith(PREFIX) and name not in KNOWN:

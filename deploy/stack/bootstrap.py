@@ -1,4 +1,4 @@
-"""Roles, database and schemas before Django's migrations; both steps may run again at any time."""
+"""Roles, database and schemas that Django's migrations need. Every step is idempotent."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from deploy.stack.context import Context
 from deploy.stack.home import PROJECT
 
 OWNER: Final = "retail_owner"
-# `cdc` may stream and gets SELECT in a migration; it owns nothing and is no superuser.
+# `cdc` may replicate. A migration grants it SELECT. It owns nothing and is no superuser.
 ROLES: Final = {
     OWNER: "LOGIN",
     "app_rw": "LOGIN",
@@ -29,7 +29,7 @@ ROLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A Postgres to set up: superuser's addresses and the roles' passwords."""
+    """A Postgres server to set up: addresses for the superuser and the owner, passwords by role."""
 
     maintenance_url: str = field(repr=False)
     database_url: str = field(repr=False)
@@ -38,7 +38,7 @@ class Server:
 
 
 def server_of(context: Context) -> Server:
-    """The local stack's Postgres."""
+    """Return the local stack's Postgres server."""
     return Server(
         maintenance_url=context.database_url("postgres", "postgres"),
         database_url=context.database_url("postgres"),
@@ -98,16 +98,16 @@ def migrate(target: Server, environment: Mapping[str, str], log: Path) -> None:
 
 
 def seed(context: Context) -> None:
-    """Write the demo retailer where it is not there yet."""
+    """Write the demo retailer unless it exists already."""
     log = context.home.log_of("seed")
     run_module("deploy.stack.seed", environment=context.environment("seed"), log=log)
 
 
 def run_module(module: str, *arguments: str, environment: Mapping[str, str], log: Path) -> None:
-    """Run a module of ours to its end with its output in `log`.
+    """Run a module of this project until it ends, with its output in `log`.
 
     Raises:
-        StackError: it failed; the message holds the end of its log.
+        StackError: the module failed; the message holds the last 1500 characters of its log.
     """
     with log.open("wb") as output:
         result = subprocess.run(  # noqa: S603 -- our own modules

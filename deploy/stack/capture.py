@@ -1,4 +1,4 @@
-"""Registration of the connector at a start, and repairs that a command makes."""
+"""Registration of the connector at a start, and repairs of the capture by command."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from deploy.stack.runtime import UP, environment_of
 ANEW: Final = "inventory down && inventory generation --yes && inventory up --detach"
 RESUME: Final = "inventory capture resume"
 RESTART: Final = "inventory restart connect"
-# Words of Debezium 3.7 about an offset that the slot can't serve any more.
+# Part of Debezium 3.7's error for an offset that the slot can't serve any more.
 _TOO_OLD: Final = "is no longer available on the server"
 _REASON_CHARS: Final = 300
 _STREAMS_WITHIN_S: Final = 60.0
@@ -32,12 +32,12 @@ _NAMES: Final = {"publication": PUBLICATION, "replica identity": "of tables", "s
 
 
 def repair_of(report: Mapping[str, Any]) -> str:
-    """Return the command for the problem that the keeper reports."""
+    """Return the command that repairs the problem in the reconciler's `report`."""
     return ANEW if str(report["problem"]).startswith(tuple(_NAMES)) else RESTART
 
 
 def explain(damage: Damage) -> str:
-    """Return what is wrong, and what Postgres still has."""
+    """Return a message with the damage found and the data that Postgres still has."""
     return (
         f"{damage.part} {_NAMES[damage.part]} {damage.found}. The log lacks changes that were "
         "committed meanwhile; Postgres has kept all rows, and a new generation captures them"
@@ -53,7 +53,7 @@ def refuse_damaged(database_url: str) -> None:
 
 
 def publish_tables(owner_url: str) -> None:
-    """Create the publication for a capture that begins now, if it is not as the contract says."""
+    """Create the publication before the first capture, or replace one that breaks the contract."""
     with psycopg.connect(owner_url, connect_timeout=5, autocommit=True) as connection:
         publish(connection)
 
@@ -61,12 +61,12 @@ def publish_tables(owner_url: str) -> None:
 def capture(
     client: ConnectClient, database_url: str, wait: Callable[[ConnectClient, str], object]
 ) -> None:
-    """Register the connector, wait for it, and remember the publication that it reads.
+    """Register the connector, wait until it streams, and record the publication that it reads.
 
-    A capture that a person has paused stays so.
+    Return at once if a person has paused the capture; it stays paused.
 
     Raises:
-        StackError: it does not stream; the message names the cause without Java's trace.
+        StackError: the connector does not stream; the message holds the cause without Java's trace.
     """
     if _paused(database_url):
         return
@@ -81,7 +81,7 @@ def capture(
 
 
 def refusal(problem: str) -> StackError:
-    """Return the error of a connector that does not stream, with the command for its cause."""
+    """Return the error for a connector that does not stream, with the repair for its cause."""
     if _TOO_OLD in problem:
         return StackError(explain(Damage("slot", "no longer has the next change")), repair=ANEW)
     first, _, trace = problem.partition("\n")
@@ -91,10 +91,10 @@ def refusal(problem: str) -> StackError:
 
 
 def pause(home: Home, by: str) -> None:
-    """Have the keeper pause the connector; return when it is paused.
+    """Request a pause from the reconciler and return when the connector is paused.
 
     Raises:
-        StackError: no stack runs, or nothing pauses the connector.
+        StackError: no stack runs, or the connector is not paused in time.
     """
     variables = environment_of(home)
     _want(variables["INVENTORY_DATABASE_URL"], by)
@@ -113,7 +113,7 @@ def resume(home: Home) -> None:
     """Register, resume and restart the connector as needed; return when it streams.
 
     Raises:
-        StackError: no stack runs, changes are left out for good, or the connector does not stream.
+        StackError: no stack runs, the log lacks changes for good, or the connector does not stream.
     """
     variables = environment_of(home)
     url = variables["INVENTORY_DATABASE_URL"]

@@ -1,7 +1,7 @@
-"""Makes the class-data archives of broker and Connect: they halve the JVMs' starting time.
+"""Class-data archives of broker and Connect. They halve the start time of the JVMs.
 
-The JVM writes an archive at exit, so each part runs once until it serves. That happens when the
-parts are fetched and not in the first `up`, because an archive depends only on Java and the jars.
+A JVM writes its archive when it exits, so each part runs once until it is ready. `fetch` makes the
+archives, not the first `up`, because an archive depends only on Java and the jars.
 """
 
 import os
@@ -29,7 +29,7 @@ _DUMP_S: Final = 60.0
 
 
 def ensure(say: Callable[[str], None] = lambda _: None) -> None:
-    """Fetch the JVM parts and make both archives where they are missing."""
+    """Fetch the JVM parts and make each class-data archive that is missing."""
     artifacts, java = fetch.ensure(say), require_java()
     missing = [
         part

@@ -1,4 +1,4 @@
-"""What every service definition needs to know of a stack: places, ports, secrets, JVM parts."""
+"""Data that every service definition reads: paths, ports, secrets, JVM parts and options."""
 
 import os
 from collections.abc import Mapping
@@ -27,17 +27,17 @@ WORKER_MODULE: Final = "streams.worker"
 STEPS: Final = ("migrate", "topics", "connector")
 HOST: Final = "127.0.0.1"
 DEFAULT_WORKERS: Final = 2
-# What a person may set for the processes of a stack: cost, latency and patience; no address.
+# Variables that an operator may set for a stack's processes: cost, latency and time limits.
 _KNOBS: Final = (
     "LOG_LEVEL CONSUMER CHUNK_RECORDS BATCH_RECORDS BATCH_PAUSE_S BATCH_WITHIN_S SESSION_TIMEOUT_S"
     " REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS SINK_POLL_MS UNDECODABLE_PERMILLE"
 )
 KNOBS: Final = frozenset(f"INVENTORY_{name}" for name in _KNOBS.split())
-# Who runs the stack, as its purchase orders say it.
+# The company that runs the stack; its purchase orders print these.
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY")
 )
-# How long people stay logged in, and which roles need a second factor.
+# Length of logins, roles that need a second factor, trusted proxies.
 SESSIONS: Final = frozenset(
     f"INVENTORY_{name}"
     for name in ("IDLE_MINUTES", "SESSION_HOURS", "SECOND_FACTOR_ROLES", "TRUSTED_PROXIES")
@@ -46,7 +46,7 @@ SESSIONS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a person may choose when starting a stack."""
+    """Options that an operator may set when starting a stack."""
 
     workers: int = DEFAULT_WORKERS
     only: tuple[str, ...] = ()
@@ -55,11 +55,11 @@ class Options:
     ports: Mapping[str, int] = field(default_factory=dict)
 
     def wants(self, name: str) -> bool:
-        """Whether the service or step `name` belongs to this stack."""
+        """Return whether the service or step `name` belongs to this stack."""
         return not self.only or name in self.only
 
     def check(self) -> None:
-        """Raise `StackError` for a value that no stack has."""
+        """Raise `StackError` for a value that no stack accepts."""
         known = {*INFRASTRUCTURE, *APPLICATIONS, *STEPS, *worker_names(self.workers)}
         unknown = sorted(set(self.only) - known)
         if unknown:
@@ -74,13 +74,13 @@ class Options:
 
 
 def worker_names(count: int) -> tuple[str, ...]:
-    """Names of the stream workers."""
+    """Return the names of `count` stream workers: `worker-1`, `worker-2` and so on."""
     return tuple(f"worker-{number}" for number in range(1, count + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One stack, completely described."""
+    """Complete description of one stack."""
 
     home: Home
     options: Options
@@ -92,27 +92,27 @@ class Context:
 
     @property
     def kafka_bootstrap(self) -> str:
-        """Address of the broker."""
+        """Bootstrap address of the broker, `host:port`."""
         return f"{HOST}:{self.ports['kafka']}"
 
     @property
     def connect_url(self) -> str:
-        """Address of Connect's REST interface."""
+        """URL of Connect's REST interface."""
         return f"http://{HOST}:{self.ports['connect']}"
 
     @property
     def web_url(self) -> str:
-        """Address of the pages."""
+        """URL of the pages."""
         return f"http://{HOST}:{self.ports['web']}"
 
     def database_url(self, role: str, database: str = DATABASE) -> str:
-        """Address of Postgres for one role, password included."""
+        """Return the Postgres URL for one role, password included."""
         return (
             f"postgresql://{role}:{self.secrets[role]}@{HOST}:{self.ports['postgres']}/{database}"
         )
 
     def variables(self) -> dict[str, str]:
-        """The `INVENTORY_*` variables of an operator's commands; no service gets all of them."""
+        """Return the `INVENTORY_*` variables for an operator's commands; no service gets all."""
         return {
             "INVENTORY_HOME": str(self.home.path),
             "INVENTORY_KAFKA_BOOTSTRAP": self.kafka_bootstrap,
@@ -139,9 +139,9 @@ class Context:
         return found
 
     def environment(self, service: str = "", **extra: str) -> dict[str, str]:
-        """Return a child's environment: ours without other stacks' variables, plus its own.
+        """Return a child's environment: inherited variables that are no stack's, plus its own.
 
-        Without a service the child gets no variable of this stack but those in `extra`.
+        Without a service, the child gets only the stack variables in `extra`.
         """
         inherited = {
             name: value

@@ -1,4 +1,4 @@
-"""Starting a stack in the background, waiting for it, and ending it."""
+"""Functions that start a stack in the background, wait for it, and stop it."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ _SERVE_S: Final = 120.0
 
 
 def daemon_command(home: Home, options: Options) -> list[str]:
-    """Command line of the supervisor's process."""
+    """Return the command line of the supervisor's process."""
     command = [sys.executable, "-m", "deploy.stack.daemon", str(home.path)]
     command += ["--workers", str(options.workers), "--seed-data", options.seed_data]
     command += ["--only", ",".join(options.only)] if options.only else []
@@ -40,11 +40,10 @@ def daemon_command(home: Home, options: Options) -> list[str]:
 def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> Runtime:
     """Start the supervisor as a daemon and return once the whole stack is ready.
 
-    Returns the runtime of the stack that already runs if there is one, when each of its services
-    does its work.
+    If a stack runs already, return its runtime when each of its services is ready.
 
     Raises:
-        StackError: it did not become ready; the message says what and where.
+        StackError: the stack did not become ready; the message names the cause and the service.
     """
     options.check()
     current = read_runtime(home)
@@ -77,10 +76,10 @@ def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> R
 
 
 def _wait_serving(home: Home) -> Runtime:
-    """Return when no service of a ready stack is on its way any more.
+    """Return when no service of a ready stack is still starting or stopping.
 
     Raises:
-        StackError: a service doesn't do its work for another reason, or not in time.
+        StackError: a service ends again and again, or does not become ready in time.
     """
     deadline = time.monotonic() + _SERVE_S
     while True:
@@ -98,7 +97,7 @@ def _without_halted(runtime: Runtime) -> Runtime:
     """Return the runtime.
 
     Raises:
-        StackError: a service keeps ending, and its log names the repair. The others run.
+        StackError: a service ends again and again, and its log names the repair. The others run.
     """
     for name, entry in runtime.services.items():
         words = words_of(entry)
@@ -109,10 +108,10 @@ def _without_halted(runtime: Runtime) -> Runtime:
 
 
 def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
-    """Follow a starting stack until it is ready.
+    """Wait until a starting stack is ready, and pass each of its steps to `say`.
 
     Raises:
-        StackError: it failed, a service of it keeps ending, or it took too long.
+        StackError: the start failed, a service ends again and again, or it took too long.
     """
     deadline = time.monotonic() + _START_S
     told = 0
@@ -126,7 +125,7 @@ def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
         if runtime.phase == "failed" or not runtime.running:
             message = runtime.error or "the supervisor ended"
             raise StackError(message, repair=runtime.repair or "inventory logs supervisor")
-        # The capture of a generation takes as long as it takes; the supervisor knows its limit.
+        # The capture of a generation may take longer; the supervisor has its own limit for it.
         if time.monotonic() > deadline and generation_of(home).captured:
             message = f"the stack is still starting after {_START_S:.0f} s"
             raise StackError(message, repair="inventory down && inventory up --detach")
@@ -134,16 +133,17 @@ def wait_ready(home: Home, say: Say = lambda _: None) -> Runtime:
 
 
 def wait_down(home: Home) -> None:
-    """Return when the supervisor of `home` has ended, however it did."""
+    """Return when the supervisor of `home` has ended for any reason."""
     while read_runtime(home).running:
         time.sleep(_POLL_S)
 
 
 def stop(home: Home) -> bool:
-    """End the stack of `home`; gives whether there was one.
+    """Stop the stack of `home`; return whether one was running.
 
-    Also ends children that a killed supervisor left, by their recorded identity, and workers of
-    other logic revisions that run beside this stack: without its broker they could only crash.
+    Also end children that a killed supervisor left, found by their recorded identity. Also stop
+    workers of other logic revisions that run beside this stack: without its broker they could only
+    crash.
     """
     for beside in sorted(home.path.glob("revisions/v*")):
         stop(Home(beside))
@@ -159,7 +159,7 @@ def stop(home: Home) -> bool:
         leftover.phase = "down"
         for service in leftover.services.values():
             service.state, service.pid = "stopped", None
-        # A full disk takes no file: what this one says is checked against living processes.
+        # A full disk refuses the write. Readers compare the file with the living processes anyway.
         with contextlib.suppress(OSError):
             write_runtime(home, leftover)
     return was_running

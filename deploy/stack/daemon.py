@@ -28,7 +28,7 @@ from deploy.stack.wanted import Wanted, write_wanted
 
 
 def build_context(home: Home, options: Options) -> Context:
-    """Choose ports and secrets, and find the JVM parts when the stack needs them."""
+    """Choose ports and secrets, and fetch the JVM parts if the stack needs them."""
     home.create()
     refuse_half_captured(home, options)
     names = ("postgres", "kafka", "kafka_controller", "connect", "web")
@@ -48,10 +48,10 @@ def build_context(home: Home, options: Options) -> Context:
 
 
 def supervise(home: Home, options: Options) -> int:
-    """Run a stack until a signal; gives the exit code.
+    """Run a stack until SIGTERM or SIGINT; return the exit code.
 
     Raises:
-        StackError: another supervisor has this home, or the stack cannot be prepared.
+        StackError: another supervisor has locked this home, or the stack cannot be prepared.
     """
     home.path.mkdir(parents=True, exist_ok=True)
     with (home.path / "supervisor.lock").open("w") as lock:
@@ -86,7 +86,7 @@ def _supervise_locked(home: Home, options: Options) -> int:
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with contextlib.suppress(OSError):  # the name is taken: commands read the file instead
+    with contextlib.suppress(OSError):  # name in use: commands read the file instead
         Reporter(home, supervisor.report).start()
     Rotation(home, supervisor.stopping).start()
     Director(context, supervisor).start()
@@ -95,12 +95,12 @@ def _supervise_locked(home: Home, options: Options) -> int:
 
 
 def end_leftovers(home: Home) -> None:
-    """End children of a supervisor that was killed, before their ports are wanted again."""
+    """End the children of a killed supervisor, because the new children need their ports."""
     end(read_runtime(home).children(), signal.SIGTERM)
 
 
 def options_from(arguments: Sequence[str]) -> tuple[Home, Options]:
-    """Home and options from the command line that `control.start_detached` writes."""
+    """Return home and options from the command line that `control.start_detached` writes."""
     parser = argparse.ArgumentParser(prog="deploy.stack.daemon")
     parser.add_argument("home", type=Path)
     parser.add_argument("--workers", type=int, default=DEFAULT_WORKERS)
@@ -121,7 +121,7 @@ def options_from(arguments: Sequence[str]) -> tuple[Home, Options]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run from the command line that `control.start_detached` writes; gives the exit code."""
+    """Run with the command line that `control.start_detached` writes; return the exit code."""
     configure_logging(service="supervisor")
     try:
         return supervise(*options_from(arguments))

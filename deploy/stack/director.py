@@ -1,7 +1,7 @@
-"""The order in which a stack comes up, each step behind the probe of the step before it.
+"""Start order of a stack: each step begins after the probe of the step before it.
 
-The JVM parts start together with Postgres, because Connect waits for its broker by itself. Nothing
-writes a captured table before the slot streams: rows that were there earlier would arrive as
+The JVM parts start together with Postgres, because Connect waits for its broker by itself. No
+service writes a captured table before the slot streams. Rows written earlier would arrive as
 snapshot rows, which are no movements.
 """
 
@@ -38,7 +38,7 @@ _AFTER_CAPTURE: Final = ("heartbeat", "automation", "capture", "web")
 
 
 class Director(threading.Thread):
-    """Brings the stack up step by step, then keeps as many workers as are wanted."""
+    """Thread that starts the stack step by step, then starts and stops workers as requested."""
 
     def __init__(self, context: Context, supervisor: Supervisor) -> None:
         super().__init__(name="director", daemon=True)
@@ -48,12 +48,12 @@ class Director(threading.Thread):
 
     @override
     def run(self) -> None:
-        """Start everything; a failure is recorded for the person and stops the stack."""
+        """Start everything; record a failure in the runtime and stop the stack."""
         try:
             self._bring_up()
             self.supervisor.note(phase="ready")
             self._watch()
-        except Exception as error:  # noqa: BLE001 -- the edge of the process: told, then stopped
+        except Exception as error:  # noqa: BLE001 -- recorded, then the stack stops
             if not self.supervisor.stopping.is_set():
                 repair = error.repair if isinstance(error, StackError) else UP
                 text = str(error) if isinstance(error, StackError) else f"{error!r}"
@@ -79,7 +79,7 @@ class Director(threading.Thread):
         elif all(map(self.context.options.wants, generation.CAPTURING)):
             capture.refuse_damaged(self.context.database_url("postgres"))
         started = time.monotonic()
-        # These read topics only, so they start while the connector is registered.
+        # These only read topics, so they start while the connector is registered.
         readers = self._applications(before_capture=True)
         self.supervisor.want(*readers)
         if all(map(self.context.options.wants, generation.CAPTURING)):
@@ -111,7 +111,7 @@ class Director(threading.Thread):
         self._serve(connect.service(self.context), started)
 
     def _capture_anew(self) -> None:
-        """Begin a generation: nobody reads before every row stands in the log."""
+        """Capture a new generation; no worker or sink starts before the log holds every row."""
         url, bootstrap = self.context.database_url("postgres"), self.context.kafka_bootstrap
         coming = generation.generation_of(self.context.home)
         self._step("rows to capture", lambda: recapture.refuse_too_many(url))
@@ -149,9 +149,10 @@ class Director(threading.Thread):
         self._await([service], started)
 
     def _await(self, services: list[Service], started: float) -> None:
-        """Wait for each service's probe and record when it answered.
+        """Wait for each service's probe and record the time until it succeeded.
 
-        A service that halts and names its repair is left to that: the repair needs the others.
+        Continue after a service that halts and names its repair: the repair needs the other
+        services.
         """
         for service in services:
             if not self._is_ready(service):
@@ -160,10 +161,10 @@ class Director(threading.Thread):
             self._say(f"{service.name} {where}".strip(), time.monotonic() - started)
 
     def _is_ready(self, service: Service) -> bool:
-        """Return True when the service serves, False when it keeps ending with a known repair.
+        """Return True when the service is ready, False when it ends repeatedly with a known repair.
 
         Raises:
-            StackError: it did not become ready for another reason.
+            StackError: the service did not become ready for another reason.
         """
         deadline = time.monotonic() + service.ready_within_s
         while not self.supervisor.stopping.is_set():
@@ -190,7 +191,7 @@ class Director(threading.Thread):
         return self.supervisor.runtime.services[name].restarts
 
     def _keeps_crashing(self, name: str) -> bool:
-        """Whether a service that never served has crashed too often to wait any longer."""
+        """Return whether a service that was never ready has crashed 5 times or more."""
         entry = self.supervisor.runtime.services[name]
         return entry.state != "running" and entry.restarts >= _CRASHES_BEFORE_READY
 
@@ -205,7 +206,7 @@ class Director(threading.Thread):
             self.supervisor.note(steps=[*self.supervisor.runtime.steps, step])
 
     def _watch(self) -> None:
-        """Probe what was restarted, and start or end workers as they are wanted."""
+        """Probe restarted services, and start or stop workers as `wanted.json` requests."""
         workforce = self._workforce()
         Watcher(self.context.home, self.supervisor).start()
         while not self.supervisor.stopping.wait(_WATCH_S):
@@ -217,7 +218,7 @@ class Director(threading.Thread):
 
     def _workforce(self) -> Workforce:
         def leave(worker: str) -> None:
-            from deploy.stack import membership  # noqa: PLC0415 -- aiokafka, once in a while
+            from deploy.stack import membership  # noqa: PLC0415 -- loads aiokafka, rarely used
 
             membership.leave(self.context.kafka_bootstrap, worker)
 

@@ -1,4 +1,4 @@
-"""Makes Django usable in a command: the running stack's variables first, then its settings."""
+"""Setup of Django in a command: the running stack's variables first, then the settings."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The running workers as one asks them: who holds what, and scaling or restarting them in turn."""
+"""Queries and commands for the running workers: their partitions, scaling, restarts and pauses."""
 
 import time
 from collections.abc import Callable
@@ -25,12 +25,12 @@ RUNNING: Final = "RUNNING"
 PAUSED: Final = "paused"
 _READY_S: Final = 120.0
 _POLL_S: Final = 0.1
-_ASK_S: Final = 5.0  # a worker that catches up beside other work may take its time
-_PAUSE_S: Final = 0.2  # between two rounds of questions
+_ASK_S: Final = 5.0  # a worker that catches up under load may answer slowly
+_PAUSE_S: Final = 0.2  # between two rounds of requests
 
 
 def connections(home: Home) -> Connections:
-    """Where the workers of this home's stack are, and their token.
+    """Return the addresses of the workers of this home's stack, and their token.
 
     Raises:
         StackError: no stack runs.
@@ -40,7 +40,7 @@ def connections(home: Home) -> Connections:
 
 
 def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]] | None:
-    """Status and document that one worker answers, None if it doesn't."""
+    """Return status code and JSON document of one worker's answer, None if it doesn't answer."""
     import httpx  # noqa: PLC0415 -- other commands start without it
 
     token = settings.query_token.get_secret_value()
@@ -54,10 +54,10 @@ def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]
 
 
 def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
-    """What the workers say, asked in turn until one answers or `wait_s` seconds are over.
+    """Return the first worker's answer to `path`; query them in turn for up to `wait_s` seconds.
 
     Raises:
-        StackError: nobody answered in time, or the question was refused.
+        StackError: no worker answered in time, or a worker refused the request.
     """
     deadline = time.monotonic() + wait_s
     while True:
@@ -79,9 +79,9 @@ def ask(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
 
 
 def partitions(settings: Connections) -> list[dict[str, Any]]:
-    """The rows of all workers that answer, each for its own partitions and with patience.
+    """Return the partition rows of all workers that answer, each for its own partitions.
 
-    Workers ask each other too, but so shortly that a busy one would seem to hold nothing.
+    Workers query each other too, but with a short timeout: a busy worker would seem to own nothing.
     """
     urls = list(worker_urls(settings).values())
     with ThreadPoolExecutor(max_workers=max(1, len(urls))) as pool:
@@ -91,7 +91,7 @@ def partitions(settings: Connections) -> list[dict[str, Any]]:
 
 
 def workers(home: Home) -> list[dict[str, Any]]:
-    """One row for each worker: its process, and what the partitions that it holds sum up to."""
+    """Return one row for each worker: its process and the sums over the partitions that it owns."""
     settings = connections(home)
     rows = partitions(settings)
     found: list[dict[str, Any]] = []
@@ -122,12 +122,12 @@ def workers(home: Home) -> list[dict[str, Any]]:
 
 
 def scale(home: Home, count: int) -> float:
-    """Have `count` workers; gives the seconds until all partitions were served by them.
+    """Set the number of workers; return the seconds until they served all partitions.
 
-    Stopped ones among them run again.
+    Stopped workers among them run again.
 
     Raises:
-        StackError: no stack is ready, a bad number, or it took too long.
+        StackError: no stack is ready, the number is not 1 to 12, or it took too long.
     """
     began = time.monotonic()
     wanted = _wanted(home).scaled(count)
@@ -143,10 +143,10 @@ def scale(home: Home, count: int) -> float:
 
 
 def restart(home: Home, name: str) -> float:
-    """Restart one worker and wait until it and all partitions are ready again; gives seconds.
+    """Restart one worker; return the seconds until it and all partitions are ready again.
 
     Raises:
-        StackError: no stack is ready, no such worker, or it took too long.
+        StackError: no stack is ready, no such worker, it is stopped, or it took too long.
     """
     began = time.monotonic()
     before = _worker(home, name).asked_restarts
@@ -165,7 +165,7 @@ def restart(home: Home, name: str) -> float:
 
 
 def restart_service(home: Home, name: str) -> float:
-    """Restart any service and wait until its probe answers; gives seconds.
+    """Restart any service; return the seconds until its probe succeeds.
 
     Raises:
         StackError: no stack is ready, no such service, it is paused, or it took too long.
@@ -189,7 +189,7 @@ def restart_service(home: Home, name: str) -> float:
 
 
 def hold(home: Home, name: str, *, release: bool = False) -> None:
-    """Have the supervisor leave a suspended or silent service as it is, until the release.
+    """Exempt a suspended or silent service from the supervisor's repairs, until `release`.
 
     Raises:
         StackError: no stack is ready, or no such service.
@@ -201,7 +201,7 @@ def hold(home: Home, name: str, *, release: bool = False) -> None:
 
 
 def _service(home: Home, name: str) -> ServiceRuntime:
-    """Return the service of this name, of a stack that is ready."""
+    """Return the runtime entry of this service, of a stack that is ready."""
     services = _running(home).services
     if name not in services:
         message = f"no service {name!r}: expected one of {', '.join(services)}; nothing was done"
@@ -210,7 +210,7 @@ def _service(home: Home, name: str) -> ServiceRuntime:
 
 
 def stop(home: Home, name: str) -> float:
-    """Have one worker end and stay away until `start`; gives seconds until others serve its share.
+    """Stop one worker until `start`; return the seconds until others serve its partitions.
 
     Raises:
         StackError: no stack is ready, no such worker, no other one runs, or it took too long.
@@ -232,7 +232,7 @@ def stop(home: Home, name: str) -> float:
 
 
 def start(home: Home, name: str) -> float:
-    """Have a stopped worker run again; gives the seconds until all partitions are served.
+    """Start a stopped worker again; return the seconds until all partitions are served.
 
     Raises:
         StackError: no stack is ready, no such worker, or it took too long.
@@ -250,10 +250,10 @@ def start(home: Home, name: str) -> float:
 
 
 def pause(home: Home, *others: str) -> tuple[str, ...]:
-    """Have all workers and these other services end and stay away; gives their names.
+    """End all workers and these other services until `resume`; return their names.
 
-    Workers that a person has stopped are remembered, also by one that begins where another was
-    cut off.
+    Workers that a person has stopped are recorded. A pause after an interrupted one keeps that
+    record.
 
     Raises:
         StackError: no stack is ready, or one of them did not end in time.
@@ -273,9 +273,9 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
 
 
 def resume(home: Home) -> tuple[str, ...]:
-    """Have everything run again that `pause` has ended, and wait until all partitions are served.
+    """Start everything again that `pause` has ended, and wait until all partitions are served.
 
-    Gives the workers that stay away, because a person had stopped them before.
+    Return the workers that stay stopped, because a person had stopped them before.
 
     Raises:
         StackError: no stack is ready, or it took too long.
@@ -295,7 +295,7 @@ def resume(home: Home) -> tuple[str, ...]:
 
 
 def restart_rolling(home: Home, say: Say) -> None:
-    """Restart all workers that run, each when the one before it serves again."""
+    """Restart all running workers one by one, each after the one before it serves again."""
     stopped = _wanted(home).paused
     for name in _states(home):
         if name in stopped:
@@ -312,7 +312,7 @@ def _running(home: Home) -> Runtime:
 
 
 def _worker(home: Home, name: str) -> ServiceRuntime:
-    """The worker of this name, of a stack that is ready."""
+    """Return the runtime entry of this worker, of a stack that is ready."""
     runtime = _running(home)
     if name not in runtime.services or not name.startswith(PREFIX):
         message = f"no worker {name!r}: expected one of {', '.join(_states(home))}"
@@ -321,20 +321,23 @@ def _worker(home: Home, name: str) -> ServiceRuntime:
 
 
 def way_back(home: Home, name: str) -> str:
-    """The command that has a paused service run again."""
+    """Return the command that starts a paused service again."""
     is_rebuild = _is_half_rebuilt(home, _wanted(home))
     return REPAIR if is_rebuild else f"inventory workers start {name}"
 
 
 def _is_half_rebuilt(home: Home, wanted: Wanted) -> bool:
-    """Nobody stops the last worker, so a rebuild alone pauses all of them, and a reader."""
+    """Return whether an interrupted rebuild has left services paused.
+
+    `stop` refuses to stop the last worker. Only a rebuild pauses all workers, and also the sinks.
+    """
     paused = set(wanted.paused)
     is_all = paused >= set(_states(home))
     return bool(paused) and (is_all or any(not name.startswith(PREFIX) for name in paused))
 
 
 def _refuse_half_rebuilt(home: Home, wanted: Wanted) -> None:
-    """Raise `StackError` while a rebuild that was cut off keeps everything away."""
+    """Raise `StackError` while an interrupted rebuild keeps services paused."""
     if _is_half_rebuilt(home, wanted):
         message = f"a rebuild was cut off, {', '.join(wanted.paused)} stay away until it has run"
         raise StackError(message, repair=REPAIR)

@@ -1,12 +1,10 @@
-"""A new generation of the log: what Postgres holds is captured again, into empty topics.
+"""A new generation of the log: a fresh capture of Postgres into empty topics.
 
-For a history that can't be brought back: `stock.events` lost or cut off, a replication slot that
-Postgres has dropped, another Postgres. All facts stand in Postgres, so what the workers make of
-them is the same; what the log alone knew is gone, such as rows that were deleted or changed since.
-
-`prepare` works on a stopped home; the next start does the rest. Until that has come to its end
-nobody reads the log: a capture that was cut off sends rows again under other names, and is thrown
-away by preparing another generation.
+An operator needs one after the loss of the history: `stock.events` lost or truncated, a replication
+slot that Postgres has dropped, or another Postgres. Postgres has all facts, so the workers compute
+the same results. Facts that only the log had are lost, such as rows deleted or changed since.
+`prepare` works on a stopped home; the next start captures. No reader starts before that capture has
+finished. An interrupted capture would send rows again under other ids: prepare another generation.
 """
 
 import json
@@ -23,17 +21,17 @@ from deploy.stack.runtime import UP, read_runtime
 PREPARE: Final = "inventory generation --yes"
 OWN_RULES: Final = f"{PREPARE} --own-rules"
 _FILE: Final = "generation.json"
-# The broker's files last: as long as they are there, a start refuses what was cut off here.
+# The broker's files come last: while they exist, a start refuses an interrupted move.
 _MOVED: Final = ("revisions", "archive", "workers", "kafka")
 CAPTURING: Final = ("postgres", "kafka", "connect", "connector")
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The number of the log's incarnation, and whether its capture has come to its end.
+    """Number of the log's generation, and whether its capture has finished.
 
-    `own_rules` names who has asked that the logic revision of this stack's code decides from then
-    on, whichever did before; empty if nobody has.
+    `own_rules` names the person who asked that this stack's logic revision decides from then on,
+    instead of the one that decided before. It is empty without such a request.
     """
 
     number: int = 1
@@ -42,7 +40,7 @@ class Generation:
 
 
 def generation_of(home: Home) -> Generation:
-    """The home's generation; the first one has no file.
+    """Return the home's generation; the first one has no file.
 
     Raises:
         StackError: the file is damaged.
@@ -68,13 +66,13 @@ def _damaged(file: Path, found: str) -> StackError:
 
 
 def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
-    """Put topics, archive and files of the workers aside; gives the next generation and the place.
+    """Move topics, archive and worker files to `former/`; return the next generation and that path.
 
-    Other logic revisions go with them if `own_rules` says who asks for it. What was asked for a
-    capture that did not come to its end is asked for the next one too.
+    If `own_rules` names a person, the other logic revisions are moved too. Without it, the request
+    of an unfinished generation applies to the next one.
 
     Raises:
-        StackError: the stack runs, never ran, or another logic revision stands beside it.
+        StackError: the stack runs, never ran, or another logic revision runs beside it.
     """
     former = generation_of(home)
     own_rules = own_rules or ("" if former.captured else former.own_rules)
@@ -83,7 +81,7 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
 
 
 def put_aside(home: Home, former: Generation, own_rules: str) -> tuple[Generation, Path]:
-    """Write the number of the next generation and move the files of the former one."""
+    """Write the number of the next generation, then move the files of the former one."""
     aside = home.path / "former" / f"generation-{former.number}"
     aside.mkdir(parents=True, mode=0o700, exist_ok=True)
     coming = Generation(former.number + 1, captured=False, own_rules=own_rules)
@@ -111,7 +109,7 @@ def _refuse(home: Home, *, beside_allowed: bool) -> None:
 
 
 def refuse_half_captured(home: Home, options: Options) -> None:
-    """Raise `StackError` if a capture was cut off, or these parts can't make the coming one."""
+    """Raise `StackError` if a capture was interrupted, or `options` lack a part that it needs."""
     generation = generation_of(home)
     if generation.captured:
         return
@@ -125,5 +123,5 @@ def refuse_half_captured(home: Home, options: Options) -> None:
 
 
 def captured(home: Home) -> None:
-    """Note that all rows stand in the log."""
+    """Record that the log holds all rows, so the capture has finished."""
     write_json(home.path / _FILE, asdict(Generation(generation_of(home).number)))

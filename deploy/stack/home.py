@@ -1,4 +1,4 @@
-"""Everything a local stack writes lives below one directory; this module names the places."""
+"""Paths below the one directory to which a local stack writes everything."""
 
 import json
 import os
@@ -26,10 +26,10 @@ _SECRETS: Final = (
 
 
 def default_home() -> Path:
-    """`INVENTORY_HOME`, or `.inventory` beside the code.
+    """Return the path in `INVENTORY_HOME`, or `.inventory` beside the code.
 
     Raises:
-        StackError: something that is no directory has this name.
+        StackError: the path exists and is no directory.
     """
     found = Path(os.environ.get("INVENTORY_HOME") or PROJECT / ".inventory").resolve()
     if found.exists() and not found.is_dir():
@@ -46,17 +46,17 @@ class Home:
 
     @property
     def runtime_file(self) -> Path:
-        """What runs now: services, pids, ports, environment."""
+        """State of the running stack: services, pids, ports, environment."""
         return self.path / "runtime.json"
 
     @property
     def logs(self) -> Path:
-        """One file per service."""
+        """Directory of the logs, one file per service."""
         return self.path / "logs"
 
     @property
     def config(self) -> Path:
-        """Generated configuration of the parts."""
+        """Directory of the generated configuration files."""
         return self.path / "config"
 
     @property
@@ -71,16 +71,16 @@ class Home:
 
     @property
     def logins_file(self) -> Path:
-        """Names and random passwords of the demo's people; readable by the owner only."""
+        """Names and random passwords of the demo's logins; readable by the owner only."""
         return self.path / "logins.json"
 
     def has_demo(self) -> bool:
-        """Whether the demo retailer was written here."""
+        """Return whether the demo retailer was written here."""
         return self.logins_file.exists()
 
     @property
     def generation(self) -> int:
-        """Number of the log's incarnation; 1 before the first `inventory generation`."""
+        """Number of the log's generation; 1 before the first `inventory generation`."""
         try:
             found = json.loads((self.path / "generation.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -88,14 +88,14 @@ class Home:
         return int(found["number"])
 
     def log_of(self, service: str) -> Path:
-        """Log file of one service."""
+        """Return the log file of one service."""
         return self.logs / f"{service}.log"
 
     def create(self) -> None:
-        """Make the directories; the home itself is closed to other users except to pass through.
+        """Create the directories. Other users can only pass through the home itself (mode 0711).
 
         Raises:
-            StackError: the machine doesn't let us.
+            StackError: the operating system refuses.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ class Home:
             directory.mkdir(mode=0o700, exist_ok=True)
 
     def secrets(self) -> dict[str, str]:
-        """Passwords and tokens, made once per home and readable by its owner only."""
+        """Return passwords and tokens, generated once per home and readable by its owner only."""
         path = self.path / "secrets.json"
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         missing = [name for name in _SECRETS if name not in known]
@@ -117,7 +117,7 @@ class Home:
         return {name: str(value) for name, value in known.items()}
 
     def contents(self) -> tuple[Path, ...]:
-        """What `reset` would delete."""
+        """Return the files and directories that `reset` would delete."""
         return tuple(sorted(self.path.iterdir())) if self.path.is_dir() else ()
 
     def delete(self) -> None:
@@ -126,7 +126,7 @@ class Home:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Replace `path` in one step, readable by the owner only."""
+    """Replace `path` atomically; only the owner can read it."""
     staged = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:

@@ -1,9 +1,9 @@
-"""How far each reader is behind, in records and in seconds.
+"""Lag of each reader, in records and in seconds.
 
-A reader's position comes from where it keeps it: the broker for the workers' group, the read model
-for the sinks. The difference to the end offset is not the lag, because transactions leave markers
-that no reader is ever given: each partition that seems behind is read at its position, and only a
-record that comes back is one to wait for.
+The committed offsets come from the broker for the workers' group and from the read model for the
+sinks. The difference to the end offset is not the lag, because transactions leave markers that
+consumers never receive. So each partition with a difference is read at its committed offset. Only a
+partition that returns a record counts as behind.
 """
 
 import time
@@ -22,14 +22,14 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """Records not yet processed and the age of the oldest of them."""
+    """Number of records not yet processed, and the age of the oldest in seconds."""
 
     records: int
     seconds: float
 
 
 def group_positions(bootstrap: str, group: str = APP_ID) -> dict[Place, int]:
-    """Committed offsets of the workers' group; 0 where it has none yet."""
+    """Return the committed offsets of the workers' group; 0 where it has none yet."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
     try:
         asked = [TopicPartition(STOCK_EVENTS, number) for number in range(PARTITIONS)]
@@ -40,7 +40,7 @@ def group_positions(bootstrap: str, group: str = APP_ID) -> dict[Place, int]:
 
 
 def sink_positions(database_url: str) -> dict[str, dict[Place, int]]:
-    """Next offsets of each sink, from the table that its rows share a transaction with."""
+    """Return the next offsets of each sink, from the table that it updates with its rows."""
     statement = "SELECT sink, topic, partition, next_offset FROM read_model.sink_position"
     found: dict[str, dict[Place, int]] = {}
     with psycopg.connect(database_url, connect_timeout=3, autocommit=True) as connection:
@@ -50,7 +50,7 @@ def sink_positions(database_url: str) -> dict[str, dict[Place, int]]:
 
 
 def lag_of(bootstrap: str, positions: Mapping[Place, int]) -> Lag:
-    """Lag of one reader, summed over its partitions."""
+    """Return the lag of one reader, summed over its partitions."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -83,7 +83,7 @@ def _behind(consumer: Consumer, positions: Mapping[Place, int]) -> dict[Place, i
 def _first_records(
     consumer: Consumer, behind: Mapping[Place, int], positions: Mapping[Place, int]
 ) -> list[Message]:
-    """The record at each position, for partitions where there is one."""
+    """Return the record at each committed offset, for partitions that have one."""
     consumer.assign([TopicPartition(*place, positions[place]) for place in behind])
     found: dict[Place, Message] = {}
     done: set[Place] = set()

@@ -1,7 +1,7 @@
-"""The last line that a service logged before it ended with an exit code: problem and repair.
+"""Problem and repair from the last line that a service logged before it ended.
 
-A process that can't go on logs a line with `exit_code`, `problem` and, if a restart does not help,
-`repair`: the command that does.
+A process that can't continue logs a line with `exit_code` and `problem`. If a restart does not
+help, the line also has `repair`, a command.
 """
 
 import json
@@ -17,21 +17,21 @@ from deploy.stack.runtime import ServiceRuntime
 
 _TAIL_BYTES: Final = 256 << 10
 _LONGEST: Final = 400
-_BETWEEN_S: Final = 60.0  # between an end and the next start, generously
+_BETWEEN_S: Final = 60.0  # upper bound of the time between an exit and the next start
 
 
 @dataclass(frozen=True, slots=True)
 class LastWords:
-    """The reason of an end and the command for it; each is empty if the log has none."""
+    """Reason of an exit and the command that repairs it; each is empty if the log has none."""
 
     problem: str = ""
     repair: str = ""
 
 
 def last_words(log: Path, code: int | None, since: float = 0.0) -> LastWords:
-    """Return what the log says about the newest end with exit code `code`.
+    """Return problem and repair of the newest exit with exit code `code`.
 
-    A line from before `since`, in seconds since 1970 UTC, belongs to an end of the past.
+    Lines from before `since`, in seconds since 1970 UTC, belong to earlier exits and are ignored.
     """
     lines = (line for line in _lines(log) if line.get("exit_code") == code)
     line = next((line for line in lines if _time_of(line) >= since), {})
@@ -40,7 +40,7 @@ def last_words(log: Path, code: int | None, since: float = 0.0) -> LastWords:
 
 
 def words_of(entry: ServiceRuntime) -> LastWords:
-    """Return what a service logged at its last end, nothing if it has not ended."""
+    """Return problem and repair of a service's last exit, empty if it has not ended."""
     if not entry.last_exit:
         return LastWords()
     began = (entry.started_at or 0.0) - entry.lived_s - _BETWEEN_S
@@ -66,6 +66,6 @@ def _lines(log: Path) -> Iterator[dict[str, Any]]:
         try:
             found = json.loads(line)
         except ValueError:
-            continue  # of a library, or cut
+            continue  # a library's line, or a truncated one
         if type(found) is dict:
             yield found

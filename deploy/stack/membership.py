@@ -1,7 +1,8 @@
-"""Gives back the place of a worker that will not come again.
+"""Removal of a worker that will not come back from its consumer group.
 
-A static member does not leave its group when it stops, so that a restart moves nothing. One that is
-gone for good would keep its partitions for a whole session, six seconds in which nobody folds them.
+A static member stays in its group when it stops, so that a restart moves no partitions. A member
+that is gone for good would keep its partitions until its session times out after 6 s. Until then no
+worker folds them.
 """
 
 import asyncio
@@ -19,9 +20,9 @@ _TIMEOUT_S: Final = 5.0
 
 
 def leave(bootstrap: str, worker: str, group: str = APP_ID) -> bool:
-    """Have the group forget `worker`; gives whether it was a member.
+    """Remove `worker` from the group; return whether it was a member.
 
-    Best effort: without it the group finds out when the session is over.
+    Best effort: after a failure the group removes the member when its session times out.
     """
     try:
         member = _member_id(bootstrap, worker, group)

@@ -1,7 +1,7 @@
-"""`inventory move`: takes a home with everything in it to another directory, and leaves a link.
+"""Move of a home with all its contents to another directory, for `inventory move`.
 
-`cp` copies, because it keeps owners and links: Postgres refuses a data directory of another
-account. The old name stays valid as a symbolic link, so no command and no setting changes.
+`cp` copies, because it preserves owners and links: Postgres refuses a data directory of another
+account. The old path becomes a symbolic link, so no command and no setting changes.
 """
 
 import fcntl
@@ -25,8 +25,8 @@ def move(home: Home, target: Path) -> None:
     """Move the stopped stack's home to `target`, which doesn't exist yet.
 
     Raises:
-        StackError: the stack runs, the target can't be taken, or the copy failed. Then the home is
-            as it was.
+        StackError: the stack runs, `target` can't be used, or the copy failed. The home is
+            unchanged.
     """
     target = target.absolute()
     _refuse(home, target)
@@ -41,7 +41,7 @@ def _copy(home: Home, target: Path) -> None:
         message = f"{target.parent} can't be made: {error}; the home stays in {home.path}"
         raise StackError(message, repair="inventory move OTHER_DIRECTORY") from error
     partial = target.with_name(f"{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)  # of a move that was cut off
+    shutil.rmtree(partial, ignore_errors=True)  # left by an interrupted move
     command = [require(_COPY), "-a", str(home.path), str(partial)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own paths
     if done.returncode:
@@ -69,10 +69,10 @@ def _refuse(home: Home, target: Path) -> None:
 
 @contextmanager
 def _stopped(home: Home, target: Path) -> Iterator[None]:
-    """Keep a supervisor from starting here; the copy of a database that runs would be torn.
+    """Hold the supervisor's lock, so that no stack starts: a copy of a running database is torn.
 
     Raises:
-        StackError: a supervisor has the home, or left services that still run.
+        StackError: a supervisor holds the lock, or its services still run.
     """
     with (home.path / "supervisor.lock").open("a") as lock:
         try:

@@ -1,7 +1,7 @@
 """Variables that each service reads. A process gets these and no secret of another service.
 
-`deploy.stack.context` and `deploy.compose` both build environments from this table, so the local
-stack and the containers hand out the same. `docs/security.md` shows it.
+`deploy.stack.context` and `deploy.compose` both build environments from this table, so services get
+the same variables in the local stack and in containers. `docs/security.md` shows the table.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Needs:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Full names of the variables, the database's address included if there is a role."""
+        """Full names of the variables, including the database URL if there is a role."""
         names = (*self.names, DATABASE_URL) if self.role else self.names
         return frozenset(PREFIX + name for name in names)
 
@@ -32,7 +32,7 @@ NEEDS: Final = {
     "worker": WORKER,
     "projector": _SINK,
     "actuator": _SINK,
-    # It archives without Postgres; its role writes the row that shows that it lives.
+    # It archives without Postgres; it needs the role only for its heartbeat row.
     "archiver": Needs(_LOG, role="archiver"),
     "heartbeat": Needs(("HOME", "PARTITIONS"), role="app_rw"),
     "automation": Needs(("HOME",), role="app_rw"),
@@ -49,7 +49,7 @@ NEEDS: Final = {
 
 
 def needs_of(service: str) -> Needs:
-    """Return the needs of a service; all workers share one entry, other services need nothing."""
+    """Return the needs of a service. All workers share one entry; unknown services need nothing."""
     if service.startswith("worker-"):
         return WORKER
     return NEEDS.get(service, Needs(()))

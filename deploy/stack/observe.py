@@ -1,7 +1,7 @@
-"""The state of each service as it is now: its process asked of the kernel, its probe asked by name.
+"""Current state of each service, from the kernel's view of its process and from its probe.
 
-What the supervisor recorded is a claim: its file grows old on a full disk, and a process that was
-stopped by a signal still has its pid.
+The supervisor's record is not enough. Its file gets old when the disk is full, and a process that a
+signal has stopped still has its pid.
 """
 
 import json
@@ -16,13 +16,13 @@ from deploy.stack.processes import ProcessId, alive, suspended
 from deploy.stack.runtime import Runtime, ServiceRuntime, read_runtime
 
 RUNNING: Final = "running"
-PAUSED: Final = "paused"  # a person wants it away
+PAUSED: Final = "paused"  # a person has paused it
 STARTING: Final = "starting"
 GONE: Final = "gone"  # recorded as running, and there is no such process
 SUSPENDED: Final = "suspended"
 SILENT: Final = "no answer"
-NOT_READY: Final = "not ready"  # its process answers, and it doesn't do its work yet
-UNKNOWN: Final = "unknown"  # it is asked through Postgres, which is away
+NOT_READY: Final = "not ready"  # its process answers, but it doesn't do its work yet
+UNKNOWN: Final = "unknown"  # its probe goes through Postgres, which is down
 ON_ITS_WAY: Final = (STARTING, NOT_READY, "stopping")
 _AT_ONCE: Final = 16
 OLD_FILE_S: Final = 30.0
@@ -30,7 +30,7 @@ OLD_FILE_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The stack at one moment; `states` are by service, in their starting order."""
+    """The stack at one moment; `states` holds one state per service, in starting order."""
 
     runtime: Runtime
     supervisor: str
@@ -43,17 +43,17 @@ class Seen:
 
     @property
     def unwell(self) -> tuple[str, ...]:
-        """Services that are wanted and don't do their work."""
+        """Services that should run and are not ready."""
         well = (RUNNING, PAUSED, UNKNOWN)
         return tuple(name for name, state in self.states.items() if state not in well)
 
     def serves(self, name: str) -> bool:
-        """Return whether the service belongs to the stack and does its work."""
+        """Return whether the service belongs to the stack and is ready."""
         return self.states.get(name) == RUNNING
 
 
 def look(home: Home) -> Seen:
-    """Return what there is now; it takes about three seconds at most."""
+    """Return the current state; this takes up to about 3 s."""
     runtime = read_runtime(home)
     access = _access(home)
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
@@ -90,7 +90,7 @@ def _state(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
 
 
 def _access(home: Home) -> tuple[str, str]:
-    """Return a reader's address of Postgres and Connect's password, empty where there is none."""
+    """Return the read-only Postgres URL and Connect's password, empty where there is none."""
     try:
         found = json.loads((home.path / "environment.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Ports of a home: chosen once, remembered, and chosen again only when something else has them."""
+"""Ports of a home: chosen once, remembered, and replaced only if another program uses them."""
 
 import json
 import random
@@ -12,7 +12,7 @@ from deploy.stack.home import write_json
 
 LAST_PORT: Final = 65_535
 # Below the range from which the kernel takes ports for outgoing connections. From inside it, a
-# client that keeps dialling a dead broker can be connected to itself and then holds its port.
+# client that retries a dead broker can connect to itself and then occupies the broker's port.
 _LOWEST: Final = 15_000
 _HIGHEST: Final = 32_000
 _ATTEMPTS: Final = 200
@@ -22,7 +22,7 @@ _claims: Final[dict[int, Path]] = {}
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on `port` now."""
+    """Return whether a server could listen on `port` now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -33,7 +33,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port(taken: Iterable[int] = ()) -> int:
-    """A port on which nothing listens and that is not in `taken`."""
+    """Return a port that has no listener and is not in `taken`."""
     avoid = set(taken)
     for _ in range(_ATTEMPTS):
         port = random.randrange(_LOWEST, _HIGHEST)  # noqa: S311 -- a port is no secret
@@ -44,11 +44,11 @@ def free_port(taken: Iterable[int] = ()) -> int:
 
 
 def claim(port: int, owner: Path) -> bool:
-    """Reserve `port` for `owner` until this process ends; return False if another has it.
+    """Reserve `port` for `owner` until this process ends; return False if another owner has it.
 
-    A stack's pages listen 20 s after their port was chosen. Two stacks that start at the same time
-    would both find 8080 free. The name of an abstract Unix socket is unique in a network namespace,
-    like a port, and the kernel frees it with its process.
+    The pages listen 20 s after their port was chosen. Two stacks that start at the same time would
+    both find 8080 free. The name of an abstract Unix socket is unique in a network namespace, like
+    a port. The kernel frees it when the process ends.
     """
     if port in _claims:
         return _claims[port] == owner
@@ -64,7 +64,7 @@ def claim(port: int, owner: Path) -> bool:
 
 
 def choose_ports(file: Path, names: Iterable[str], wanted: dict[str, int]) -> dict[str, int]:
-    """A port for each name: the wanted one, else the remembered one, else a free one."""
+    """Return a port for each name: the wanted one, else the remembered one, else a free one."""
     remembered: dict[str, int] = (
         json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     )

@@ -1,12 +1,10 @@
 """One probe per kind of service, for the supervisor, `status`, `doctor` and the container guard.
 
-A probe asks now, by the service's own protocol, and never longer than a few seconds. It returns
-True or False, or None if the part through which it asks is away: a sink's sign of life is a row in
-Postgres, so a dead Postgres says nothing about the sink.
-
-`ready` means that the service does its work. `alive` means that its process answers at all: a
-restart cures a process that doesn't answer, and would only delay one that restores its state or
-waits for another part.
+A probe queries the service by its own protocol and takes a few seconds at most. It returns True,
+False, or None if the part that it goes through is down. Example: a sink's heartbeat is a row in
+Postgres, so without Postgres the state of the sink is unknown.
+`ready` means that the service does its work. `alive` means that its process answers at all. Only
+`alive` decides about restarts: a restart would delay a service that restores its state or waits.
 """
 
 from dataclasses import dataclass
@@ -26,12 +24,12 @@ WORKER: Final = "worker-"
 _HTTP_S: Final = 2.0
 _CONNECT_S: Final = 2
 _ENDS: Final = "the database system is shutting down"  # the stack's server speaks English
-# A row of this process, written by it: a row of its predecessor has another pid.
+# Heartbeat row that this process wrote: a row of its predecessor has another pid.
 _BEAT: Final = """
 SELECT extract(epoch FROM clock_timestamp() - at)::float
 FROM read_model.service_heartbeat WHERE service = %s AND pid = %s
 """
-# Seconds without a sign of life after which a process counts as silent. The automation's longest
+# Seconds without a heartbeat after which a process counts as silent. The automation's longest
 # job may take a minute, and so may the registration of a connector at a slow Connect; the others
 # write a row every five seconds or more often.
 _BEAT_WITHIN_S: Final = {"automation": 90.0, "capture": 90.0}
@@ -40,7 +38,7 @@ _BEAT_S: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """Both questions to one service; each takes the pid of its process."""
+    """The `ready` and `alive` probes of one service; each takes the pid of its process."""
 
     ready: Ask
     alive: Ask
@@ -76,7 +74,7 @@ def http_ok(url: str) -> bool:
 
 
 def http_alive(url: str) -> bool:
-    """Return whether anything is answered at `url`, an error included."""
+    """Return whether `url` answers, even with an error status."""
     try:
         httpx.get(url, timeout=_HTTP_S)
     except httpx.HTTPError:
@@ -104,10 +102,10 @@ def postgres_ready(url: str) -> bool:
 
 
 def postgres_alive(url: str) -> bool:
-    """Return whether a Postgres answers, also by a refusal: it is starting, or its disk is full.
+    """Return whether a Postgres answers, even with a refusal: it is starting, or its disk is full.
 
-    After SIGTERM it refuses every client and waits for its clients without a limit: only a restart
-    ends that.
+    False if it is shutting down. After SIGTERM it refuses new clients and waits without a limit for
+    the connected ones. Only a restart ends that.
     """
     try:
         with psycopg.connect(url, connect_timeout=_CONNECT_S, autocommit=True):
@@ -117,7 +115,7 @@ def postgres_alive(url: str) -> bool:
 
 
 def beats(database_url: str, service: str, pid: int) -> Answer:
-    """Return whether process `pid` wrote its row of life lately; None without Postgres."""
+    """Return whether process `pid` wrote its heartbeat row recently; None without Postgres."""
     try:
         with psycopg.connect(
             database_url, connect_timeout=_CONNECT_S, autocommit=True

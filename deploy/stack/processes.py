@@ -1,8 +1,8 @@
-"""Starting and ending child processes so that none is ever left behind.
+"""Functions that start and end child processes, and leave none behind.
 
 Each child leads its own process group and dies with the supervisor (`setpriv --pdeathsig`: a
-`preexec_fn` could dead-lock beside threads). A pid alone names nobody after it was reused, so pids
-are compared together with the start time that the kernel keeps.
+`preexec_fn` could dead-lock beside threads). The kernel reuses pids, so a process is identified by
+its pid and its start time.
 """
 
 import contextlib
@@ -24,20 +24,20 @@ LOG_LIMIT: Final = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process for as long as it lives: pid and start time in clock ticks since boot."""
+    """Identity of one process: pid and start time in clock ticks since boot."""
 
     pid: int
     started: int
 
 
 def start_ticks(pid: int) -> int | None:
-    """Start time of a living process; None for none and for a zombie."""
+    """Return the start time of a living process in clock ticks; None for a zombie or no process."""
     fields = _stat(pid)
     return None if fields is None or fields[0] in "ZX" else int(fields[19])
 
 
 def suspended(process: ProcessId) -> bool:
-    """Return true if exactly this process was stopped by a signal and runs no instruction.
+    """Return whether a signal has stopped exactly this process, so that it executes nothing.
 
     A debugger's stop has another state letter, `t`, and is no fault.
     """
@@ -56,12 +56,12 @@ def _stat(pid: int) -> list[str] | None:
 
 
 def alive(process: ProcessId) -> bool:
-    """Whether exactly this process still runs."""
+    """Return whether exactly this process still runs."""
     return start_ticks(process.pid) == process.started
 
 
 def identify(pid: int) -> ProcessId:
-    """The identity of a child that was just started."""
+    """Return the identity of a child that was just started."""
     return ProcessId(pid, start_ticks(pid) or 0)
 
 
@@ -74,7 +74,7 @@ def spawn(
     death_signal: signal.Signals = signal.SIGTERM,
     privileges: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a child in its own group that gets `death_signal` when the supervisor dies."""
+    """Start a child in its own group; it gets `death_signal` when the supervisor dies."""
     if log.exists() and log.stat().st_size > LOG_LIMIT:
         log.replace(log.with_suffix(".log.1"))
     wrapper = [require(SETPRIV), "--pdeathsig", death_signal.name.removeprefix("SIG"), *privileges]
@@ -91,7 +91,7 @@ def spawn(
 
 
 def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float = GRACE_S) -> None:
-    """Ask with `first`, and after `grace_s` kill by group whatever did not listen."""
+    """Send `first` to all; after `grace_s` seconds kill the process groups of those still alive."""
     waiting = [process for process in processes if alive(process)]
     for process in waiting:
         ask(process, first)
@@ -102,7 +102,7 @@ def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float
 
 
 def ask(process: ProcessId, number: signal.Signals) -> None:
-    """Send `number` to exactly this process, if it still lives; returns at once.
+    """Send `number` to exactly this process if it is alive; return at once.
 
     A suspended process handles a signal only after SIGCONT, so it gets that one too.
     """
@@ -113,13 +113,13 @@ def ask(process: ProcessId, number: signal.Signals) -> None:
 
 
 def kill(process: ProcessId) -> None:
-    """Kill this process with its group, if it still lives; returns at once."""
+    """Kill this process and its group if it is alive; return at once."""
     if alive(process):
         _kill_group(process.pid)
 
 
 def wait_until(condition: Callable[[], bool], *, timeout_s: float, poll_s: float = _POLL_S) -> bool:
-    """Whether `condition` came true before the deadline."""
+    """Poll `condition` every `poll_s` seconds; return whether it was true before the deadline."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:

@@ -1,7 +1,7 @@
-"""Proves the whole chain once: a sale written through SQL, seen by an open page.
+"""End-to-end proof: a sale written through SQL must appear on an open page.
 
 The proof logs in as a demo associate, opens the stream that the stock page opens, commits one sale
-and waits for the number to change there. It says the seconds from commit to arrival.
+and waits for the number to change there. It reports the seconds from commit to arrival.
 """
 
 import json
@@ -23,7 +23,7 @@ _TIMEOUT_S: Final = 60.0
 _CATCH_UP_S: Final = 180.0
 _ATTEMPTS: Final = 3
 PERSON: Final = "analyst"  # sees every store
-# A shop's item with plenty on the shelf that nobody has sold lately: the demo's shoppers are busy.
+# A shop's item with more than 5 units. The demo sells items too, so each attempt takes another.
 _QUIET_KEY: Final = """
 SELECT inv_key, location, sku, price_minor FROM read_model.stock
 WHERE stock_known AND policy_active AND on_hand_units > 5 AND price_minor IS NOT NULL
@@ -34,7 +34,7 @@ ORDER BY on_hand_units DESC, inv_key OFFSET %s LIMIT 1
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One sale that reached the screen."""
+    """One sale that reached the page, with the texts before and after it."""
 
     location: str
     sku: str
@@ -51,7 +51,7 @@ class Proof:
 
 
 def logins(home: Home) -> dict[str, str]:
-    """The demo's people and their passwords."""
+    """Return the demo's user names and their passwords."""
     if not home.has_demo():
         message = f"no demo logins in {home.path}"
         raise StackError(message, repair="inventory down && inventory demo")
@@ -60,7 +60,7 @@ def logins(home: Home) -> dict[str, str]:
 
 
 def prove(home: Home) -> Proof:
-    """Sell one unit and watch the page's stream.
+    """Sell one unit and wait for the change on the page's stream.
 
     Raises:
         StackError: no number changed in time.
@@ -89,7 +89,7 @@ def _log_in(browser: httpx.Client, password: str) -> None:
 
 
 def _await_present() -> None:
-    """Wait until the read model has left the past behind: until then every number still moves."""
+    """Wait until the read model has caught up with this moment: until then every number changes."""
     from django.db import connection  # noqa: PLC0415 -- Django is set up by now
 
     deadline = time.monotonic() + _CATCH_UP_S
@@ -123,7 +123,7 @@ def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
 
 
 def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
-    """One sale; None when somebody else's sale of the same item came between."""
+    """Record one sale; return None if another sale of the same item arrived at the same time."""
     from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
 
     from ledger.services import record_sale  # noqa: PLC0415 -- the same
@@ -154,7 +154,7 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
 
 
 def _on_hand(stream: httpx.Response, key: str) -> Iterator[str]:
-    """The texts of the key's on-hand cell, as the page gets them."""
+    """Yield the texts of the key's on-hand cell as the page receives them."""
     deadline = time.monotonic() + _TIMEOUT_S
     for line in stream.iter_lines():
         if time.monotonic() > deadline:

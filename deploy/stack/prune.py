@@ -1,7 +1,7 @@
-"""`inventory prune`: deletes files of a home that no part of the project reads any more.
+"""Deletion of files of a home that no part of the project reads any more, for `inventory prune`.
 
-These are what commands have put aside below `former` (archives, runs, topics of a former
-generation, files that no manifest lists) and logs that were rotated.
+These are rotated logs and the files that commands have moved to `former/`: archives, runs, topics
+of a former generation, files that no manifest lists.
 """
 
 import os
@@ -17,7 +17,7 @@ LEAST_BYTES: Final = 1 << 20  # less than this is no repair of a full disk
 
 
 def unread(home: Home) -> tuple[tuple[Path, int], ...]:
-    """Return the files and directories with their bytes on disk, the largest first."""
+    """Return the unused files and directories with their bytes on disk, the largest first."""
     found = [(path, _used(path)) for path in _unread(home)]
     return tuple(sorted(found, key=lambda entry: (-entry[1], entry[0])))
 
@@ -28,12 +28,12 @@ def prunable(home: Home) -> int:
 
 
 def prune(home: Home) -> int:
-    """Delete them; return the bytes that were freed."""
+    """Delete the unused files; return the number of bytes that were freed."""
     found = unread(home)
     for path, _ in found:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-            if path.name.startswith("generation-"):  # its name says which number is next
+            if path.name.startswith("generation-"):  # its name holds the number
                 path.mkdir(mode=0o700)
         else:
             path.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""How people read the stack's Postgres in SQL: as `app_ro`, in a session that writes nothing.
+"""Read-only SQL access to the stack's Postgres for people: role `app_ro`, read-only session.
 
-The address names a file for the password instead of the password, so it can be printed, pasted and
-seen in a list of processes. Everything that is built on libpq understands it.
+The address names a password file instead of the password. It can be printed, pasted and seen in a
+process list. Every client that uses libpq accepts it.
 """
 
 import os
@@ -19,7 +19,7 @@ from deploy.errors import StackError
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of
 
-# Facts first, then what the workers make of them, then what people decide.
+# Facts first, then the workers' results, then people's decisions.
 _OPTIONS: Final = "-c default_transaction_read_only=on -c search_path=retail,read_model,app"
 _CHUNK_ROWS: Final = 1000
 
@@ -30,7 +30,7 @@ def _parts(home: Home) -> dict[str, str]:
 
 
 def reading_address(home: Home) -> str:
-    """The address of the running stack's database for readers; writes the file with the password.
+    """Return the read-only URL of the running stack's database; write the password file.
 
     Raises:
         StackError: no stack runs in this home.
@@ -54,7 +54,7 @@ def _write_private(file: Path, text: str) -> None:
 
 @contextmanager
 def answer(home: Home, statement: str) -> Iterator[tuple[list[str], Iterator[TupleRow]]]:
-    """Column names and rows of one statement, fetched as they are read.
+    """Yield column names and rows of one statement; rows are fetched in chunks of 1000.
 
     Raises:
         StackError: no stack runs, or Postgres refuses the statement.
@@ -70,7 +70,7 @@ def answer(home: Home, statement: str) -> Iterator[tuple[list[str], Iterator[Tup
 
 
 def _as_bytes(statement: str) -> bytes:
-    # The text of a person at his own terminal is no template: bytes take any statement.
+    # psycopg's typing wants a literal string; bytes accept any statement from the operator.
     return statement.encode()
 
 

@@ -1,8 +1,8 @@
-"""What Postgres forgets before everything is captured anew, and how a whole capture is told.
+"""Steps in Postgres before a new capture, and the check that the capture is complete.
 
-A capture that breaks off begins again by itself, behind the slot of the first one: a row that was
-written in between is then in the second snapshot and in the stream, and would be counted twice.
-Nothing that the connector tells shows it, but the log has more records then than Postgres has rows.
+A capture that fails starts again by itself, behind the slot of the first attempt. A row written in
+between is then in the second snapshot and in the stream, and would be counted twice. The connector
+does not report this, but the log then has more records than Postgres has rows.
 """
 
 import time
@@ -30,11 +30,11 @@ _CAPTURED_WITHIN_S: Final = 4 * 3_600.0
 _COUNTED_WITHIN_S: Final = 60.0
 _POLL_S: Final = 0.1
 _SETTLE: Final[tuple[LiteralString, ...]] = (
-    # Its place in the write-ahead log belongs to the topics before.
+    # Its position in the write-ahead log belongs to the former topics.
     """SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots
     WHERE slot_name = %(slot)s""",
     "DELETE FROM read_model.sink_position",
-    # The keys that are still in need are proposed again, under ids of the new generation.
+    # Keys that still need stock get new proposals, under ids of the new generation.
     """UPDATE app.reorder_proposal
     SET status = 'superseded', reason = 'generation', updated_at = clock_timestamp()
     WHERE status IN ('open', 'snoozed')""",
@@ -42,8 +42,8 @@ _SETTLE: Final[tuple[LiteralString, ...]] = (
     SET status = 'cancelled', reason = 'generation', updated_at = clock_timestamp()
     WHERE status IN ('open', 'snoozed')""",
 )
-# A captured row is a state and no event, it opens no need. So each policy is written once more as
-# it is, without its triggers, and every key decides anew.
+# A captured row is a state and no event, so it opens no need. So each policy is written again
+# unchanged, without its triggers, and every key decides again.
 _ASK_AGAIN: Final[tuple[LiteralString, ...]] = (
     "SET LOCAL session_replication_role = replica",
     "UPDATE retail.item_location SET status = status",
@@ -53,7 +53,7 @@ _ASK_AGAIN: Final[tuple[LiteralString, ...]] = (
 def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
     """Raise `StackError` if a partition would get more than `most` captured rows.
 
-    While a snapshot lasts, the dedupe ring forgets nothing: with more, every worker halts.
+    During a snapshot the dedupe ring evicts nothing: with more rows, every worker halts.
     """
     counts = [0] * PARTITIONS
     with psycopg.connect(database_url) as connection, connection.cursor("keys") as keys:
@@ -71,14 +71,14 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
 
 
 def settle(database_url: str, coming: Generation) -> None:
-    """Have Postgres forget what it knows of the former topics, in one transaction.
+    """Remove in one transaction everything that Postgres stores about the former topics.
 
     Raises:
-        StackError: another logic revision decides, and nobody has asked to take that back.
+        StackError: another logic revision decides, and no person has asked to change that.
     """
     with psycopg.connect(database_url) as connection:
         _let_own_rules_decide(connection, coming)
-        # Offsets begin anew: rows of the former generation would pass for newer ones.
+        # Offsets restart at 0: rows of the former generation would look newer than the new ones.
         empty(connection)
         forget(connection)
         for statement in _SETTLE:
@@ -86,9 +86,9 @@ def settle(database_url: str, coming: Generation) -> None:
 
 
 def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
-    """Workers of this stack alone will read the log; what another revision decides, nobody would.
+    """Make this stack's logic revision decide, because only its workers will read the new log.
 
-    There is nothing to compare with: what the other has decided went with its topics.
+    The switch records no comparison: the other revision's decisions were lost with its topics.
     """
     decides = active_revision(connection)
     if decides in (None, LOGIC_REVISION):
@@ -104,16 +104,16 @@ def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
 
 
 def wait_whole(client: ConnectClient, database_url: str, bootstrap: str) -> None:
-    """Return once each row stands in the log, once.
+    """Return once the log holds each row exactly once.
 
     Raises:
-        CaptureError: the connector failed, or took hours.
-        StackError: the log has more records than Postgres has rows, or keeps having fewer.
+        CaptureError: the connector failed, or took more than 4 hours.
+        StackError: the log has more records than Postgres has rows, or fewer after 60 s.
     """
     wait = wait_captured if _rows(database_url) else wait_streaming
     wait(client, database_url, timeout_s=_CAPTURED_WITHIN_S)
     deadline = time.monotonic() + _COUNTED_WITHIN_S
-    # What is written in this moment is in Postgres first.
+    # A row written at this moment is in Postgres before it is in the log.
     while (records := _records(bootstrap)) < (rows := _rows(database_url)):
         if time.monotonic() > deadline:
             break
@@ -127,7 +127,7 @@ def wait_whole(client: ConnectClient, database_url: str, bootstrap: str) -> None
 
 
 def conclude(home: Home, database_url: str) -> None:
-    """Have every key decide anew, and note that all rows stand in the log."""
+    """Make every key decide again, and record that the capture has finished."""
     with psycopg.connect(database_url) as connection:
         for statement in _ASK_AGAIN:
             connection.execute(statement)
@@ -143,7 +143,7 @@ def _rows(database_url: str) -> int:
 
 
 def _each(statement: LiteralString, tables: Iterable[str]) -> sql.Composed:
-    """The statement for each of the tables, their rows together."""
+    """Return the statement for each of the tables, combined with UNION ALL."""
     parts = [sql.SQL(statement).format(sql.Identifier("retail", table)) for table in tables]
     return sql.SQL(" UNION ALL ").join(parts)
 

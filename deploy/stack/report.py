@@ -1,7 +1,7 @@
-"""The supervisor's live report, which needs no disk: `runtime.json` grows old when a disk is full.
+"""The supervisor's live report. It needs no disk: `runtime.json` gets old when the disk is full.
 
-The supervisor answers on an abstract Unix socket: it has no file, so neither a full disk nor a long
-path of the home is in its way. Both ends check the other's account, the asking end also the pid.
+The supervisor answers on an abstract Unix socket, which has no file. So neither a full disk nor a
+long home path affects it. Both ends check the other's user id, and the client also checks the pid.
 A loopback port was ruled out: another program can take it, and every account may connect.
 """
 

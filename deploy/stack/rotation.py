@@ -1,8 +1,8 @@
-"""Keeps every log file of a home below a limit while its process runs.
+"""Rotation of a home's log files while their processes run, to limit their size.
 
-Processes write to their file by themselves, in append mode, so none waits for the supervisor. The
-old content is copied to `NAME.log.1` and the file is emptied in place. A line that is written
-between the end of the copy and the emptying is lost: some microseconds in 20 MB.
+Processes append to their files directly, so none waits for the supervisor. Rotation copies the
+content to `NAME.log.1` and truncates the file in place. A line written between the end of the copy
+and the truncation is lost; that gap is some microseconds per 20 MB.
 """
 
 import shutil
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 class Rotation(threading.Thread):
-    """Looks at the files every few seconds, until `stopping`."""
+    """Thread that checks the log files every 5 s until `stopping` is set."""
 
     def __init__(self, home: Home, stopping: threading.Event) -> None:
         super().__init__(name="log rotation", daemon=True)
@@ -31,7 +31,7 @@ class Rotation(threading.Thread):
 
     @override
     def run(self) -> None:
-        """Empty each file that has grown beyond the limit."""
+        """Rotate each file that has grown beyond the limit."""
         while not self._stopping.wait(_EVERY_S):
             for path in self._home.logs.glob("*.log"):
                 try:
@@ -41,12 +41,12 @@ class Rotation(threading.Thread):
 
 
 def rotate(path: Path, limit: int = LOG_LIMIT) -> bool:
-    """Copy a file above `limit` bytes to `NAME.log.1` and empty it; return whether it was.
+    """Copy a file above `limit` bytes to `NAME.log.1` and truncate it; return whether it did.
 
-    On a disk that has no room for the copy, the file is emptied at twice the limit without one.
+    If the disk has no room for the copy, the file is truncated without one above twice the limit.
 
     Raises:
-        OSError: no copy could be made, and the file is not above twice the limit.
+        OSError: the copy failed, and the file is not above twice the limit.
     """
     size = path.stat().st_size
     if size <= limit:

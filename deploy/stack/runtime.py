@@ -1,6 +1,6 @@
-"""The stack as its supervisor sees it: asked over its socket, else read from `runtime.json`.
+"""The supervisor's state of the stack, from its socket, else from `runtime.json`.
 
-The file alone is not trusted for what runs now: on a full disk it stays as it was.
+The file alone is not trusted for the present state: a full disk keeps it from being updated.
 """
 
 import json
@@ -24,12 +24,11 @@ _SECRET: Final = re.compile("DATABASE_URL$|TOKEN$|KEY$|PASSWORD$")
 
 @dataclass(slots=True)
 class ServiceRuntime:
-    """One service as the supervisor sees it; `restarts` counts crashes, not what people asked.
+    """One service as the supervisor sees it; `restarts` counts crashes, not requested restarts.
 
-    `ends_in_a_row` are those of them without a minute of service between, or a kill from outside;
-    `lived_s` is how long the process that ended last had run.
-    `repairs` counts what the supervisor did for a suspended or silent process; `last_repair` says
-    what, and why.
+    `ends_in_a_row` counts crashes without a minute of service or an external kill between them.
+    `lived_s` is the run time of the last ended process in seconds. `repairs` counts repairs of a
+    suspended or silent process. `last_repair` holds the last step and its reason.
     """
 
     state: str = "stopped"
@@ -52,8 +51,8 @@ class ServiceRuntime:
 class Runtime:
     """The stack as the supervisor sees it; `phase` is starting, ready, stopping, failed or down.
 
-    `written_at` is the time of the last write to the file, in seconds since 1970 UTC, and
-    `write_error` says why a later one failed.
+    `written_at` is the time of the last successful write of the file, in seconds since 1970 UTC.
+    `write_error` holds the error of a later write that failed.
     """
 
     phase: str = "down"
@@ -75,11 +74,11 @@ class Runtime:
 
     @property
     def running(self) -> bool:
-        """Whether the supervisor that wrote this still lives."""
+        """Whether the supervisor that wrote this is alive."""
         return bool(self.supervisor_pid) and alive(self.supervisor)
 
     def children(self) -> tuple[ProcessId, ...]:
-        """Identities of the children, also of a supervisor that is gone."""
+        """Return the identities of the children, also of a dead supervisor."""
         return tuple(
             ProcessId(service.pid, service.started_ticks)
             for service in self.services.values()
@@ -88,7 +87,7 @@ class Runtime:
 
 
 def read_runtime(home: Home) -> Runtime:
-    """Return what the supervisor answers, else what it wrote last; an empty one without either.
+    """Return the supervisor's report, else the state in its file; an empty one without either.
 
     Raises:
         StackError: the file is damaged, or another release has written it.
@@ -112,16 +111,16 @@ def _read_file(home: Home) -> Runtime:
 
 
 def _parsed(raw: dict[str, Any]) -> Runtime:
-    raw.pop("connector_restarts", None)  # of an earlier release
+    raw.pop("connector_restarts", None)  # written by an earlier release
     services = {name: ServiceRuntime(**entry) for name, entry in raw.pop("services").items()}
     return Runtime(**raw, services=services)
 
 
 def write_runtime(home: Home, runtime: Runtime) -> None:
-    """Replace the file in one step.
+    """Replace the file atomically.
 
     Raises:
-        OSError: the disk takes no file; `written_at` stays that of the last one.
+        OSError: the write failed; `written_at` keeps the time of the last success.
     """
     now = time.time()
     write_json(home.runtime_file, asdict(runtime) | {"written_at": now, "write_error": ""})
@@ -129,7 +128,7 @@ def write_runtime(home: Home, runtime: Runtime) -> None:
 
 
 def write_environment(home: Home, runtime: Runtime, variables: dict[str, str]) -> None:
-    """Keep the variables for later commands; those with secrets only in a file of their own."""
+    """Store the variables for later commands; secrets go only to `environment.json`."""
     write_json(home.path / "environment.json", variables)
     runtime.env = {name: value for name, value in variables.items() if not _SECRET.search(name)}
 
@@ -158,10 +157,8 @@ def environment_of(home: Home) -> dict[str, str]:
 def load_environment(home: Home | None = None) -> dict[str, str]:
     """Put the running stack's variables into `os.environ`, before a command imports its part.
 
-    The owner's address is left out.
-
-    Where they say already where the parts are, as in a container, whose stack no supervisor keeps,
-    they stay as they are; a stack that runs here comes first.
+    The owner's database URL is left out. If no stack runs here and the variables are set already,
+    as in a container without a supervisor, they stay unchanged.
 
     Raises:
         StackError: no stack runs in this home.

@@ -1,7 +1,7 @@
-"""`python -m deploy.stack.seed`: the demo retailer, written once, in a process of its own.
+"""One-time seeding of the demo retailer: `python -m deploy.stack.seed`, a process of its own.
 
-The supervisor runs it between the connector's start and the traders: rows that were there before
-the slot would arrive as snapshot rows.
+The supervisor runs it after the connector has started and before trading starts. Rows written
+before the slot exists would arrive as snapshot rows.
 """
 
 import sys
@@ -11,7 +11,7 @@ from deploy.stack.home import Home, default_home, write_json
 
 
 def main() -> None:
-    """Write the retailer and one login per role where they are not there yet."""
+    """Write the retailer and one login per role unless they exist already."""
     setup_django()
     from bench.retailer.demo import seed_demo  # noqa: PLC0415 -- needs Django set up
 

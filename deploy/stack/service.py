@@ -1,4 +1,4 @@
-"""One supervised process: what starts it, what proves that it serves, how it is asked to stop."""
+"""Definition of one supervised process: command, probes, stop signal."""
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Probe = Callable[[int], bool]
-Answer = bool | None  # None: the part through which to ask is away
+Answer = bool | None  # None: the part that the probe goes through is down
 Ask = Callable[[int], Answer]
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A process of the stack; `stop_rank` 0 is stopped first.
+    """A process of the stack; services with `stop_rank` 0 are stopped first.
 
-    `ready` gets the pid and asks by the service's own protocol. `on_its_way` says whether it will
-    get ready by itself: while it does, the wait for it does not end. `alive` is asked while the
-    service runs; after too many answers of False it is restarted. `at_start` gives variables that
+    `ready` takes the pid and probes by the service's own protocol. While `on_its_way` returns True,
+    the start has no time limit: the service makes progress by itself. `alive` is called while the
+    service runs; after too many results of False it is restarted. `at_start` returns variables that
     may differ between two starts.
     """
 

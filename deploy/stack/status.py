@@ -1,4 +1,4 @@
-"""`inventory status`: every part asked now; what did not answer is named."""
+"""Data and output of `inventory status`: every part is queried now, and failures are named."""
 
 import contextlib
 import time
@@ -24,7 +24,7 @@ from inventory.revision import LOGIC_REVISION
 
 _US: Final = 1_000_000
 _TIMEOUT_S: Final = 20.0
-# These are not asked: a Connect without its broker keeps its clients waiting, for example.
+# Parts in these states get no query. Example: Connect without its broker blocks its clients.
 _DOWN: Final = (
     *(observe.GONE, observe.SUSPENDED, observe.SILENT, observe.NOT_READY),
     *("restarting", "stopped"),
@@ -40,7 +40,7 @@ SELECT (SELECT count(*) FROM read_model.rejected
 
 
 def collect(home: Home, seen: Seen, location: str | None = None) -> dict[str, Any]:
-    """Return everything `status --json` prints; `seen` is of now, and other parts are asked."""
+    """Return the document that `status --json` prints, from `seen` and new queries."""
     runtime = seen.runtime
     found: dict[str, Any] = {
         "phase": runtime.phase if runtime.running else "down",
@@ -58,7 +58,7 @@ def collect(home: Home, seen: Seen, location: str | None = None) -> dict[str, An
         "repair": "" if runtime.running else runtime.repair or UP,
         "unanswered": {},
     }
-    with contextlib.suppress(StackError):  # it has just ended, or never ran
+    with contextlib.suppress(StackError):  # the stack has just ended, or never ran
         _ask(_questions(home, seen, location), found)
     found |= found.pop("counts", None) or {"rejected": None, "late": None}
     found["not_well"] = _not_well(found, seen)
@@ -66,7 +66,7 @@ def collect(home: Home, seen: Seen, location: str | None = None) -> dict[str, An
 
 
 def _questions(home: Home, seen: Seen, location: str | None) -> dict[str, Callable[[], Any]]:
-    """Return what to ask; the parts that don't answer their probe are not asked again."""
+    """Return the queries by name; a query to a part that is known to be down fails at once."""
     environment = environment_of(home)
     kafka, database = (
         environment["INVENTORY_KAFKA_BOOTSTRAP"],
@@ -96,11 +96,11 @@ def _refuse(part: str, state: str) -> NoReturn:
 
 
 class NotAsked(Exception):
-    """The part that would answer is known to be away."""
+    """The queried part is known to be down."""
 
 
 def _not_well(found: dict[str, Any], seen: Seen) -> list[str]:
-    """Return what is wanted and isn't as it should be, one sentence each."""
+    """Return one sentence for each wanted part that is not in its expected state."""
     said = [] if found["phase"] == "ready" else [f"phase is {found['phase']}"]
     if found["phase"] == "down":
         return said
@@ -142,7 +142,7 @@ def _connector(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _kept(database: str) -> dict[str, Any]:
-    """Return what the keeper of the capture reports; nothing of it while Postgres is down."""
+    """Return the report of the capture's reconciler, empty values while Postgres is down."""
     try:
         with psycopg.connect(database, connect_timeout=3, autocommit=True) as connection:
             row = connection.execute(_KEPT).fetchone()
@@ -154,7 +154,7 @@ def _kept(database: str) -> dict[str, Any]:
 
 
 def lags(kafka: str, database: str) -> dict[str, dict[str, float]]:
-    """Return by reader how many records it is behind, and for how many seconds."""
+    """Return the lag of each reader in records and seconds."""
     readers = {APP_ID: group_positions(kafka)} | sink_positions(database)
     return {name: asdict(lag_of(kafka, positions)) for name, positions in readers.items()}
 
@@ -212,7 +212,7 @@ def _figures(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _history(name: str, service: dict[str, Any]) -> Iterator[str]:
-    """Yield what happened to a service before its present state, as such."""
+    """Yield lines about a service's earlier exits and repairs, marked as earlier."""
     if service["last_exit"] is not None:
         yield f"earlier: {name} ended with exit code {service['last_exit']}"
     if service["last_repair"]:

@@ -1,8 +1,8 @@
-"""Keeps the wanted services running: the only place that starts and ends processes.
+"""The supervisor's loop: the only code that starts and ends services.
 
 `Supervisor.run` stays on the main thread, because a child's death signal is bound to the thread
-that forked it. The director (another thread) says what is wanted; this loop starts it, restarts
-what crashed with a growing delay, counts, and writes `runtime.json`.
+that forked it. The director, another thread, sets the wanted services. The loop starts them,
+restarts crashed ones with a growing delay, counts crashes, and writes `runtime.json`.
 """
 
 import math
@@ -23,16 +23,16 @@ from deploy.stack.watch import Repair
 
 _TICK_S: Final = 0.1
 _SETTLED_S: Final = 60.0
-_WRITTEN_EVERY_S: Final = 5.0  # an old file says that the disk takes none
+_WRITTEN_EVERY_S: Final = 5.0  # an old file shows that the disk refuses writes
 _WRITE_AGAIN_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
-# What served until somebody ended it has no fault of its own that a delay would be for. The kernel
-# kills what takes all memory with the same signal: that is throttled by having to serve again.
+# A service that was ready and got ended from outside has no fault, so its restart needs no delay.
+# The kernel's out-of-memory kill looks the same: the need to become ready again throttles that.
 _BY_SOMEBODY: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
 class Ending(Enum):
-    """Why a child was asked to stop, and what follows."""
+    """Reason why a child was asked to stop, and what follows."""
 
     RESTART = "it is started again, which is no crash"
     REPAIR = "it is started again, because it didn't answer"
@@ -44,7 +44,8 @@ class Ending(Enum):
 class Child:
     """A wanted service with its current process.
 
-    `ending` is set while a person wants the process gone; it is killed at `kill_at`.
+    `ending` is set while the process is being stopped on request. It is killed at `kill_at`, in
+    seconds of the monotonic clock.
     """
 
     service: Service
@@ -57,14 +58,14 @@ class Child:
 
 
 def delay_after(ends_in_a_row: int) -> float:
-    """Seconds to wait before the next start: none after a first crash, then 1, 2, 4 … 30."""
+    """Return the seconds before the next start: 0 after a first crash, then 1, 2, 4 … 30."""
     if ends_in_a_row <= 1:
         return 0.0
     return min(2.0 ** (ends_in_a_row - 2), _LONGEST_DELAY_S)
 
 
 class Supervisor:
-    """The loop over the children of one home."""
+    """Loop over the child processes of one home."""
 
     def __init__(self, home: Home, runtime: Runtime) -> None:
         self.home = home
@@ -77,7 +78,7 @@ class Supervisor:
         self._write_at = 0.0
 
     def want(self, *services: Service) -> None:
-        """Have these services run from now on."""
+        """Add services that run from now on."""
         with self._lock:
             for service in services:
                 self._children.setdefault(service.name, Child(service))
@@ -90,24 +91,24 @@ class Supervisor:
         self._wake.set()
 
     def names(self) -> tuple[str, ...]:
-        """Services that are wanted, those on their way out included."""
+        """Return the names of all services, including those that are being stopped."""
         with self._lock:
             return tuple(self._children)
 
     def restart(self, name: str) -> None:
-        """Have the service's process stop and another one start; the others go on."""
+        """Stop the service's process and start another one; the other services continue."""
         self._end_one(name, Ending.RESTART)
 
     def release(self, name: str) -> None:
-        """Have the service stop for good; its entry goes when its process has ended."""
+        """Stop the service for good; its entry is removed when its process has ended."""
         self._end_one(name, Ending.RELEASE)
 
     def pause(self, name: str) -> None:
-        """Have the service's process stop and none start before `resume`; its entry stays."""
+        """Stop the service's process and start none before `resume`; its entry stays."""
         self._end_one(name, Ending.PAUSE)
 
     def resume(self, name: str) -> None:
-        """Have a paused service run again, which is no crash."""
+        """Start a paused service again; this doesn't count as a crash."""
         with self._lock:
             if self._children[name].ending is Ending.PAUSE:
                 self._children[name].ending = Ending.RESTART
@@ -119,20 +120,20 @@ class Supervisor:
             child.ending = ending
             child.kill_at = time.monotonic() + GRACE_S
             entry = self.runtime.services[name]
-            entry.state, entry.last_exit = "stopping", None  # an earlier crash explains it no more
+            entry.state, entry.last_exit = "stopping", None  # an earlier crash is not its reason
             self._dirty = True
             if child.process is not None:
                 ask(child.identity, child.service.stop_signal)
         self._wake.set()
 
     def pid_of(self, name: str) -> int | None:
-        """Pid of the service's current process, or None between two of them."""
+        """Return the pid of the service's current process, or None if it has none."""
         with self._lock:
             child = self._children.get(name)
             return child.identity.pid if child and child.process else None
 
     def running(self) -> list[tuple[Service, ProcessId]]:
-        """Return the services that have served and are wanted, with their processes."""
+        """Return the services that became ready and are not being stopped, with their processes."""
         with self._lock:
             return [
                 (child.service, child.identity)
@@ -143,11 +144,11 @@ class Supervisor:
             ]
 
     def repair(self, name: str, process: ProcessId, due: Repair, reason: str) -> None:
-        """Let a suspended process go on, or end a silent one, which is started again."""
+        """Send SIGCONT to a suspended process, or stop a silent one so that it is restarted."""
         with self._lock:
             child = self._children.get(name)
             if child is None or child.identity != process or child.ending is not None:
-                return  # it ended by itself meanwhile
+                return  # it has ended meanwhile
             entry = self.runtime.services[name]
             entry.repairs += 1
             entry.last_repair = f"{due.value}: {reason}"
@@ -158,7 +159,7 @@ class Supervisor:
             self._end_one(name, Ending.REPAIR)
 
     def report(self) -> dict[str, Any]:
-        """Return the runtime as the file has it, but of this moment."""
+        """Return the current runtime in the format of `runtime.json`."""
         with self._lock:
             return asdict(self.runtime)
 
@@ -171,7 +172,7 @@ class Supervisor:
         self._wake.set()
 
     def not_ready(self) -> list[Service]:
-        """Services whose current process has not answered its probe yet."""
+        """Return the services whose current process has not passed its probe yet."""
         with self._lock:
             return [
                 child.service
@@ -182,19 +183,19 @@ class Supervisor:
             ]
 
     def mark_ready(self, name: str) -> None:
-        """Record that the service's probe answered."""
+        """Record that the service's probe succeeded."""
         with self._lock:
             if self._children[name].ending is None:
                 self.runtime.services[name].state = "running"
                 self._dirty = True
 
     def stop(self) -> None:
-        """Ask the loop to end everything and return."""
+        """Ask the loop to end all children and return."""
         self.stopping.set()
         self._wake.set()
 
     def run(self) -> None:
-        """Supervise until `stop`, then end the children in their order."""
+        """Supervise until `stop`, then end the children by their `stop_rank`."""
         try:
             while not self.stopping.is_set():
                 self._wake.wait(_TICK_S)
@@ -216,7 +217,7 @@ class Supervisor:
                 self._dirty = not self._written(now)
 
     def _written(self, now: float) -> bool:
-        """Say how things are, if the disk takes it: a full one must not end what runs."""
+        """Write the runtime; return False if the disk refuses: the services must go on then."""
         if now < self._write_at:
             return False
         try:
@@ -230,7 +231,7 @@ class Supervisor:
     def _start(self, child: Child, now: float) -> None:
         try:
             self._spawn(child, now)
-        except OSError as error:  # a full disk, or no memory for a process: both may pass
+        except OSError as error:  # a full disk or no memory: both may be temporary
             entry = self.runtime.services[child.service.name]
             entry.ends_in_a_row += 1
             entry.state, entry.last_repair = "restarting", f"start failed: {error}"
@@ -255,7 +256,7 @@ class Supervisor:
         self._dirty = True
 
     def _go_on_ending(self, child: Child, now: float) -> None:
-        """Kill what did not listen in time; what is gone is forgotten or started again."""
+        """Kill a child that ignored its stop signal; after its end, remove or restart it."""
         if child.process is not None:
             if now > child.kill_at:
                 kill(child.identity)

@@ -1,7 +1,7 @@
-"""`python -m deploy.stack.trader`: the demo's people as a service, trading without an end.
+"""Endless trading by the demo's people as a service: `python -m deploy.stack.trader`.
 
-It calls what `inventory simulate` calls. The command itself was ruled out: it reads every variable
-of the running stack, and it prints for a person what this service logs.
+It calls the function behind `inventory simulate`. The command itself was ruled out: it reads every
+variable of the running stack, and it prints for a person the text that this service logs.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from cdc.logs import configure_logging
 from deploy.stack.django import setup_django
 
 RATE: Final = 2  # sale lines a second
-# They answer half of the proposals, each after a minute: the others are for readers of the pages.
+# They answer half of the proposals, each after a minute. People at the pages answer the others.
 LEFT_PERMILLE: Final = 500
 PATIENCE_S: Final = 60
 

@@ -1,7 +1,7 @@
-"""What people want of a running stack's workers and readers: `wanted.json` of a home.
+"""Requested state of a running stack's workers and sinks: `wanted.json` of a home.
 
-Commands write the whole wish, the director makes it so. A wish survives whoever wrote it and can be
-repeated without harm; a message to the supervisor's process would do neither.
+A command writes the complete request; the director carries it out. The file survives the command
+and is idempotent. A message to the supervisor's process would be neither.
 """
 
 import json
@@ -12,17 +12,17 @@ from cdc.contracts.topics import PARTITIONS
 from deploy.errors import StackError
 from deploy.stack.home import Home, write_json
 
-REPAIR: Final = "inventory workers rebuild --yes"  # for everything that this pauses
+REPAIR: Final = "inventory workers rebuild --yes"  # resumes what a rebuild has paused
 _FILE: Final = "wanted.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How many workers, and how often each was asked to begin anew since the stack started.
+    """Requested number of workers, and of restarts per service since the stack started.
 
-    `paused` names services whose processes are to stay away until they are named no more;
-    `stopped` those of them that are to stay away even when a rebuild has paused and resumed all.
-    `held` names services that are not repaired: a person has suspended them, or debugs them.
+    `paused` names services whose processes stay stopped until their names are removed. `stopped`
+    names those that stay stopped even after a rebuild has paused and resumed all. `held` names
+    services that are not repaired, because a person has suspended or debugs them.
     """
 
     workers: int
@@ -32,10 +32,10 @@ class Wanted:
     held: list[str] = field(default_factory=list)
 
     def scaled(self, workers: int) -> "Wanted":
-        """The wish with another number of workers.
+        """Return the request with another number of workers.
 
         Raises:
-            StackError: not 1 to 12; a partition has one owner, so more would stand idle.
+            StackError: not 1 to 12; a partition has one owner, so more workers would be idle.
         """
         if not 1 <= workers <= PARTITIONS:
             message = f"{workers} workers: expected 1 to {PARTITIONS}, one per partition"
@@ -43,20 +43,20 @@ class Wanted:
         return replace(self, workers=workers)
 
     def restarted(self, name: str, done: int = 0) -> "Wanted":
-        """The wish with one more restart of the worker `name`, which has had `done` of them.
+        """Return the request with one more restart of the service `name`, after `done` restarts.
 
-        A wish that was deleted has forgotten them; whoever makes it so has not.
+        The director still has its count after the file was deleted, so `done` is the lower bound.
         """
         times = max(done, self.restarts.get(name, 0)) + 1
         return replace(self, restarts={**self.restarts, name: times})
 
     def without(self, *names: str) -> "Wanted":
-        """The wish with these services paused, and no others."""
+        """Return the request with exactly these services paused."""
         return replace(self, paused=sorted(names), stopped=[])
 
 
 def read_wanted(home: Home) -> Wanted | None:
-    """The last wish, None if there never was one.
+    """Return the last request, None if there never was one.
 
     Raises:
         StackError: the file is damaged, or another release has written it.
@@ -64,7 +64,7 @@ def read_wanted(home: Home) -> Wanted | None:
     file = home.path / _FILE
     try:
         found = Wanted(**json.loads(file.read_text(encoding="utf-8")))
-        return found.scaled(found.workers)  # refuses what is no number of workers
+        return found.scaled(found.workers)  # checks the range
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, StackError) as error:
@@ -73,5 +73,5 @@ def read_wanted(home: Home) -> Wanted | None:
 
 
 def write_wanted(home: Home, wanted: Wanted) -> None:
-    """Replace the wish in one step."""
+    """Replace the request atomically."""
     write_json(home.path / _FILE, asdict(wanted))

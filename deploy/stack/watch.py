@@ -1,7 +1,7 @@
-"""The rule by which a process that runs but doesn't serve is repaired, locally and in containers.
+"""Repair rule for a process that runs but doesn't answer, used locally and in containers.
 
-A suspended process gets SIGCONT first: it goes on with all it has, and a worker whose session has
-ended meanwhile is fenced by the broker. A process that doesn't answer is ended and started again.
+A suspended process first gets SIGCONT: it continues with its state. If a worker's session has ended
+meanwhile, the broker fences that worker. A process that doesn't answer is ended and restarted.
 """
 
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from enum import Enum
 from typing import Final
 
 SUSPENDED_S: Final = 15.0
-# A gap between two looks says that the observer itself was held up, so it saw nothing.
+# After a longer gap between two looks the observer itself was delayed and has no evidence.
 _GAP_S: Final = 30.0
-# Seconds without an answer after which a restart is worth its price. Postgres, the broker and
-# Connect are asked by everything else, and a machine under load may hold each of them up.
+# Seconds without an answer before a restart. All other services use Postgres, the broker and
+# Connect, and load on the machine may delay their answers.
 _SILENT_S: Final = {"postgres": 120.0, "kafka": 120.0, "connect": 120.0, "automation": 180.0}
 _OTHERS_S: Final = 60.0
 
 
 class Repair(Enum):
-    """One step that the observer of a process takes."""
+    """One repair step for a process."""
 
     NONE = "nothing"
     CONTINUE = "SIGCONT"
@@ -26,13 +26,13 @@ class Repair(Enum):
 
 
 def silent_limit_s(name: str) -> float:
-    """Return how many seconds the service `name` may leave its probe unanswered."""
+    """Return the number of seconds for which the probe of the service `name` may fail."""
     return _SILENT_S.get(name, _OTHERS_S)
 
 
 @dataclass(slots=True)
 class Watch:
-    """One process as its observer has seen it; `silent_s` and `suspended_s` are its limits."""
+    """Observations of one process; `silent_s` and `suspended_s` are its limits in seconds."""
 
     silent_s: float
     suspended_s: float = SUSPENDED_S
@@ -43,9 +43,9 @@ class Watch:
     _continued: bool = field(default=False, init=False)
 
     def look(self, now: float, *, suspended: bool, answer: bool | None) -> Repair:
-        """Return the repair that is due at `now` seconds of a steady clock.
+        """Return the repair that is due at `now`, in seconds of a monotonic clock.
 
-        An `answer` of None is unknown, and counts as one.
+        An `answer` of None is unknown, and counts as a success.
         """
         if self._looked_at is None or now - self._looked_at > _GAP_S:
             self._answered_at, self._suspended_at = now, None
@@ -63,7 +63,7 @@ class Watch:
         return Repair.RESTART
 
     def _look_suspended(self, now: float) -> Repair:
-        self._answered_at = now  # silence is counted from the end of the suspension
+        self._answered_at = now  # silence counts from the end of the suspension
         self._suspended_at = now if self._suspended_at is None else self._suspended_at
         for_s = now - self._suspended_at
         if for_s < self.suspended_s:

@@ -1,7 +1,7 @@
-"""Repairs the services of the local stack that are suspended or leave their probe unanswered.
+"""Repair of local services that are suspended or don't answer their probe.
 
-The director's loop asks services that have just started. This thread asks those that served, in
-turn, so that one slow answer delays none of the starts.
+The director's loop probes services that have just started. This thread probes the running ones, so
+that one slow answer delays no start.
 """
 
 import threading
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 class Watcher(threading.Thread):
-    """Looks at every running service each few seconds."""
+    """Thread that probes every running service every few seconds."""
 
     def __init__(self, home: Home, supervisor: Supervisor, every_s: float = _EVERY_S) -> None:
         super().__init__(name="watcher", daemon=True)
@@ -39,7 +39,7 @@ class Watcher(threading.Thread):
 
     @override
     def run(self) -> None:
-        """Look until the supervisor stops."""
+        """Probe until the supervisor stops."""
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="probe") as pool:
             while not self._supervisor.stopping.wait(self._every_s):
                 self.look(lambda work, *rows: list(pool.map(work, *rows)))
@@ -47,7 +47,7 @@ class Watcher(threading.Thread):
     def look(
         self, spread: Callable[..., list[None]] = lambda work, *rows: list(map(work, *rows))
     ) -> None:
-        """Ask each service that runs once, and do what is due."""
+        """Probe each running service once and apply the repair that is due."""
         running = self._supervisor.running()
         kept = _held(self._home)
         self._watches = {
@@ -69,19 +69,19 @@ class Watcher(threading.Thread):
 
 
 def _answer(service: Service, process: ProcessId) -> Answer:
-    """Return the answer of a service, or None if its probe itself failed.
+    """Return the result of the service's probe, or None if the probe itself raised an error.
 
-    A failed probe shows nothing about the service. It must not end the thread that watches all.
+    Such an error shows nothing about the service. It must not end the thread that watches all.
     """
     try:
         return service.alive(process.pid)
-    except Exception as error:  # noqa: BLE001 -- a probe may fail in ways that no list names
+    except Exception as error:  # noqa: BLE001 -- a probe may raise any error
         log.warning("probe failed", name=service.name, error=repr(error))
         return None
 
 
 def _held(home: Home) -> frozenset[str]:
-    """Return the services that a person has asked to leave alone."""
+    """Return the services that a person has exempted from repairs."""
     try:
         wanted = read_wanted(home)
     except StackError:

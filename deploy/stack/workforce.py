@@ -1,9 +1,8 @@
-"""Makes the running workers those that are wanted, without touching the others.
+"""Reconciliation of the running workers with the requested ones; other workers are not affected.
 
-The director calls `look` twice a second. A worker that starts gets a port and joins the group by
-itself; one that goes is asked to stop, and its static membership is given back, because the group
-would keep its partitions for a whole session otherwise. Whatever service a command wants out of the
-way for a while is paused here too.
+The director calls `look` twice a second. A new worker gets a port and joins the group by itself. A
+removed worker is asked to stop and its static membership is removed, because the group would keep
+its partitions until the session times out. Other services that a command pauses are paused here.
 """
 
 from collections.abc import Callable
@@ -20,7 +19,7 @@ PREFIX = "worker-"
 
 
 class Workforce:
-    """The workers of one stack; `leave` gives back the membership of a worker that has ended."""
+    """The workers of one stack; `leave` removes the group membership of a worker that has ended."""
 
     def __init__(
         self, context: Context, supervisor: Supervisor, leave: Callable[[str], None]
@@ -34,13 +33,13 @@ class Workforce:
         self._away: set[str] = set()  # paused ones whose process has ended
 
     def look(self) -> None:
-        """Compare what runs with what is wanted, and begin what is missing."""
+        """Compare running with requested workers, and start, stop, pause or restart as needed."""
         try:
             wanted = read_wanted(self._context.home)
         except StackError:
-            return  # whoever wants something next is told; what runs goes on
+            return  # the next command reports the error; the workers continue
         if wanted is None:
-            self._restarts.clear()  # whoever wants something next counts anew
+            self._restarts.clear()  # the next request counts from 0
             return
         running = {name for name in self._supervisor.names() if name.startswith(PREFIX)}
         for name in sorted(self._going - running):
@@ -69,7 +68,7 @@ class Workforce:
         for name in sorted((self._paused - names) & set(self._supervisor.names())):
             self._supervisor.resume(name)
         self._paused = names
-        # While others wait for its session to end, nobody folds what it held.
+        # Until its session times out, no worker folds its partitions.
         ended = {name for name in names if self._supervisor.pid_of(name) is None}
         for name in sorted(ended - self._away):
             if name.startswith(PREFIX):

@@ -10,12 +10,12 @@ from deploy.stack.home import PROJECT
 from deploy.stack.probes import probes_of
 from deploy.stack.service import Service
 
-# Whoever writes facts stops before whoever reads them.
+# Services that write facts stop before services that read them.
 WRITERS: Final = ("heartbeat", "automation", "web")
 
 
 def worker(context: Context, name: str) -> Service:
-    """Definition of one stream worker."""
+    """Return the definition of one stream worker."""
     port = context.ports[name]
     url = f"http://{HOST}:{port}"
     asked = probes_of(name, url, context.database_url("postgres"))
@@ -31,14 +31,14 @@ def worker(context: Context, name: str) -> Service:
         stop_rank=1,
         port=port,
         url=url,
-        # A million keys take a while to come back, and a restore that stands still ends the worker.
+        # Restoring a million keys takes time, and a restore without progress ends the worker.
         on_its_way=lambda pid: asked.alive(pid) is True,
         at_start=partial(compiled_rules.environment, context.home.path),
     )
 
 
 def application(context: Context, name: str) -> Service:
-    """Definition of a sink, the archiver, the heartbeat, the automation or the pages."""
+    """Return the definition of a sink, the archiver, the heartbeat, the automation or the pages."""
     web = name == "web"
     url = context.web_url
     asked = probes_of(name, url, context.database_url("postgres"))
@@ -56,7 +56,7 @@ def application(context: Context, name: str) -> Service:
 
 
 def trading(context: Context) -> Service:
-    """Return the definition of the demo's people, see `deploy.stack.trader`."""
+    """Return the definition of the demo's trading, see `deploy.stack.trader`."""
     return Service(
         name="trading",
         command=(sys.executable, "-m", "deploy.stack.trader"),

@@ -1,4 +1,4 @@
-"""Kafka Connect, distributed: standalone would forget connectors made through REST."""
+"""Kafka Connect in distributed mode: standalone mode would lose connectors created through REST."""
 
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ _MAIN: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
 
 
 def worker_properties(context: Context) -> dict[str, str]:
-    """The complete configuration of the local Connect worker."""
+    """Return the complete configuration of the local Connect worker."""
     artifacts, _ = jvm.parts_of(context)
     return (
         {
@@ -40,7 +40,7 @@ def _login(context: Context) -> Path:
 
 
 def service(context: Context) -> Service:
-    """Definition of the Connect process; only it gets the password of the role `cdc`."""
+    """Return the definition of the Connect process; only it gets the password of the role `cdc`."""
     config = context.home.config / "connect-distributed.properties"
     flags = (*CONNECT_JVM, f"-Djava.security.auth.login.config={_login(context)}")
     return Service(

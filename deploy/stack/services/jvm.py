@@ -1,4 +1,4 @@
-"""What broker and Connect have in common: flags, class-data archive, logging configuration."""
+"""Flags, class-data archives and logging configuration that broker and Connect share."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from deploy.errors import StackError
 from deploy.parts import LOCAL_JVM, properties
 from deploy.stack.context import Context
 
-# Connect's REST API can be asked for each variable of its process, so a JVM gets no others.
+# Connect's REST API can return each variable of its process, so a JVM inherits only these.
 _INHERITED: Final = frozenset({"PATH", "HOME", "JAVA_HOME", "TMPDIR", "TZ"})
 # Java decodes paths by the locale; with LC_ALL=C it can't open one with letters beyond ASCII.
 _LOCALE: Final = {"LC_ALL": "C.UTF-8"}
@@ -25,7 +25,7 @@ _LOG4J: Final = {
     "appender.out.layout.pattern": "%d{ISO8601} %p %c{1} [%t] %m%n",
     "rootLogger.level": "INFO",
     "rootLogger.appenderRef.out.ref": "OUT",
-    # One line per request, and per attempt to reach a broker that is not there.
+    # These log one line per request, and per attempt to reach a missing broker.
     "logger.rest.name": "org.apache.kafka.connect.runtime.rest.RestServer",
     "logger.rest.level": "WARN",
     "logger.metadata.name": "org.apache.kafka.clients.admin.internals.AdminMetadataManager",
@@ -34,13 +34,17 @@ _LOG4J: Final = {
 
 
 def archive_file(artifacts: Artifacts, java: str, part: str) -> Path:
-    """AppCDS archive of one part; an archive of another Java would be ignored by the JVM."""
+    """Return the AppCDS archive of one part; the JVM would ignore an archive of another Java."""
     digest = hashlib.sha256(java_version(java).encode()).hexdigest()[:8]
     return artifacts.root / f"cds-{digest}" / f"{part}.jsa"
 
 
 def parts_of(context: Context) -> tuple[Artifacts, str]:
-    """JVM parts and Java of a stack that runs JVM services."""
+    """Return the JVM parts and the path of Java.
+
+    Raises:
+        StackError: the JVM parts are not fetched.
+    """
     if context.artifacts is None or not context.java:
         message = "the JVM parts are not fetched"
         raise StackError(message, repair="inventory fetch")
@@ -48,7 +52,7 @@ def parts_of(context: Context) -> tuple[Artifacts, str]:
 
 
 def write_config(context: Context, name: str, settings: dict[str, str]) -> Path:
-    """Write a generated properties file; gives its path."""
+    """Write a generated properties file; return its path."""
     path = context.home.config / name
     path.touch(mode=0o600)
     path.chmod(0o600)
@@ -57,7 +61,7 @@ def write_config(context: Context, name: str, settings: dict[str, str]) -> Path:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """Return a JVM's whole environment: `extra`, and what programs need that is no secret."""
+    """Return a JVM's complete environment: `extra`, and inherited variables that hold no secret."""
     kept = {name: value for name, value in os.environ.items() if name in _INHERITED}
     return kept | _LOCALE | extra
 
@@ -65,7 +69,7 @@ def environment(**extra: str) -> dict[str, str]:
 def command(
     context: Context, part: str, flags: tuple[str, ...], main: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Command line of one JVM part, with its class-data archive where there is one."""
+    """Return the command line of one JVM part, with its class-data archive if there is one."""
     artifacts, java = parts_of(context)
     logging = write_config(context, "log4j2.properties", _LOG4J)
     archive = archive_file(artifacts, java, part)

@@ -13,7 +13,7 @@ from deploy.stack.services import jvm
 
 
 def server_properties(context: Context) -> dict[str, str]:
-    """The complete configuration of the local broker."""
+    """Return the complete configuration of the local broker."""
     port, controller = context.ports["kafka"], context.ports["kafka_controller"]
     listeners = f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}"
     return (
@@ -58,7 +58,7 @@ def prepare(context: Context) -> None:
 
 
 def service(context: Context) -> Service:
-    """Definition of the broker process."""
+    """Return the definition of the broker process."""
     config = context.home.config / "server.properties"
     return Service(
         name="kafka",

@@ -28,10 +28,10 @@ def _give(path: Path) -> None:
 
 
 def prepare(context: Context) -> None:
-    """Create the database cluster on the first start, in one step.
+    """Create the database cluster on the first start, atomically.
 
     Raises:
-        StackError: initdb failed; the home holds no cluster then.
+        StackError: initdb failed; the home then holds no cluster.
     """
     data = context.home.postgres
     if (data / "PG_VERSION").exists():
@@ -83,7 +83,7 @@ def _no_cluster(home: Path, said: str) -> StackError:
 
 
 def service(context: Context) -> Service:
-    """Definition of the Postgres process."""
+    """Return the definition of the Postgres process."""
     port = context.ports["postgres"]
     settings = POSTGRES | LOCAL_POSTGRES | {"listen_addresses": HOST, "port": str(port)}
     # TCP only: a socket file would need a directory that both accounts may use.

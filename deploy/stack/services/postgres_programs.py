@@ -57,7 +57,7 @@ def account() -> pwd.struct_passwd | None:
 
 
 def as_account() -> tuple[str, ...]:
-    """Return the arguments of setpriv that make a process of ours one of the account."""
+    """Return the arguments for setpriv that run a program as the unprivileged account."""
     person = account()
     if person is None:
         return ()
@@ -86,7 +86,7 @@ def problem(directory: Path) -> str:
 
 
 def _refusal(program: Path | str) -> str:
-    """Return why the account can't run `program`, or nothing.
+    """Return why the account can't run `program`, or an empty text.
 
     `env` starts it, because setpriv itself still has the capabilities of root at that moment.
     """
@@ -161,7 +161,7 @@ def _copy_name() -> str:
 
 
 def _is_ours(directory: Path) -> bool:
-    """Return True for root's own directory that nobody else may write, or for none yet."""
+    """Return True for root's own directory that no other account may write, or for none yet."""
     try:
         found = directory.lstat()
     except FileNotFoundError:
@@ -171,7 +171,7 @@ def _is_ours(directory: Path) -> bool:
 
 
 def _copy_to(shared: Path) -> str:
-    """Copy the programs below `shared` in one step; return why that failed, or nothing."""
+    """Copy the programs below `shared` atomically; return why that failed, or an empty text."""
     if not _is_ours(shared):
         return f"{shared} belongs to another account"
     try:
@@ -201,7 +201,7 @@ def _move(copy: Path, target: Path) -> None:
     try:
         copy.rename(target)
     except OSError:
-        # Another start was first and its copy is complete, or an incomplete one is in the way.
+        # Another start has made a complete copy already, or an incomplete copy exists.
         if problem(target / _PROGRAMS / "bin"):
             shutil.rmtree(target, ignore_errors=True)
             copy.rename(target)
