@@ -54,7 +54,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say after a failure from which seed the same cases are drawn again."""
+    """After a failure, print the seed that draws the same cases again."""
     if terminalreporter.stats.get("failed"):
         seed = terminalreporter.config.option.hypothesis_seed
         terminalreporter.write_line(f"drawn cases: repeat with --hypothesis-seed={seed}")
@@ -67,5 +67,5 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneStac
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Services last and the browser at the very end, whose driver keeps an event loop running."""
+    """Run service tests last and browser tests after them: their driver leaves an event loop."""
     items.sort(key=lambda item: ("tests/stack" in str(item.path)) + ("browser" in str(item.path)))

@@ -1,13 +1,13 @@
-"""Branch coverage of a test run, child processes included, held to a gate per package.
+"""Branch coverage of a test run with its child processes, and a minimum per package.
 
-`pytest --gates rules` (`make check`) follows the rules and contracts only, `--gates all`
-(`make soak`) everything. The measurement is a part of pytest and not `coverage run` around it,
-so that the report stands before pytest's summary and each run has files of its own. Where several
-processes share the tests, each measures what it runs and the first one judges the whole.
+`pytest --gates rules` (`make check`) measures the rules and contracts only, `--gates all`
+(`make soak`) everything. The measurement is a part of pytest instead of `coverage run` around it.
+So the report is there before pytest's summary, and each run has its own files. If several processes
+share the tests, each one measures its own part and the first one judges the total.
 
-Generated cases, simulations and comparisons with the second model are not followed: a gate should
-not hang on the luck of a draw, and following each line makes them three to ten times slower. What
-they find becomes a test of its own.
+Generated cases, simulations and comparisons with the second model are not measured: the result must
+not depend on a random draw, and tracing lines makes them three to ten times slower. Each defect
+that they find becomes a test of its own.
 """
 
 import io
@@ -71,10 +71,10 @@ class Share:
 
 
 def combined(whole: Coverage, folder: Path) -> Coverage:
-    """`whole` with the files of all processes from `folder`.
+    """Return `whole` with the files of all processes from `folder`.
 
-    A child that ends at this moment renames its file while it is read, which coverage warns of:
-    what is there afterwards is taken in another pass, until a pass finds nothing to take.
+    A child that ends now renames its file while it is read, and coverage warns of that. Another
+    pass reads the renamed file. The last pass finds none.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)

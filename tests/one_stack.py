@@ -30,11 +30,11 @@ SECONDS_OF_A_TEST: Final = 0.2
 
 
 class OneStack(LoadScopeScheduling):
-    """A file goes to one process; all files whose tests share the stack go to the same one.
+    """Scheduler that gives each file to one process, and all files of the shared stack to one.
 
-    The longest go first, so that no process is left with one of them while the others are idle.
+    The longest files go first, so that no process is left with one while the others are idle.
 
-    Marks of groups would say it at each test, but pytest-xdist 3.8 writes them to a field that
+    Group marks at each test would do the same, but pytest-xdist 3.8 writes them to a field that
     pytest 9.2 no longer reads.
     """
 

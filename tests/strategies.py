@@ -95,7 +95,7 @@ PRICE: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def ranged_items(draw: st.DrawFn) -> ItemLocation:
-    """An item whose typed levels keep the limits of domain.md 11.8."""
+    """Draw an item whose typed levels are within the limits of domain.md 11.8."""
     columns = {name: draw(values) for name, values in (REPLENISHMENT | QUANTITY | PRICE).items()}
     reorder_point = draw(units(40))
     order_up_to = reorder_point + draw(st.integers(1, 60))
@@ -239,9 +239,9 @@ def log_of(
 
 
 def histories(longest: int = 40, focus: str | None = None) -> st.SearchStrategy[list[Record]]:
-    """Whole partitions with policies, words of people, late, refused and re-sent records.
+    """Draw complete partitions with policies, decisions, late, refused and re-sent records.
 
-    Written by the generator of tests/oracle, which can look at needs or at prices above all.
+    The generator of tests/oracle writes them. `focus` prefers needs or prices.
     """
 
     def records(seed: int) -> list[Record]:

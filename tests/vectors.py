@@ -53,7 +53,7 @@ class Story:
         self.rows: dict[tuple[str, int], Row] = {}
 
     def record(self, fact: Row) -> dict[str, Any]:
-        """The next record, in the words of the exchange format."""
+        """Return the next record in the exchange format."""
         columns = dict(fact)
         op, table = columns.pop("op"), columns.pop("table")
         self.commit_us += 1_000_000

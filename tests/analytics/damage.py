@@ -1,8 +1,8 @@
-"""Random changes to an archive and a run: `python -m tests.analytics.damage --seed 7`.
+"""Random damage to an archive and a run: `python -m tests.analytics.damage --seed 7`.
 
-Each change is made to files on disk. `examined` has to refuse them, then the files are put back. A
-publication writes nothing before `examined` has returned, so what it refuses is detected in time.
-The seed decides everything. A change that nothing refuses is printed with its seed and number.
+Each change damages files on disk. `examined` must refuse them; then the files are restored. A
+publication writes nothing before `examined` returns, so each refusal is in time. The seed
+determines all changes. A change that nothing refuses is printed with its seed and number.
 """
 
 import argparse
@@ -285,10 +285,10 @@ def applied(rng: random.Random, what: str, path: Path, files: list[Path]) -> str
 
 
 def changes(home: Path, seed: int, count: int) -> Iterator[Change]:
-    """Make `count` changes one after the other, each to sound files.
+    """Make `count` changes one after the other, each to undamaged files.
 
     Raises:
-        RuntimeError: the unchanged files are refused, so that a refusal would say nothing.
+        RuntimeError: the unchanged files are refused, so a refusal would prove nothing.
     """
     case = a_case(home, seed)
     sound = case.refusal()

@@ -146,7 +146,7 @@ class _Writer:
 
 
 def archived(directory: Path, history: Generated, *, roll_every: int = 37) -> Manifest:
-    """An archive that holds the whole history."""
+    """Write an archive of the complete history."""
     writers = open_writers(directory, partitions=PARTITIONS, generation=1)
     for writer in writers:
         feed(writer, history.log[writer.partition], roll_every=roll_every)
@@ -154,7 +154,7 @@ def archived(directory: Path, history: Generated, *, roll_every: int = 37) -> Ma
 
 
 def feed(writer: PartitionWriter, arrivals: Iterable[Arrival], *, roll_every: int) -> None:
-    """Take the arrivals from where the writer stands, rolling often."""
+    """Take the arrivals from the writer's next offset on. Roll after each `roll_every` records."""
     for taken, arrival in enumerate(_from(arrivals, writer.next_offset), start=1):
         writer.take(arrival)
         if taken % roll_every == 0:

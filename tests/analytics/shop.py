@@ -1,4 +1,4 @@
-"""A small shop's day, written into Postgres as tills and people would, in its own location."""
+"""One day of a small shop, written into Postgres as tills and people would, in its own location."""
 
 import uuid
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The analyst page's own snippet, run by Spark over what the local engine left."""
+"""The code of the analyst page, run by Spark on results of the local engine."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The archive under crashes: the same rows and verdicts as if nothing had happened."""
+"""The archive under crashes: the same rows and verdicts as without a crash."""
 
 import json
 import shutil
@@ -80,7 +80,7 @@ def test_a_restart_far_into_the_archive_remembers_what_an_endless_run_does(tmp_p
 def test_a_restart_knows_of_a_snapshot_row_that_came_twice_what_an_endless_run_does(
     tmp_path: Path, end: int
 ) -> None:
-    """The second coming stands in a file of its own, with lsn and commit time of its own."""
+    """The second record of the row is in another file, with its own LSN and commit time."""
     begun_us = 1_700_000_000_000_000
     comings = (("c", 1, 1, 0), ("r", 2, 5, 1), ("r", 2, 7, 150), ("c", 3, 9, 151))
     writer = open_writers(tmp_path, partitions=PARTITIONS, generation=1)[0]

@@ -1,4 +1,4 @@
-"""Live and recomputed states side by side: equal, different, or on one side only."""
+"""Comparison of live and recomputed states: equal, different, or on one side only."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Changelogs read up to what the read model took in: the rows at the cut, and those shown."""
+"""Changelogs read up to the read model's offsets: rows at the cut, and rows shown."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Proposals against the decisions of a fresh fold: missing, extra, lower, or simply newer."""
+"""Proposals compared with the decisions of a new fold: missing, extra, lower, or only newer."""
 
 import pytest
 

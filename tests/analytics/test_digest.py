@@ -1,4 +1,4 @@
-"""The fingerprint of rows: order and split don't matter, everything else does."""
+"""Digests of rows are independent of order and split, and change with everything else."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Units that fail end in one message; drivers that are killed leave no process."""
+"""A failing unit ends with one message. A killed driver leaves no process."""
 
 import os
 import signal

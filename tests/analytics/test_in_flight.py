@@ -1,4 +1,4 @@
-"""Facts that cross the cut of a comparison: done, undone, sent again, or none of these."""
+"""Facts that cross the cut of a comparison: applied, undone, sent again, or unknown."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Source records of late ones are read again by their offsets."""
+"""Source records of late records are read again by their offsets."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

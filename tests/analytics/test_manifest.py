@@ -1,4 +1,4 @@
-"""The archive's list of files: a chain per partition, whose end the head knows."""
+"""The archive's file list: a hash chain per partition, with its end in the head file."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A published run is what a replay would have left, and half of one is taken for nothing."""
+"""A published run equals the result of a replay. An incomplete one is refused."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -118,7 +118,7 @@ def compacted(broker: MemoryBroker, topic: str, number: int) -> Content:
 
 
 def without_progress(content: Content) -> Content:
-    """Only the last level of a chunk tells it, and which key is last is no part of the content."""
+    """Leave out the progress headers. Only a chunk's last level has them; which is arbitrary."""
     return {
         key: (said, {name: header for name, header in headers.items() if name not in TOLD})
         for key, (said, headers) in content.items()
@@ -126,7 +126,7 @@ def without_progress(content: Content) -> Content:
 
 
 def decisions(broker: MemoryBroker, number: int) -> dict[tuple[str, bytes | None], object]:
-    """The newest decision of each key; where in the log it was said again is left out."""
+    """Return the newest decision of each key, without its offset in the log."""
     found: dict[tuple[str, bytes | None], object] = {}
     for topic in (REORDER_EVENTS, PRICE_EVENTS):
         for key, (content, _) in compacted(broker, topic, number).items():
@@ -251,7 +251,7 @@ def test_it_tells_where_the_ring_begins_as_a_worker_does(case: Case) -> None:
 
 
 class Watched(Publication):
-    """Tells how many window rows each transaction has to write."""
+    """Publication that records the number of window rows of each transaction."""
 
     def __init__(self, history: PartitionHistory, broker: Broker, topic_ids: TopicIds) -> None:
         super().__init__(history, broker, topic_ids)

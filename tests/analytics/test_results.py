@@ -1,4 +1,4 @@
-"""The files of a task, read in pieces."""
+"""Result files of a task, read in pieces."""
 
 import tracemalloc
 from pathlib import Path
@@ -10,7 +10,7 @@ STATE_BYTES = 1_000
 
 
 def test_rows_are_read_a_few_at_a_time(tmp_path: Path) -> None:
-    """A partition has as many whole states as keys, and a merge holds a piece of each unit."""
+    """A partition has one complete state per key, and a merge holds one piece of each unit."""
     file = ResultFile(tmp_path, STATES)
     for number in range(ROWS):
         file.write(f"K{number:05}".encode(), number, number.to_bytes(4, "big") * (STATE_BYTES // 4))

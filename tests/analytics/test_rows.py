@@ -1,4 +1,4 @@
-"""The Parquet form of a record: what went in comes out, bucket by bucket."""
+"""Records in Parquet: rows come back as they were written, bucket by bucket."""
 
 from pathlib import Path
 from zlib import crc32

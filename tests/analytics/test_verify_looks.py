@@ -1,4 +1,4 @@
-"""Looks of `verify`: one where all is certain, more where not, and what counts when time is up."""
+"""Number of comparisons of `verify`: one if all is certain, more if not, until time is up."""
 
 from dataclasses import dataclass, field
 from typing import cast

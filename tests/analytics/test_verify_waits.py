@@ -1,4 +1,4 @@
-"""`verify` waits for parts that restart, and names one that doesn't come back."""
+"""`verify` waits for parts that restart, and names a part that doesn't come back."""
 
 import socket
 

@@ -1,6 +1,6 @@
-"""The rules as machine code say what the sources say: to the model, the examples and the engine.
+"""Compiled rules give the results of the sources: for the model, the examples and the engine.
 
-Compiling takes half a minute, so this is no part of `make check`.
+Compiling takes half a minute, so these tests are not part of `make check`.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""docker-compose.yml against the published JSON schema of the compose specification.
+"""docker-compose.yml follows the published JSON schema of the compose specification.
 
-The schema comes from a package registry, pinned and verified; that needs the network, so this test
-is no part of `make check`.
+The schema comes from a package registry, pinned and verified. That needs the network, so this test
+is not part of `make check`.
 """
 
 import hashlib

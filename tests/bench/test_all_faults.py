@@ -1,4 +1,4 @@
-"""`inventory bench faults --all`: the choice of faults, the judgement of a status, the cleaning."""
+"""`inventory bench faults --all`: choice of faults, judgement of a status, clean-up."""
 
 import os
 import signal

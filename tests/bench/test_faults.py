@@ -1,4 +1,4 @@
-"""`inventory bench faults`: which faults a seed draws, and what the report says."""
+"""`inventory bench faults`: the faults that a seed draws, and the report."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The fold's bench makes a log that the rules take, and measures what it says."""
+"""The bench of the fold writes a valid log and measures it correctly."""
 
 from pathlib import Path
 

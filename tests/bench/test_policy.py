@@ -1,4 +1,4 @@
-"""A year of trade under each policy: repeatable, and the figures add up."""
+"""A simulated year of trade under each policy: repeatable, and its figures add up."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The restore bench really restores, and warm reads nothing but the file."""
+"""The bench of restores restores all keys. A warm restore reads the snapshot only."""
 
 from bench import restore
 

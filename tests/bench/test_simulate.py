@@ -1,4 +1,4 @@
-"""`inventory bench simulate`: what it runs, what it prints, and that its checks can fail."""
+"""`inventory bench simulate`: its runs, its output, and planted errors that its checks find."""
 
 import asyncio
 import os
@@ -66,7 +66,7 @@ with silent(), Disk() as disk:
 
 
 class Recording(MemoryBroker):
-    """Keeps what was committed."""
+    """Broker that records the committed sends."""
 
     def __init__(self) -> None:
         super().__init__()

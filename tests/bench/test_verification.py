@@ -1,4 +1,4 @@
-"""Rounds of `inventory bench verify`: what is planted when, and what each answer is worth."""
+"""Rounds of `inventory bench verify`: planted errors, and the judgement of each answer."""
 
 import pytest
 

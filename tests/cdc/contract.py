@@ -1,4 +1,4 @@
-"""The published schemas, and which of them describes a record that workers wrote."""
+"""Published schemas, and the schema of a record that workers wrote."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Documents in files: of a schema, of a version, and not guessed at when it is another's."""
+"""Files with a schema and a version. Files of another version are refused with the next step."""
 
 import json
 import re

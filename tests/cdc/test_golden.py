@@ -1,4 +1,4 @@
-"""Messages of the real connector decode, and carry the key and the partition of their row."""
+"""Messages of the real connector decode, with the key and the partition of their row."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Lines of a folded history that a reader of `inventory fold` meets."""
+"""Special lines of a history for `inventory fold`: blanks, needs, prices and timestamps."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""The partition of a key is the same in every client."""
+"""Keys have the same partition in every Kafka client."""
 
 import pytest
 

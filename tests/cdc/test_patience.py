@@ -1,4 +1,4 @@
-"""A failed connector task is restarted when it stays failed, and not for ever."""
+"""A connector task that stays failed is restarted, at most five times an hour."""
 
 from cdc.capture.restart_policy import Patience
 

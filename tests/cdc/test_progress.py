@@ -1,4 +1,4 @@
-"""The headers that tell how far a partition is, and the keys that carry no item."""
+"""Progress headers of a partition, and keys without an item."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Decision, rejection and late records survive the wire."""
+"""Decision, rejection and late records are read back as they were written."""
 
 import json
 from collections.abc import Callable

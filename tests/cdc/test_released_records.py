@@ -1,4 +1,4 @@
-"""Released records are read by today's code, and today's records by the rules of their release."""
+"""Today's code reads released records; today's records follow the rules of their release."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A rejected record that is sent again: the same change, committed now."""
+"""Replays of a rejected record: the same change with a new commit time."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every record that workers write fits the published, strict schema of its version."""
+"""Every record that workers write follows the published, strict schema of its version."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""States on the wire: what is remembered between two records is never the wrong policy."""
+"""Cached policies of encoded states are never mixed up and take little memory."""
 
 import gc
 import tracemalloc

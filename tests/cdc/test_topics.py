@@ -1,4 +1,4 @@
-"""Names of topics: the first revision's are known outside, no two revisions share any."""
+"""Topic names: the first revision keeps its known names, and no two revisions share one."""
 
 from dataclasses import astuple
 

@@ -1,4 +1,4 @@
-"""Asking the worker that holds a key: addresses, answers, and why there is none."""
+"""Requests to the worker that owns a key: addresses, answers, and reasons for none."""
 
 import json
 import socket
@@ -38,7 +38,7 @@ def nobody_answered_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def answering(status: int, body: dict[str, Any] | str, asked: list[str]) -> Iterator[int]:
-    """The port of a server that gives every question this answer; text is sent as it stands."""
+    """Yield the port of a server that gives each request this answer. Text is sent unchanged."""
     content = body if isinstance(body, str) else json.dumps(body)
 
     class Answer(BaseHTTPRequestHandler):
@@ -128,7 +128,7 @@ def test_a_worker_that_is_gone_or_hangs_is_told_in_words_of_the_shop(tmp_path: P
 
 
 class Hurried(httpx.Client):
-    """Waits for nobody longer than a moment at `hangs`; remembers how long it might have."""
+    """Client that waits only a moment for the port `hangs` and records the allowed timeouts."""
 
     def __init__(self, hangs: int) -> None:
         super().__init__(trust_env=False)

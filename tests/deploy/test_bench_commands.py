@@ -1,4 +1,4 @@
-"""The verbs of `inventory bench` that need no stack, on their smallest inputs."""
+"""Commands of `inventory bench` that need no stack, on their smallest inputs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Shared directories where `HOME` is unset, read-only or another account's."""
+"""Shared directories if `HOME` is unset, read-only or owned by another account."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docker-compose.yml is fresh, holds no secret, and says what the local stack says."""
+"""docker-compose.yml is up to date, holds no secret, and has the settings of the local stack."""
 
 import re
 import shlex

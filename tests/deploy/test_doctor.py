@@ -1,4 +1,4 @@
-"""The doctor without a patient: a machine's rows, and what to type where nothing runs."""
+"""`inventory doctor` without a stack: rows about the machine, and the next command."""
 
 import json
 import time

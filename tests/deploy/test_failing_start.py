@@ -1,6 +1,6 @@
-"""A stack that can't start says why, with the last lines of the part that failed.
+"""A stack that can't start prints the reason and the failed part's last log lines.
 
-Real supervisors, each for a Postgres that has a reason to fail; no service gets ready here.
+Uses real supervisors. Each starts a Postgres that can't start; no service gets ready.
 """
 
 import fcntl
@@ -48,7 +48,7 @@ def programs(folder: Path, **bodies: str) -> Path:
 
 
 def up(home: Home, only: str, **variables: str) -> tuple[int, str]:
-    """Exit code of `inventory up`, and what it said of its failure."""
+    """Return the exit code of `inventory up` and its error text."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     done = subprocess.run(  # noqa: S603 -- our own command
         [sys.executable, "-m", "deploy.cli.main", "up", "--detach", "--only", only],

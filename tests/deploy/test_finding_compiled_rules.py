@@ -1,4 +1,4 @@
-"""Compiled rules: found by the content of the sources, and made only where they can be."""
+"""Compiled rules are found by the hash of their sources and built only where possible."""
 
 import os
 import sysconfig

@@ -72,7 +72,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     def run(line: str) -> tuple[object, str]:
-        """Exit code, and everything that was told, in one line."""
+        """Return the exit code and the complete output in one line."""
         monkeypatch.setattr(sys, "argv", ["inventory", *line.split()])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -83,7 +83,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
 
 
 def runs(home: Home, *services: str) -> None:
-    """A home that says that this process supervises a ready stack of these services."""
+    """Create a home whose files name this process as supervisor of a ready stack."""
     home.create()
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)

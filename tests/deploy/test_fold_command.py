@@ -1,4 +1,4 @@
-"""`inventory fold`: the rules on a history file, as a program would call them."""
+"""`inventory fold`: output and exit codes for a history file."""
 
 import json
 

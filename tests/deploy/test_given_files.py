@@ -1,4 +1,4 @@
-"""A file of sales that nobody can read is told in one line, before anything is started for it."""
+"""An unreadable sales file is reported in one line, before any service starts for it."""
 
 import os
 import sys

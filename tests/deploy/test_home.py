@@ -1,4 +1,4 @@
-"""A home keeps its ports and secrets, and gives them to nobody else."""
+"""A home keeps its ports and secrets. Other accounts can't read the secrets."""
 
 import json
 import socket

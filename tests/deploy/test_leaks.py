@@ -1,4 +1,4 @@
-"""The search for secrets finds one in each kind of place, and names it without printing it."""
+"""The search for secrets finds one in each kind of place and doesn't print it."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Lock files are resolved by the real tool and name no place."""
+"""Lock files are resolved by the real tool and contain no registry address."""
 
 import re
 

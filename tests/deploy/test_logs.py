@@ -1,4 +1,4 @@
-"""Logs stay below their limit while they are written, and every line of ours is one document."""
+"""Logs stay below their size limit while they grow. Every line of the project is JSON."""
 
 import json
 import os
@@ -91,7 +91,7 @@ def test_events_libraries_warnings_and_ends_are_documents_without_locals() -> No
 
 
 def test_the_demos_people_log_like_every_service(tmp_path: Path) -> None:
-    """Without a database their first words are what ends them."""
+    """Without a database its first log line is the error that ends it."""
     home = Home(tmp_path / "home")
     home.create()
     ports = dict.fromkeys(("postgres", "kafka", "connect", "web"), 1)

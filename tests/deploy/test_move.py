@@ -1,4 +1,4 @@
-"""A home goes to another disk with everything in it, and keeps its name."""
+"""A home moves to another disk with all files. Its old path leads to the new one."""
 
 import fcntl
 import os
@@ -80,7 +80,7 @@ def test_a_service_that_outlives_its_supervisor_is_not_copied(home: Home, tmp_pa
 
 
 def test_a_stack_that_is_starting_is_not_moved(home: Home, tmp_path: Path) -> None:
-    """It has the lock before it has written a file that says so."""
+    """A supervisor holds the lock before it has written its runtime file."""
     with (home.path / "supervisor.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(StackError, match="nothing was moved"):

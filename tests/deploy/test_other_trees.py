@@ -1,4 +1,4 @@
-"""Commands that run by the code of another tree: which interpreter they take."""
+"""Commands that run the code of another tree: choice of their interpreter."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Environments of the bench's peers: made once by the real tool, and left out with a reason."""
+"""Environments of the bench's peers: created once, or skipped with a reason."""
 
 import hashlib
 import os

@@ -1,6 +1,6 @@
-"""Postgres starts in every place that a clone or a home may have; a real server in each.
+"""Postgres starts in every place that a clone or a home may have. Uses a real server in each.
 
-`python -m tests.stack.places` starts the whole stack in these places.
+`python -m tests.stack.places` starts the complete stack in these places.
 """
 
 import os

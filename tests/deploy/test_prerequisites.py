@@ -1,4 +1,4 @@
-"""Programs that are found, too old, installed or asked for; each a real small program."""
+"""Required programs: found, too old, installed or requested. Each is a real small program."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ OLD_JAVA = "echo 'openjdk version \"11.0.2\" 2019-01-15' >&2"
 
 @pytest.fixture
 def programs(tmp_path, monkeypatch):
-    """An empty folder as the whole PATH."""
+    """Set PATH to one empty folder."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     return tmp_path

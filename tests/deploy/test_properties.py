@@ -1,4 +1,4 @@
-"""Values of Java properties files, whatever signs a path has."""
+"""Values of Java properties files for paths with any characters."""
 
 import re
 

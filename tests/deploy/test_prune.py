@@ -1,4 +1,4 @@
-"""Files that nothing reads any more are deleted on demand, and offered where a disk is full."""
+"""Files that nothing reads any more are deleted on request, and offered if a disk is full."""
 
 from pathlib import Path
 

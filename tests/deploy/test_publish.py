@@ -1,4 +1,4 @@
-"""The steps of a publication, as far as no broker has to be asked."""
+"""Steps of a publication that need no broker."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The archive put aside: asked for, without an archiver, and made again from the beginning."""
+"""Archives that were moved away: on request, without an archiver, and written again from 0."""
 
 import fcntl
 import threading
@@ -105,7 +105,7 @@ def test_a_lock_that_went_aside_with_its_archive_locks_nothing(
     flock = fcntl.flock
 
     def moved_meanwhile(stream: TextIO, how: int) -> None:
-        """Between opening the lock and holding it, another process puts the archive aside."""
+        """Move the archive away after the lock was opened and before it is held."""
         archive.rename(archive.with_name("aside"))
         if made_again:
             archived(archive, generate(seed=1, records=40))

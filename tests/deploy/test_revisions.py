@@ -1,4 +1,4 @@
-"""Comparing two logic revisions without a broker: what is a difference, what is motion."""
+"""Comparison of two logic revisions without a broker: differences, and keys still in motion."""
 
 import json
 from pathlib import Path

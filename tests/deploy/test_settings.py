@@ -1,4 +1,4 @@
-"""`.env.example` names the variables that the settings classes read, and no other."""
+"""`.env.example` has exactly the variables that the settings classes read."""
 
 import ast
 import re

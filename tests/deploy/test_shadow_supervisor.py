@@ -1,4 +1,4 @@
-"""The supervisor of a shadow reports, rotates logs and refuses a second one, like the stack's."""
+"""A shadow's supervisor reports, rotates logs and refuses a second one, like the stack's."""
 
 import os
 import signal

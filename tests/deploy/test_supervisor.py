@@ -1,4 +1,4 @@
-"""Children are restarted with a growing delay, counted, and all ended."""
+"""Child processes are restarted with a growing delay, counted, and all ended."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Status and doctor of a stack whose parts don't answer: said per part, and never a traceback."""
+"""Status and doctor with parts that don't answer: one error per part and no traceback."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def test_status_says_which_part_did_not_answer(home, capsys) -> None:
 
 
 def test_status_asks_nothing_of_a_part_that_is_not_ready(home: Home) -> None:
-    """Connect keeps its clients waiting while its broker is away."""
+    """Connect doesn't answer its clients while its broker is down."""
     seen = observe.look(home)
     waiting = replace(seen, states={**seen.states, "connect": observe.NOT_READY})
 

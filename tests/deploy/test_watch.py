@@ -1,4 +1,4 @@
-"""A process that is suspended or silent is repaired, and only then."""
+"""A suspended or silent process is repaired, and a healthy one is not."""
 
 import os
 import signal

@@ -47,7 +47,7 @@ async def busy(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 @contextmanager
 def served(home: Home, *middlewares: Middleware, share: Share = halves) -> Iterator[Runtime]:
-    """Two workers that share the partitions, and a home that says where they are."""
+    """Start two workers that share the partitions, and a home with their addresses."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -1,4 +1,4 @@
-"""Workers start, stop and restart one by one, as `wanted.json` says."""
+"""Workers start, stop and restart one by one, as `wanted.json` requests."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""From the last count to the base position: by cause and document, with what the state lacks."""
+"""Stock lines from the last count to the base position: by cause, document and missing facts."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Every explanation adds up, over all states that generated histories reach (domain.md 5)."""
+"""Every explanation adds up, for all states that generated histories reach (domain.md 5)."""
 
 import os
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def check_state(state: KeyState) -> None:
 
 
 def check_days(state: KeyState) -> None:
-    """Each day's change of the rate follows from what the lines before it say was observed."""
+    """Assert that each day's rate change follows from the observed units in the lines before it."""
     section = explained(state)["demand"]
     if value_of(section, "demand_method") == "tsb" or state.demand.tsb_p_micro is not None:
         return

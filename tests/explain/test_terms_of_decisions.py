@@ -1,4 +1,4 @@
-"""The terms that a reorder carries (domain.md 5): they add up, and each number has its source."""
+"""Terms of a reorder (domain.md 5): they add up, and each number has a source."""
 
 from typing import Any
 

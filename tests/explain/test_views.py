@@ -1,4 +1,4 @@
-"""Hopping windows and sessions against what they claim to be, by brute force."""
+"""Hopping windows and sessions compared with a brute-force computation."""
 
 from itertools import pairwise
 

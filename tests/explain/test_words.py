@@ -1,4 +1,4 @@
-"""Lines in words and figures: the same for every reader."""
+"""Texts and figures of explanation lines: the same for every reader."""
 
 from fractions import Fraction
 

@@ -38,7 +38,7 @@ NUMBER = 4  # a partition that has keys
 
 
 def kept_in_files(home: Path) -> Iterator[tuple[str, bytes]]:
-    """Kind and content of every document that an archive, a run, a worker keep below `home`."""
+    """Yield kind and content of each document of an archive, a run and a worker below `home`."""
     yield "topic_ids", json.dumps(topic_ids_document(IDS)).encode()
     settings = Connections(home=home, partitions=PARTITIONS)
     settings.archive_dir.mkdir(parents=True)
@@ -89,7 +89,7 @@ def documents_of(frames: list[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def plain(kind: str, content: bytes) -> bytes:
-    """The document in one line; a unit with the checksum of what it says now."""
+    """Return the document in one line. A unit gets the checksum of its present content."""
     document = json.loads(content)
     if kind == "run_unit":
         return line_of(_row(document))

@@ -1,8 +1,8 @@
-"""Records one real message per table and operation: `python -m tests.golden.recorder`.
+"""Record one real message per table and operation: `python -m tests.golden.recorder`.
 
-It runs the statements below against a running stack (INVENTORY_HOME) and keeps what the connector
-put on the topic, byte for byte. The files are what the contract tests decode without any service,
-and a test on the running stack compares them with what the connector says today.
+It runs the statements below on a running stack (INVENTORY_HOME) and stores the connector's messages
+byte for byte. The contract tests decode these files without any service. A test on the running
+stack compares them with the connector's messages of today.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The results of the rules for kept histories: `python -m tests.golden.results` keeps a digest.
+"""Digests of the rules' results for fixed histories: `python -m tests.golden.results`.
 
 The histories are seeded ones (`tests/oracle/generate.py`) that take most branches of the rules.
 Neither they nor the digests of released revisions are written again.
@@ -42,7 +42,7 @@ def digests() -> dict[int, str]:
 
 
 def main() -> None:
-    """Keep the digest of a revision that has none."""
+    """Write the digest of this revision if it has none."""
     known = digests()
     if LOGIC_REVISION in known:
         sys.stdout.write(f"logic revision {LOGIC_REVISION} has a digest: nothing was written\n")

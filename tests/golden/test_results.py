@@ -1,4 +1,4 @@
-"""Changed results are a new logic revision, and each revision states what changed."""
+"""Changed results need a new logic revision, and each revision documents its change."""
 
 import pytest
 

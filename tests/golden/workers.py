@@ -128,7 +128,7 @@ def main() -> None:
 
 
 def _diverse(records: Iterable[bytes]) -> list[bytes]:
-    """A few records that differ in which fields say something, the shortest of each sort."""
+    """Return a few records that differ in their non-empty fields, the shortest of each sort."""
     first: dict[str, bytes] = {}
     for content in sorted(set(records), key=lambda content: (len(content), content)):
         first.setdefault(_sort_of(json.loads(content)), content)

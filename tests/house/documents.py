@@ -1,4 +1,4 @@
-"""The project's pages, taken apart: links, headings, code."""
+"""Parser of the project's pages: links, headings, code."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _HEADING = re.compile(r"^#+ +(.+?) *#*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """Fenced code: where it begins, in which language, what it says."""
+    """Fenced code block: page, first line, language and text."""
 
     page: str
     line: int

@@ -1,8 +1,8 @@
-"""docs/domain.md taken apart: its tables with their rows, and the rulings of section 11.
+"""Parser of docs/domain.md: its tables with their rows, and the rulings of section 11.
 
-A row has a name: section, table if the section has several, and the first cell without ornament,
-like `5.2 quantity Q7; Q8; Q9 threshold 500 ‰` or `2.2 c`. Cells of the state machine and rulings
-are rows too: `5.3 cell open × answered`, `11.5 Zero row`.
+A row's name is its section, its table if the section has several, and the plain first cell, like
+`5.2 quantity Q7; Q8; Q9 threshold 500 ‰` or `2.2 c`. Cells of the state machine and rulings are
+rows too: `5.3 cell open × answered`, `11.5 Zero row`.
 """
 
 import re
@@ -53,7 +53,7 @@ class Table(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name in `NAMES`; a table that nobody has named is an error."""
+        """Return the name in `NAMES`. Fail for a table without a name."""
         place = (self.section, plain(self.heading[0]))
         if place not in NAMES:
             problem = f"docs/domain.md {place}: a new table needs a name in {__name__}.NAMES"
@@ -98,7 +98,7 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def rulings() -> list[str]:
-    """Names of the rulings of section 11, by section and leading words."""
+    """Return the names of the rulings of section 11: section and leading words."""
     found, section = [], ""
     for line in text().splitlines():
         heading = re.match(r"### (11\.\d+) ", line)

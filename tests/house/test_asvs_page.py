@@ -1,4 +1,4 @@
-"""docs/security/asvs.md: each requirement has a row, and each claim a test that exists."""
+"""docs/security/asvs.md: each requirement has a row, and each claim names an existing test."""
 
 import ast
 import re

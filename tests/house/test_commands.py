@@ -1,4 +1,4 @@
-"""Makefile and command line offer what they promise, each with a line of help."""
+"""Makefile targets and CLI commands exist as documented, each with a line of help."""
 
 import re
 import subprocess

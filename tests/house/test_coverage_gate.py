@@ -1,4 +1,4 @@
-"""Children that end while the first process judges are taken in, and never end the run."""
+"""Coverage of child processes that end late is included and can't end the run."""
 
 from pathlib import Path
 

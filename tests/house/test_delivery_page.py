@@ -1,4 +1,4 @@
-"""The argument of docs/delivery.md: crash points have numbers, and each names tests that exist."""
+"""docs/delivery.md: crash points are numbered, and each names existing tests."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Django's own review of the settings, as they stand behind TLS."""
+"""Django's deployment check of the settings behind TLS."""
 
 import os
 import subprocess

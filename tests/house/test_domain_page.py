@@ -1,4 +1,4 @@
-"""Every row and ruling of docs/domain.md is held by a test, and every mark speaks of one."""
+"""Every row and ruling of docs/domain.md has a test, and every mark names an existing row."""
 
 import ast
 import re

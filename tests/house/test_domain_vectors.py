@@ -1,7 +1,7 @@
-"""The tables of docs/domain.md and tests/data/domain_vectors.toml say the same, cell by cell.
+"""docs/domain.md and tests/data/domain_vectors.toml have equal tables, cell by cell.
 
-Cells of numbers are compared as lists. Cells of prose must name no number that the data of their
-row do not have.
+Cells of numbers are compared as lists. Cells of prose must contain no number that the data of their
+row lack.
 """
 
 import re
@@ -42,7 +42,7 @@ def values(data: object) -> Iterator[int]:
 
 
 def assert_said(cell: str, data: object) -> None:
-    """Every number of the prose stands in the data, as it is or in a smaller unit."""
+    """Assert that the data contain each number of the prose, as it is or in a smaller unit."""
     known = set(values(data))
     prose = re.sub(r"\b[A-Z]\d+(?=[ ;])|\([^()]*\)|\b\w+_\w+\b", "", plain(cell) + " ")
     for said in re.findall(r"−?\d[\d,]*(?:\.\d+)?", prose):

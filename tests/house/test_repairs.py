@@ -1,4 +1,4 @@
-"""Every repair that is printed changes something: none only looks, and none names the doctor."""
+"""Every printed repair changes something: none only inspects, and none names the doctor."""
 
 import ast
 from collections.abc import Iterator

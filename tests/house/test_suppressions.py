@@ -1,4 +1,4 @@
-"""A suppressed finding says why, and names what it suppresses."""
+"""Every suppressed finding has a reason and names its rule."""
 
 import io
 import re

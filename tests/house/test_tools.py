@@ -1,4 +1,4 @@
-"""Tools that read the sources find nothing; their settings are in pyproject.toml."""
+"""Tools that check the sources find nothing. Their settings are in pyproject.toml."""
 
 import subprocess
 import sys

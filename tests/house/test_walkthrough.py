@@ -1,4 +1,4 @@
-"""The walkthrough names functions; a name that no longer exists would send readers astray."""
+"""Functions that the walkthrough names exist."""
 
 import re
 from functools import reduce

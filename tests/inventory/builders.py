@@ -1,4 +1,4 @@
-"""Records with named arguments: what a test does not care about has a plain default."""
+"""Builders of records with named arguments and simple defaults."""
 
 from dataclasses import dataclass, field
 from typing import Any

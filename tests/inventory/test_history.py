@@ -1,4 +1,4 @@
-"""The exchange format, and states as bytes."""
+"""The exchange format of histories, and encoded states."""
 
 import json
 

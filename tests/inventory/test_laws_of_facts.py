@@ -287,7 +287,7 @@ def test_w6_an_undamaged_receipt_of_what_was_ordered_leaves_the_position_alone(
 
 
 def sold_by(image: object, horizon: int | None) -> list[int]:
-    """Retained lines, all lines, units and minor units of a sale image that keeps the limits."""
+    """Return retained lines, all lines, units and minor units of a sale image within the limits."""
     if not isinstance(image, dict):
         return [0, 0, 0, 0]
     try:

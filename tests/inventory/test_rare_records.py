@@ -1,4 +1,4 @@
-"""Records that seldom come, each with what it must and must not move."""
+"""Rare records, each with its effects and the fields that it must not change."""
 
 from dataclasses import replace
 

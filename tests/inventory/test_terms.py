@@ -1,4 +1,4 @@
-"""The terms of domain.md 1, operations of 2.2, and rulings of 11, each on a history of its own."""
+"""Terms of domain.md 1, operations of 2.2, and rulings of 11, each on its own history."""
 
 import pytest
 

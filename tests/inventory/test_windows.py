@@ -1,4 +1,4 @@
-"""Windows, lateness and clocks around the table of domain.md 3.2 (it: test_worked_tables.py)."""
+"""Windows, lateness and clocks beyond the table of domain.md 3.2 (test_worked_tables.py)."""
 
 import pytest
 

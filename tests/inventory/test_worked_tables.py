@@ -1,4 +1,4 @@
-"""The worked tables of facts (domain.md 2.4, 3.2, 5.3), against product and reference model."""
+"""The worked tables of facts (domain.md 2.4, 3.2, 5.3), for product and reference model."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

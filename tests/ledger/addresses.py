@@ -1,7 +1,7 @@
-"""Every address of the application, as a person would ask for it about one store.
+"""Every address of the application, with a request about one store.
 
 `FORMS` has the addresses that change something, with the form of a page of ours; `PAGES` the
-others. A test walks Django's own table of addresses: one that is missing here fails it.
+others. A test walks Django's URL patterns and fails for an address that is missing here.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Runs callables at the same time, each on a database connection of its own."""
+"""Run callables at the same time, each on its own database connection."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

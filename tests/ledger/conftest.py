@@ -89,7 +89,7 @@ def sinks(
 
 @pytest.fixture
 def staff(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """Ann, an associate, and Olga, an operator; nobody has failed to log in yet."""
+    """Add two people without failed logins: Ann, an associate, and Olga, an operator."""
     from tests.ledger.staff import people_of  # noqa: PLC0415 -- needs Django set up
 
     yield from people_of(ledger)

@@ -1,4 +1,4 @@
-"""One text for all rows of the database, so that a test can say that nothing was changed."""
+"""One text of all rows in the database, with which a test shows that nothing changed."""
 
 from django.db import connection
 

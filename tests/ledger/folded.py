@@ -1,7 +1,7 @@
-"""The state of a key by the pure rules, from the rows that stand in Postgres.
+"""A key's state by the pure rules, from the rows in Postgres.
 
-Every row is one insert, in the order in which the database wrote them: what the workers would know
-if nothing had ever been changed or deleted.
+Every row is one insert, in the order in which the database wrote them. The workers would reach this
+state if no row had ever been changed or deleted.
 """
 
 from datetime import datetime
@@ -42,7 +42,7 @@ def state_of(connection: psycopg.Connection, key: str) -> KeyState:
 def state_after_updates(
     connection: psycopg.Connection, key: str, before: list[tuple[str, Image]]
 ) -> KeyState:
-    """The key's state after the rows of `before` were inserted and became what stands now."""
+    """Return the key's state after inserts of the rows of `before` and updates to today's rows."""
     now = {(table, image["id"]): image for table, image in images(connection, key)}
     changes: list[Change] = [(table, "c", None, image) for table, image in before]
     for table, image in before:

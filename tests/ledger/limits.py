@@ -1,4 +1,4 @@
-"""Every limit of docs/domain.md 0, 2.6 and 11.8 as data: a column and the last value on a side."""
+"""Limits of docs/domain.md 0, 2.6 and 11.8 as data: a column and its last value on a side."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ TICK = timedelta(microseconds=1)
 
 
 class Limit(NamedTuple):
-    """A column, the last value on either side, and what else the row must say for it."""
+    """Column with the last valid value on each side, and the other columns that the row needs."""
 
     table: str
     column: str

@@ -1,4 +1,4 @@
-"""Asks for pages as a person of a role would, without a browser."""
+"""Requests for pages as a person of a role, without a browser."""
 
 import time
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""A store with at least one row in everything that pages read, each with a mark of its own."""
+"""A store with at least one row in everything that pages read, each with its own mark."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

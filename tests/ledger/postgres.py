@@ -1,4 +1,4 @@
-"""A Postgres of the tests' own, from the same binaries as the stack's, with the project's roles."""
+"""A Postgres for tests with the stack's binaries and the project's roles."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Rights in a database as `docs/security.md` writes them: `S I U(status, due_on) D`."""
+"""Rights in a database in the notation of `docs/security.md`: `S I U(status, due_on) D`."""
 
 import re
 from collections import defaultdict

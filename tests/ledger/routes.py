@@ -1,4 +1,4 @@
-"""Django's own table of addresses, read for tests that must not miss one."""
+"""Django's URL patterns, for tests that must check each address."""
 
 from collections.abc import Iterator
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""A read model and a worker for the facts that stand in Postgres, by the projector's own rows."""
+"""A read model and a worker for the facts in Postgres, written with the projector's own rows."""
 
 import json
 import threading

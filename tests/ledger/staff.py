@@ -1,4 +1,4 @@
-"""People who log in, for tests of logins and passwords."""
+"""People with logins, for tests of logins and passwords."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -13,7 +13,7 @@ HERE, ELSEWHERE = "192.0.2.1", "192.0.2.2"
 
 
 def people_of(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """Ann, an associate, and Olga, an operator; nobody has failed yet."""
+    """Add two people without failed logins: Ann, an associate, and Olga, an operator."""
     people = import_module("ledger.people")
     # Argon2 is slow on purpose, and a busy machine would outlast the span of a limit.
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):

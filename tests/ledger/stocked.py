@@ -1,4 +1,4 @@
-"""Places that have an item, with stock that somebody counted."""
+"""Locations with an item and counted stock."""
 
 from ledger import services
 from ledger.kernel.transactions import fetch_value

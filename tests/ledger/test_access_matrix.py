@@ -1,7 +1,7 @@
-"""The rights matrix: every address, as every role, about one's own store and about another one.
+"""Access to every address, as every role, for one's own store and for another one.
 
-Real requests on a real Postgres. Two stores are planted with a row in everything that pages read,
-and no answer to a person of the first may hold a mark of the second.
+Sends real requests to a real Postgres. Two stores have a row in everything that pages read, and no
+answer to a person of the first may contain a mark of the second.
 """
 
 from collections.abc import Iterator

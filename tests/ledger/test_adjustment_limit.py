@@ -1,4 +1,4 @@
-"""The value above which an adjustment needs two people, and who may set it."""
+"""The value above which an adjustment needs two people, and the right to set it."""
 
 import re
 from typing import Any

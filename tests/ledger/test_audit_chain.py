@@ -1,5 +1,5 @@
 # ruff: noqa: S608 -- ids of this file's own rows and literals
-"""The action log's hash chain: changes, removals and insertions are found and named."""
+"""The action log's hash chain: changed, removed and inserted entries are found and named."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""A rule writes a price only where every condition holds; each condition has two sides."""
+"""Automatic prices are written only if every condition holds. Each has a test on both sides."""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The process that does what rules allow: it lives through a lost database and ends when asked."""
+"""The automation process survives a lost database, and ends on request."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Damage to publication and slot that leaves changes out of the log, on a real Postgres."""
+"""Damaged publications and slots that leave changes out of the log, on a real Postgres."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A command id belongs to one form and one subject: no second command is dropped in silence."""
+"""A command id belongs to one form and one subject. Its reuse for another one is an error."""
 
 import re
 from collections.abc import Callable

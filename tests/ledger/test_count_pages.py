@@ -1,4 +1,4 @@
-"""The counting desk as people use it: blind sheets for the counter, pages for their roles."""
+"""The counting desk: blind sheets for the counter, pages for the other roles."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The manager's side of counting: what waits, what was counted, and adjustments with a limit."""
+"""The manager's counting pages: waiting counts, finished counts, and adjustments with a limit."""
 
 import re
 

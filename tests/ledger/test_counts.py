@@ -1,4 +1,4 @@
-"""Counts by two people: blind sheets, tolerance, approval, and what late facts do to a variance."""
+"""Counts by two people: blind sheets, tolerance, approval, and late facts in a variance."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The count rule and the tolerance as SQL has them, against the page of rules."""
+"""The count rule and the tolerance in SQL, compared with the rules."""
 
 import random
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Forms and batches that no page of ours sends are refused; none of them is an error of ours."""
+"""Crafted forms and batches are refused, and none causes a server error."""
 
 import json
 from typing import Any

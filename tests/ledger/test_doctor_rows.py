@@ -1,4 +1,4 @@
-"""The doctor's questions to a Postgres, on one that has the fault; its repairs repair."""
+"""The doctor's checks of Postgres, each on a server with that fault and its repair."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ PROMOTE = f"inventory revision promote {LOGIC_REVISION} --without-comparison"
 
 @pytest.fixture
 def home(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Path) -> Home:
-    """A home that says that this server is its stack's."""
+    """Home whose files name this server as its stack's Postgres."""
     found = Home(tmp_path)
     me = identify(os.getpid())
     runtime = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)

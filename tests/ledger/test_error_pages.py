@@ -25,7 +25,7 @@ def errors() -> Any:
 
 @pytest.fixture
 def nobody_answers() -> Iterator[None]:
-    """Django's database is where nobody listens."""
+    """Point Django's database at a port without a listener."""
     entry = connections["default"].settings_dict
     before = dict(entry)
     connections["default"].close()

@@ -1,4 +1,4 @@
-"""`inventory explain` and the item page over real rows: they add up to the state, line by line."""
+"""`inventory explain` and the item page over real rows: their lines add up to the state."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A price that looks like a slip of the finger has to be said twice; programs are not asked."""
+"""A price far from the present one needs a confirmation. Programs need none."""
 
 import re
 from typing import Any

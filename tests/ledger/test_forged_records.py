@@ -1,4 +1,4 @@
-"""Records that Postgres can't have written: each costs itself, and stops no worker and no sink."""
+"""Forged records that Postgres can't have written: each is rejected, and stops no process."""
 
 import asyncio
 from typing import Any

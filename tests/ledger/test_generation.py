@@ -62,7 +62,7 @@ def test_positions_are_forgotten_and_open_proposals_closed(
 def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
     sinks: psycopg.Connection, url: str
 ) -> None:
-    """A window's row doesn't tell its generation: the former's offsets would pass for later."""
+    """A window row doesn't store its generation, so offsets of the former log would seem newer."""
 
     def show(sold_units: int, at: Position, start_us: int = 0) -> None:
         sink = Projector()

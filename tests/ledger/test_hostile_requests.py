@@ -1,6 +1,6 @@
-"""Requests of an attacker: bodies that are no form, and forms that mix one's own store with others.
+"""Requests of an attacker: bodies that are no form, and forms that mix two stores.
 
-Generated from the table of addresses, so that a new address is attacked too.
+Generated from the table of addresses, so that every new address is tested.
 """
 
 import json

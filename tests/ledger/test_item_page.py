@@ -1,4 +1,4 @@
-"""The item page over real rows: the same lines as the command, in the same order."""
+"""The item page over real rows: the lines of the command, in the same order."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A long history on the item page: a page at a time, and every page adds up."""
+"""Paging through a long history on the item page. Every page adds up."""
 
 from datetime import timedelta
 from itertools import accumulate, pairwise

@@ -1,4 +1,4 @@
-"""A need or price that somebody has put aside is not called open on the item's page."""
+"""The item's page doesn't call a snoozed need or price open."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The item page asks the workers, waits for nobody, and says how old its number is without them."""
+"""The item page asks the workers with a timeout, and shows the read model's age without them."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""The policy on the item page, and what people may change of it there."""
+"""The policy on the item page, and the changes that each role may make there."""
 
 import html
 import re

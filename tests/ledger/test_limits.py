@@ -1,8 +1,8 @@
 # ruff: noqa: S608 -- the names of tables are literals of this file
-"""Every limit of docs/domain.md 0, 2.6 and 11.8 from both sides: in SQL, in the fold, in services.
+"""Limits of docs/domain.md 0, 2.6 and 11.8 on both sides: in SQL, the fold and services.
 
-One table of limits drives three readers. SQL and the fold must agree on each value, because a row
-that SQL lets through and the fold rejects would be stock that nobody sees.
+One table of limits drives all three. SQL and the fold must agree on each value, because a row that
+SQL accepts and the fold rejects would be stock that no page shows.
 """
 
 import unicodedata

@@ -1,4 +1,4 @@
-"""The live stream gives out keys that the server signed for this person, and nothing else."""
+"""The live stream accepts only keys that the server signed for this person."""
 
 from importlib import import_module
 
@@ -30,7 +30,7 @@ def test_keys_that_were_not_signed_for_this_person_are_refused(
 
 
 def test_a_session_that_has_ended_opens_no_stream(ledger: psycopg.Connection) -> None:
-    """The address is none of those that end the session: an open page would keep it."""
+    """`SessionRules` skips the stream: an open page alone would keep the session alive."""
     stream = import_module("webui.live.stream")
     sessions = import_module("webui.accounts.sessions")
     ann = person("associate", "ann")

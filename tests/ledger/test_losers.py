@@ -1,6 +1,6 @@
-"""Two people at once, through the pages: one wins; the other reads who did what and when.
+"""Two people act at once on a page: one wins, the other reads who did what and when.
 
-Whoever loses keeps what he has typed: in its field, or in the message if the field is gone.
+The loser's input stays in its field, or is in the message if the field is gone.
 """
 
 import re

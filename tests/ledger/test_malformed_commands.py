@@ -1,5 +1,6 @@
-"""A malformed command changes nothing: every address that changes something, with forms that no
-page of ours sends, by a person who may do everything.
+"""Malformed commands change nothing.
+
+Every address that changes something gets forms that no page sends, by a person with all rights.
 """
 
 from collections.abc import Callable, Iterator

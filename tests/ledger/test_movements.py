@@ -1,4 +1,4 @@
-"""SQL's own statement of what a row does to stock, against the rules that the workers fold by."""
+"""Movements of stock per row in SQL, compared with the rules of the fold."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Cases of docs/domain.md 10 that only a real Postgres can show; the others: tests/regressions."""
+"""Cases of docs/domain.md 10 that need a real Postgres. The others are in tests/regressions."""
 
 from typing import Any
 from uuid import uuid4

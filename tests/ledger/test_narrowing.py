@@ -1,4 +1,4 @@
-"""Queries of pages are narrowed to a person's stores; what nobody has declared is refused."""
+"""Queries of pages are narrowed to a person's stores. Undeclared tables are refused."""
 
 import psycopg
 import pytest

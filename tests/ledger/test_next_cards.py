@@ -1,4 +1,4 @@
-"""A decision leads to the next card of its desk, not to the top of the page."""
+"""After a decision the desk shows the next card, not the top of the page."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Order lines from draft to closed, and orders as a whole."""
+"""Order lines from draft to closed, and complete orders."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta

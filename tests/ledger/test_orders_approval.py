@@ -1,4 +1,4 @@
-"""Approving many needs, parts of needs, and odd numbers of units."""
+"""Approval of many needs, parts of needs, and units that don't fill a pack."""
 
 from datetime import date, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Ordering without a person: each condition on both sides, and the job that does it."""
+"""Orders without a person: each condition on both sides, and the job that places them."""
 
 from dataclasses import replace
 from typing import Any

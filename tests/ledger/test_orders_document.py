@@ -1,4 +1,4 @@
-"""The order that a supplier gets: on paper and as CSV."""
+"""The order document for a supplier, on paper and as CSV."""
 
 import csv
 import io

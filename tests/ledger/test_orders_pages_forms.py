@@ -1,4 +1,4 @@
-"""The forms of an order: what each does, for whom, and how a refused one keeps its input."""
+"""The forms of an order: effects, rights, and refusals that keep the input."""
 
 import re
 from datetime import date

@@ -1,4 +1,4 @@
-"""Sending an order: what is refused, what each line gets, and what the second of two reads."""
+"""Sending an order: refusals, changes of each line, and concurrent senders."""
 
 import re
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""The status machine of order lines: all pairs, and the day on which goods are due."""
+"""Statuses of order lines: all pairs of status and action, and the due day."""
 
 from datetime import UTC, date, datetime
 from itertools import product

@@ -1,4 +1,4 @@
-"""Passwords: changing one's own, and refusing weak ones."""
+"""Changes of one's own password, and refusals of weak ones."""
 
 import re
 from importlib import import_module

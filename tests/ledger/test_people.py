@@ -1,4 +1,4 @@
-"""Accounts: invited, disabled, enabled; their roles and stores; by page and by command."""
+"""Accounts, their roles and their stores, by page and by command."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Wrong rows that `inventory bench verify` plants: put back, and known to be gone if replaced."""
+"""Wrong rows that `inventory bench verify` plants are restored, or found replaced."""
 
 import psycopg
 

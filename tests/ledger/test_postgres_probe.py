@@ -1,4 +1,4 @@
-"""The probe of Postgres on a real server: it tells one that ends from one that starts."""
+"""The probe of Postgres distinguishes a stopping server from a starting one."""
 
 import os
 import signal

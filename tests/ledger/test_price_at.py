@@ -1,4 +1,4 @@
-"""One function says which price is in force, and lists may call it for every row."""
+"""One SQL function returns the price in force, fast enough for each row of a list."""
 
 import re
 from datetime import UTC, datetime, timedelta

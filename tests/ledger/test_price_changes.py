@@ -1,4 +1,4 @@
-"""Prices by hand, their undoing, and the price that held at an instant."""
+"""Manual prices, their roll-back, and the price in force at an instant."""
 
 from datetime import UTC, datetime, timedelta
 

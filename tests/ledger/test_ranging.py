@@ -1,4 +1,4 @@
-"""Taking items into the range: who may, what is refused, and the task that it ends."""
+"""Adding items to the range: rights, refusals, and the task that it closes."""
 
 import re
 from typing import Any

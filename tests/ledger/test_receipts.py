@@ -1,4 +1,4 @@
-"""Goods at the dock: several deliveries, refused ones, corrections, and two people at once."""
+"""Receipts at the dock: several deliveries, refused goods, corrections, concurrent people."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 -- statements are literals of this file
-"""Refused requests and logins are recorded, listed by a command, and never grow without end."""
+"""Refused requests and logins are recorded in limited number and listed by a command."""
 
 import json
 from typing import Any

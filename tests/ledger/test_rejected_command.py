@@ -1,4 +1,4 @@
-"""`inventory rejected`: a record that no rule accepts is listed, shown whole and settled."""
+"""`inventory rejected` lists rejected records, shows one completely and settles it."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Needs that are put aside, rejected or answered short, and who may take them up again."""
+"""Snoozed, rejected or partly ordered needs, and the people who may reopen them."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A buyer answers a need with units that another location can spare."""
+"""A buyer answers a need with spare units of another location."""
 
 import re
 from dataclasses import replace

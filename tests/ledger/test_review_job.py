@@ -1,4 +1,4 @@
-"""The review job: a mark per live key and UTC day, a few at a time, whoever else is at work."""
+"""The review job writes one mark per live key and UTC day, in small batches."""
 
 from concurrent.futures import ThreadPoolExecutor
 

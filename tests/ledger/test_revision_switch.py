@@ -1,4 +1,4 @@
-"""One logic revision decides: first start, fence, switch, and what then stands on the desks."""
+"""Exactly one logic revision decides: first start, fence, switch, and desks after a switch."""
 
 import threading
 from dataclasses import replace
@@ -263,7 +263,7 @@ def test_rules_are_not_changed_while_an_approved_order_is_on_its_way(
 
 
 def test_an_order_that_the_new_rules_know_is_accepted(sinks: psycopg.Connection) -> None:
-    """Without workers of the former rules no event says so."""
+    """Without workers of the former rules no event reports it."""
     propose(sinks, [need("L|A", 10, by=OURS), need("L|B", 10, by=OURS)], [])
     sinks.execute(
         "UPDATE app.reorder_proposal SET decided_action = 'approve' WHERE inv_key = 'L|A'"

@@ -1,4 +1,4 @@
-"""Suppliers as they really deliver, measured from the ledger and written back into policies."""
+"""Suppliers' real lead times, measured from the ledger and written into policies."""
 
 from datetime import date, timedelta
 
@@ -26,7 +26,7 @@ def shop(ledger: psycopg.Connection) -> psycopg.Connection:
 
 
 def delivered(shop: psycopg.Connection, centidays: int, **changes: object) -> int:
-    """An order of 10 units at noon that arrived whole after so long; the order line's id."""
+    """Write an order of 10 units at noon, complete after `centidays`. Return the line's id."""
     order: dict[str, object] = {
         "ordered_at": NOON,
         "recorded_at": NOON,

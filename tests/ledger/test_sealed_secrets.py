@@ -1,4 +1,4 @@
-"""Secrets of authenticators are encrypted, and a changed key has a way out."""
+"""Authenticator secrets are encrypted. After a change of the key, a command repairs them."""
 
 import time
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Headers, methods and addresses that every deployment answers in the same safe way."""
+"""Headers, methods and addresses that every deployment handles equally."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""A sink that dies between its rows and its positions, or before anybody hears of either."""
+"""A sink that crashes between its rows and its offsets, or before their commit."""
 
 from collections.abc import Sequence
 

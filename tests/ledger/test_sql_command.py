@@ -1,4 +1,4 @@
-"""`inventory sql`: analysts ask Postgres, write nothing, and see no password."""
+"""`inventory sql` gives analysts read-only access to Postgres without showing a password."""
 
 import csv
 import io

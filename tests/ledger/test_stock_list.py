@@ -1,4 +1,4 @@
-"""The stock list: cover, the sales of a day, and since when a price holds, in few statements."""
+"""The stock list: cover, a day's sales and the price's start, in few statements."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The terms of a supplier on its page: who saves second learns what the first has changed."""
+"""The terms on a supplier's page: the second of two people sees the first one's changes."""
 
 import html
 import re

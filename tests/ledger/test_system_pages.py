@@ -1,4 +1,4 @@
-"""Rejected records beside the ledger and a word on them; what is known of demand."""
+"""Rejected records beside their ledger rows, their dismissal, and the page about demand."""
 
 import socket
 from collections.abc import Iterator
@@ -290,7 +290,7 @@ def test_the_chain_says_why_the_capture_is_not_repaired(
 
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """The probes, asking where nobody listens."""
+    """Point the probes at a port without a listener."""
     settings = import_module("django.conf").settings
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""The exceptions inbox: kinds of items, orders and prices on both sides of their conditions."""
+"""The exceptions inbox: items, orders and prices on both sides of their conditions."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The tasks desk: one's own tasks first, each with its numbers and its next step."""
+"""The tasks desk: a person's own tasks first, each with its numbers and next step."""
 
 from collections.abc import Iterator
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Phantom stock and differences of counts, held to the rules; and how tasks open and clear."""
+"""Phantom stock and count differences by the rules, and how tasks open and clear."""
 
 from dataclasses import replace
 from datetime import timedelta

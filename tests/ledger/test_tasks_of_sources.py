@@ -1,4 +1,4 @@
-"""Tasks for the operator: clocks, silence, rejected records, a pipeline that is behind."""
+"""Tasks for the operator: wrong clocks, silent sources, rejected records, pipeline lag."""
 
 from datetime import timedelta
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""The retailer in a real database: written as planned, traded live, never twice."""
+"""The simulated retailer in a real database: written as planned, traded live, never twice."""
 
 from datetime import datetime
 from typing import Any

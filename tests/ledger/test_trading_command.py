@@ -1,4 +1,4 @@
-"""The command itself, on a database: what it prints is for programs where they ask for it."""
+"""The output of the trading command on a database, as text and as JSON."""
 
 import json
 import sys

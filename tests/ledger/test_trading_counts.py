@@ -1,4 +1,4 @@
-"""Counts of simulated staff: none is lost, and each is of the item that it says."""
+"""Counts of simulated staff: none is lost, and each one has the right item."""
 
 import psycopg
 import pytest

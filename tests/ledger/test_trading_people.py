@@ -1,4 +1,4 @@
-"""Simulated people: buyers, suppliers, staff; each through the services of the pages."""
+"""Simulated people: buyers, suppliers and staff use the services of the pages."""
 
 from datetime import timedelta
 

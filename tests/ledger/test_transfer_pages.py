@@ -1,4 +1,4 @@
-"""The transfer desk: ask, send, receive, with refusals that keep what was typed."""
+"""The transfer desk: request, send, receive, and refusals that keep the input."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Transfers: two rows in one transaction, what each step allows, and people who meet at one."""
+"""Transfers: two rows in one transaction, the allowed steps, and concurrent people."""
 
 from datetime import date, timedelta
 from typing import Any

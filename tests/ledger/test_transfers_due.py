@@ -1,4 +1,4 @@
-"""A transfer that is on its way gets another day: who may, from which day on, and what it moves."""
+"""Another due day for a transfer on its way: rights, earliest day, and effects."""
 
 import re
 from datetime import UTC, date, datetime, timedelta

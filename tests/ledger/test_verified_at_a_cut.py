@@ -1,4 +1,4 @@
-"""Facts as they are at the cut of a comparison, while some of them are still on their way."""
+"""Facts at the cut of a comparison, while some of them are still in flight."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The web server and its live feed live and die together."""
+"""The web server and its live feed end together."""
 
 import asyncio
 from importlib import import_module

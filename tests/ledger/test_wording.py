@@ -1,4 +1,4 @@
-"""Refusals as people read them: no column, no code of ours, no value in a programmer's quotes."""
+"""Refusals in plain words, without column names, code or Python quotes."""
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone

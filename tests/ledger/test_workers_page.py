@@ -1,4 +1,4 @@
-"""The page of the workers: who holds what, how far, and how old the read model is beside it."""
+"""The workers' page: owner and offset of each partition, and the read model's age."""
 
 import re
 import time

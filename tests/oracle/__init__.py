@@ -1,5 +1,5 @@
-"""A second, independent reading of the rules, and the comparison with the product's own fold.
+"""A second, independent implementation of the rules, and its comparison with the product's fold.
 
-Everything here is written for obviousness: all facts of a key are kept for ever and every number
-is computed again from them, so that a mistake in an incremental trick of the product shows.
+The code is as simple as possible: it keeps all facts of a key for ever and computes every number
+from them. So it shows a mistake in the product's incremental computation.
 """

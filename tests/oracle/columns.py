@@ -1,4 +1,4 @@
-"""The columns of 2.6 with their defaults, and the limits that concern one column alone."""
+"""The columns of 2.6 with their defaults, and the limits of single columns."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -243,7 +243,7 @@ def read_column(name: str, column: Column, raw: Mapping[str, Any]) -> Any:
 
 
 def read_row(table: str, raw: Mapping[str, Any]) -> Row:
-    """A whole image with its defaults; columns that the rules do not know are left out."""
+    """Return a complete image with its defaults, without columns that the rules don't know."""
     columns = {**COMMON, **TABLES[table]}
     row = {name: read_column(name, column, raw) for name, column in columns.items()}
     row["id"] = raw["id"]
@@ -251,7 +251,7 @@ def read_row(table: str, raw: Mapping[str, Any]) -> Row:
 
 
 def business_times(table: str, row: Row) -> list[int]:
-    """The business times of an image (2.1, 11.3): whole seconds, clamped by recorded_at."""
+    """Return the business times of an image (2.1, 11.3): full seconds, clamped by recorded_at."""
     names = {
         "sale_line": ("occurred_at",),
         "stock_count": ("occurred_at",),

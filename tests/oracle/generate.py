@@ -1,8 +1,8 @@
 """Seeded random histories of one partition that reach every rule and many edges.
 
-The generator folds its own history with the reference model while it writes it, because an answer
-or a word of a person must name an id that is really open. It keeps the rows as the database would:
-a record that the fold refuses is still a row, and later changes carry it as their before-image.
+The generator folds its history with the reference model while it writes it, because an answer or a
+person's decision must name an open id. It keeps the rows as the database would: a record that the
+fold refuses is still a row, and later changes have it as their before-image.
 """
 
 import json
@@ -222,7 +222,7 @@ def history(seed: int) -> list[Record]:
 
 
 def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World:
-    """A whole world: its records, `longest` or a few more, and what the model said to them."""
+    """Return a world with its records, `longest` or a few more, and the model's results."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
     from tests.oracle.generate_rulings import crowd  # noqa: PLC0415 -- as above
 
@@ -269,7 +269,7 @@ def begin(world: World) -> int:
 def urgent(
     world: World, action: Callable[[World, str], None], key: str
 ) -> tuple[Callable[[World, str], None], str]:
-    """Rather something about a key that waits for a word of a person."""
+    """Prefer an action about a key that waits for a person's decision."""
     from tests.oracle.generate_actions import ANSWERS, PRICE_ANSWERS  # noqa: PLC0415 -- as above
 
     choices = []

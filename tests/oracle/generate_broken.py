@@ -1,4 +1,4 @@
-"""Records that a partition must refuse, one maker per kind, and re-sent ones."""
+"""Records that a partition must refuse, one function per kind, and re-sent ones."""
 
 from random import Random
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random rows of every captured table: mostly sensible ones, often at an edge."""
+"""Random rows of every captured table: mostly ordinary values, often at an edge."""
 
 from random import Random
 from typing import Any
@@ -252,7 +252,7 @@ def policy_row(rng: Random, t: int, *, priced: bool, mode: str) -> Row:
 
 
 def policy_change(rng: Random, row: Row, t: int) -> Row:
-    """The policy with a few columns changed, or given their defaults in so many words."""
+    """Return the policy with a few columns changed or explicitly set to their defaults."""
     fresh = replenishment_columns(rng) | quantity_columns(rng) | demand_columns(rng)
     fresh |= price_columns(rng, t) | {"allocated_units": rng.choice((0, 3, 30))}
     fresh |= {"status": rng.choice(("active", "active", "active", "exit"))}

@@ -1,4 +1,4 @@
-"""Events at the edges that docs/domain.md rules on; ordinary histories hardly ever show them."""
+"""Events at the edges that docs/domain.md rules on and ordinary histories rarely meet."""
 
 from collections.abc import Callable
 from typing import Any
@@ -139,7 +139,7 @@ def again_at_the_horizon(world: World, key: str) -> None:
 
 
 def edge_commit(world: World, key: str) -> None:
-    """A sale that says it was committed at a time that no integer of ours holds, or the last."""
+    """Write a sale whose commit time is out of the integer range or its last valid value."""
     rng = world.rng
     commit, usual = world.commit, COMMITS if rng.random() < 0.97 else (EDGE,)
     world.commit = rng.choice(usual)

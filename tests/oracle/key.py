@@ -291,7 +291,7 @@ class Key:
         )
 
     def check_range(self, told: Told) -> None:
-        """Stored integers keep the range of section 0; those of outputs too."""
+        """Raise Refused if a stored integer or an output exceeds the range of section 0."""
         numbers: list[Any] = [
             self.unavailable,
             self.on_order,

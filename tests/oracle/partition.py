@@ -149,7 +149,7 @@ def shape_of(record: Record, *, streaming: bool) -> str | None:
 
 
 def used_images(op: str) -> list[str]:
-    """The images that an operation speaks of; the other one, if it is there, says nothing."""
+    """Return the names of the images that an operation uses. The other image is ignored."""
     return {"d": ["before"], "u": ["before", "after"]}.get(op, ["after"])
 
 
@@ -256,7 +256,7 @@ def state_of(key: Key) -> dict[str, Any]:
 
 
 def fold_lines(lines: Iterable[str]) -> Iterator[str]:
-    """A whole history: one line per record, then one per key."""
+    """Yield one line per record of a history, then one line per key."""
     model = Model()
     for line in lines:
         if line.strip():

@@ -259,7 +259,7 @@ def gated_candidate(inputs: Inputs, start: Start, found: tuple[str, int, int]) -
 
 @dataclass(frozen=True)
 class Proposal:
-    """The open proposal of a key and the block that a word about the last one left."""
+    """Open proposal of a key, and the block that a decision about the last one left."""
 
     id: str | None = None
     revision: int = 0

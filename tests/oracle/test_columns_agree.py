@@ -1,4 +1,4 @@
-"""Every column of every table with every kind of value: both readings refuse and take the same."""
+"""Product and model accept the same values, for each column of each table."""
 
 import json
 import os

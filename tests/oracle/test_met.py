@@ -1,4 +1,4 @@
-"""Generated histories meet the edges that docs/domain.md rules on, or nothing is compared there."""
+"""Generated histories meet the edges that docs/domain.md rules on."""
 
 from collections import Counter
 

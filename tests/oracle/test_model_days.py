@@ -1,4 +1,4 @@
-"""Whole days of the reference model: only a right oracle may judge (tables: tests/vectors.py)."""
+"""Complete days of the reference model (tables: tests/vectors.py)."""
 
 from typing import Any
 

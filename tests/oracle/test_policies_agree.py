@@ -1,6 +1,6 @@
 """Levels, quantities, prices and timelines, function by function, on small dense numbers.
 
-Whole histories seldom bring cover, gates or price rows exactly to their edges; here most draws do.
+Histories rarely bring cover, gates or price rows exactly to their edges. Most draws here do.
 """
 
 from random import Random

@@ -1,4 +1,4 @@
-"""Short ways to say what a case is about; everything else takes the defaults of domain.md 2.6."""
+"""Builders of cases. Columns that a case doesn't name have the defaults of domain.md 2.6."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A key of the worked episode of domain.md 5.3 (s 20, S 60, pack 6, h 2) whose B is given."""
+"""A key of the worked episode of domain.md 5.3 (s 20, S 60, pack 6, h 2) with a given B."""
 
 from inventory.model.episode import IDLE
 from inventory.replenishment.needs import ReplenishmentTrigger, next_episode

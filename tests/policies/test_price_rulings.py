@@ -1,4 +1,4 @@
-"""Rulings on prices, each on both sides of its boundary, by the fold and by the second model."""
+"""Rulings on prices, on both sides of each boundary, by the fold and by the second model."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The timeline of domain.md 6.1 and 11.9: in force, kept, lowest before a cut."""
+"""The timeline of domain.md 6.1 and 11.9: price in force, kept rows, lowest before a cut."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Life of a price proposal, domain.md 6.3 and 11.9: precedence, closings, blocks."""
+"""States of a price proposal, domain.md 6.3 and 11.9: precedence, closings, blocks."""
 
 import pytest
 from hypothesis import given

@@ -1,6 +1,6 @@
-"""Needs and proposals against the second writing of the rules, over walks of one key.
+"""Needs and proposals compared with the second implementation, over walks of one key.
 
-The walks end where the two disagree, and hypothesis shows the shortest one.
+A walk ends at the first difference, and Hypothesis shows the shortest one.
 """
 
 from dataclasses import astuple, fields
@@ -84,7 +84,7 @@ def as_row(ranged: ItemLocation | None) -> dict[str, Any] | None:
 
 
 def spoken(said, own_id, stream):
-    """A drawn word as the values of both models take it."""
+    """Return a drawn decision in the form that both models take."""
     if said is None:
         return None
     action, names, wait, reason = said

@@ -1,6 +1,6 @@
-"""The worked tables of levels, quantities and prices (domain.md 5.1, 5.2, 6.2), for both readings.
+"""The worked tables of levels, quantities and prices (domain.md 5.1, 5.2, 6.2).
 
-Each number is asked from the product and from the reference model of tests/oracle.
+Product and reference model (tests/oracle) compute each number.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""One key on a shelf: facts go in, the state and what was said come out."""
+"""One key in one shop: tests add facts and read the state and the outputs."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ POLICY: dict[str, Any] = {
 
 
 class Shop:
-    """A ranged item; each fact commits a second after the one before unless it says when."""
+    """Ranged item. Each fact commits one second after the one before unless it names a time."""
 
     def __init__(self, *, start: str = "09:00", **policy: object) -> None:
         self.story, self.fold = Story(start=start), Product()

@@ -11,7 +11,7 @@ from tests.vectors import moment
 def test_erpnext_54640_erpnext_54295_erpnext_pr_35481_erpnext_49861_a_change_before_a_count() -> (
     None
 ):
-    """A back-dated change is allowed, and the count stands."""
+    """A back-dated change is allowed and doesn't change the count."""
     shop = Shop()
     shop.count(1, 3, "07:00", kind="opening")
     shop.sell(1, 1, "08:00")

@@ -1,7 +1,7 @@
-"""Defects planted into copies of the engine: a simulator that does not find them finds nothing.
+"""Defects planted into copies of the engine, to prove that the simulator finds defects.
 
-`python -m tests.simulation.defects` plants all of them, or those whose names it is given, and
-prints which seed finds which, with the shortest history. With `--rate` it prints how many of 10,000
+`python -m tests.simulation.defects` plants all of them, or those with the given names. It prints
+which seed finds which defect, with the shortest history. With `--rate` it prints how many of 10,000
 seeds meet each of them.
 """
 
@@ -45,7 +45,7 @@ print(json.dumps([ran, failing]))
 
 
 class DoesNotApply(Exception):
-    """The sources have changed around a planted defect: plant it anew."""
+    """The sources around a planted defect have changed. Write the patch again."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ def patches(names: Sequence[str] = ()) -> list[Path]:
 
 
 def plant(patch: Path, where: Path, *options: str) -> None:
-    """Change the sources below `where`; with the option `--check` only see whether that can be.
+    """Change the sources below `where`. With the option `--check`, only test if that is possible.
 
     Raises:
-        DoesNotApply: with the name of the patch and what git says.
+        DoesNotApply: with the name of the patch and git's message.
     """
     applied = subprocess.run(  # noqa: S603 -- our own patch
         ["git", "apply", "-C1", *options, str(patch)],  # noqa: S607 -- any git
@@ -141,7 +141,7 @@ def run_planted(
 
 
 def tell(line: str) -> None:
-    """Print at once, because the whole takes one to two minutes."""
+    """Print at once, because all defects together take one to two minutes."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Every planted defect is found, or the simulator is too weak."""
+"""The simulator finds every planted defect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Small histories, exhaustively: a crash, or a worker that sleeps, before each effect there is."""
+"""All crashes and pauses of a worker before each effect, in small histories."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""Random histories: whatever happens to the workers, one pass over the log is what comes out."""
+"""Random histories: with any faults of workers, the results equal one pass over the log."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Commands that are printed as repairs, run exactly as printed."""
+"""Run commands that are printed as repairs, exactly as printed."""
 
 import os
 import re

@@ -92,7 +92,7 @@ def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
 
 
 def start(home: Path, *arguments: str) -> RunningStack:
-    """Start a stack in `home`; a failure carries what the command said."""
+    """Start a stack in `home`. A failure shows the command's output."""
     result = run_inventory("up", "--detach", *arguments, home=home)
     assert result.returncode == 0, result.stdout + result.stderr
     return RunningStack(Home(home), environment_of(Home(home)))

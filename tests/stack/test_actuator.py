@@ -1,4 +1,4 @@
-"""Decisions become proposals: once, the newest revision, never a simulated one."""
+"""Decisions become proposals: once, with the newest revision, never for simulated keys."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""`inventory bench faults` on the running stack: one worker killed, one asleep for a moment."""
+"""`inventory bench faults` on the running stack: one worker killed, one suspended."""
 
 import json
 

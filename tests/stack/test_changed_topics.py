@@ -86,7 +86,7 @@ def doctor(own: RunningStack) -> dict[str, str]:
 
 
 def wait_for_halt(own: RunningStack, reason: str) -> dict[str, str]:
-    """The worker keeps ending for that reason; gives what the doctor says."""
+    """Wait until the worker keeps ending for that reason. Return the doctor's row."""
     own.wait_until(
         lambda: own.runtime.services["worker-1"].last_exit == Ending.LOG_MISMATCH,
         describe=lambda: own.runtime.services["worker-1"],

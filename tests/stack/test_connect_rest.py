@@ -43,7 +43,7 @@ def client_of(stack: RunningStack, account: tuple[str, str] | None) -> httpx.Cli
 
 
 def validated(stack: RunningStack, **changes: str) -> str:
-    """Connect's whole answer about our configuration with these changes."""
+    """Return Connect's complete answer about our configuration with these changes."""
     account = (ACCOUNT, stack.environment["INVENTORY_CONNECT_PASSWORD"])
     config = connector_config("127.0.0.1", stack.runtime.ports["postgres"])
     body = {"name": CONNECTOR, **config, **changes}

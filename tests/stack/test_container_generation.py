@@ -1,7 +1,7 @@
-"""Containers capture everything again: the compose file's own commands, run as plain processes.
+"""Containers capture everything again: the compose file's commands, run as plain processes.
 
-No container engine is needed: each process gets exactly the variables of its service, with the
-addresses of a local Postgres, broker and Connect. A stack of its own, without our services.
+Needs no container engine: each process gets exactly the variables of its service, with the
+addresses of a local Postgres, broker and Connect. Uses a stack of its own without our services.
 """
 
 import os

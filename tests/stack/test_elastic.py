@@ -102,7 +102,7 @@ def key_of_the_second(stack: RunningStack) -> str:
 
 
 def settled(stack: RunningStack, worker: str = "worker-1") -> None:
-    """Every key is by this worker what the facts say."""
+    """Wait until this worker's stock of every key equals the facts."""
     for key in KEYS:
         stack.wait_until(lambda key=key: on_hand(stack, worker, key) == -sold(stack, key))
 
@@ -121,7 +121,7 @@ def test_any_worker_answers_for_any_key_and_knows_the_whole_map(stack: RunningSt
     addresses = {name: stack.runtime.services[name].url for name in ("worker-1", "worker-2")}
 
     def whole_map(worker: str) -> list[dict[str, Any]] | None:
-        """Its map. Of a worker that is too busy to tell the other one, it would have no rows."""
+        """Return the worker's map of partitions, None if it has rows without a running worker."""
         rows: list[dict[str, Any]] = get(stack, worker, "/iq/v1/partitions").json()["partitions"]
         return rows if {row["state"] for row in rows} == {"RUNNING"} else None
 
@@ -285,7 +285,7 @@ def test_a_worker_shows_its_metrics(stack: RunningStack) -> None:
         }
 
     def alive() -> dict[str, list[float]]:
-        """Once it is ready and has heard a heartbeat of each partition, none of them long ago."""
+        """Return its metrics once it is ready and has a recent heartbeat of each partition."""
         seen = figures()
         ages = seen["inventory_heartbeat_age_seconds"]
         has_heard = len(ages) == len(held(stack, "worker-1")) and max(ages) < 60

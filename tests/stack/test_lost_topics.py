@@ -75,7 +75,7 @@ def restart(own: RunningStack) -> None:
 
 
 def wait_for_halt(own: RunningStack, code: Ending, reason: str) -> None:
-    """The worker has ended with `code`, and has said why."""
+    """Wait until the worker has ended with `code` and its log has the reason."""
     log: Path = own.home.log_of("worker-1")
 
     def has_halted() -> bool:
@@ -152,7 +152,7 @@ def test_a_source_topic_made_anew_halts_a_worker_and_is_not_rebuilt_from(own: Ru
 def test_a_worker_elsewhere_halts_however_far_the_source_made_anew_has_grown(
     own: RunningStack,
 ) -> None:
-    """Behind the former offsets only the id in the progress tells the two topics apart."""
+    """Beyond the former offsets only the topic id in the progress distinguishes the two topics."""
     producer = Producer({"bootstrap.servers": own.settings.kafka_bootstrap, "acks": "all"})
     for partition in range(12):
         for number in range(2_000):

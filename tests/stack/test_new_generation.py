@@ -129,7 +129,7 @@ def again(own: RunningStack, parts: str) -> RunningStack:
 
 @pytest.fixture(scope="module")
 def anew(own: RunningStack) -> Anew:
-    """A shop that trades, needs two items and has ordered one of them; then the log begins anew."""
+    """Set up a shop with two needs, one of them ordered. Then start a new generation."""
     shop = Shop(own.settings.owner_database_url.get_secret_value())
     shop.trade()
     sell(own, shop, "B", 95)

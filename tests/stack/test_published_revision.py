@@ -139,7 +139,7 @@ def ready_partitions(stack: RunningStack) -> dict[int, int]:
 
 
 def states(stack: RunningStack, tree: Path, shop: Shop) -> dict[str, str]:
-    """The whole state of each key as that code's workers hold it, without their number."""
+    """Return each key's complete state from that code's workers, without the revision number."""
     done = in_tree(stack, tree, "-c", STATES, shop.location)
     assert done.returncode == 0, done.stderr
     number = re.compile(r'"logic_revision":\d+')

@@ -26,7 +26,7 @@ from tests.stack.running import RunningStack
 
 @dataclass
 class Clock:
-    """Seconds that pass only when somebody says so."""
+    """Clock that advances only when a test sets it."""
 
     now: float = 0.0
 

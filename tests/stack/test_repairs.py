@@ -93,7 +93,7 @@ class Scene:
         return self.own.settings.kafka_bootstrap
 
     def suspend(self, *services: str) -> None:
-        """Suspend these, and have nobody repair them but the printed command."""
+        """Suspend these services. Only the printed command may resume them."""
         for name in services:
             fleet.hold(self.own.home, name)
             pid = self.own.runtime.services[name].pid

@@ -211,7 +211,7 @@ def test_a_topic_made_anew_has_another_id(stack: RunningStack) -> None:
     topic = Topic(f"test-anew-{os.urandom(4).hex()}", partitions=1, config={})
 
     def create() -> bool:
-        """Deleting goes on for a while after the broker has said yes."""
+        """The broker continues to delete for a while after it has confirmed the deletion."""
         return topic.name in create_topics(bootstrap, [topic])
 
     async def identity() -> str:

@@ -33,7 +33,7 @@ class Crashes:
 
 
 def source_of(broker: MemoryBroker) -> list[SourceRecord]:
-    """The whole topic."""
+    """Return all records of the topic."""
     return [
         SourceRecord(record.offset, record.key, record.value)
         for record in broker.topics[STOCK_EVENTS, PARTITION]

@@ -24,7 +24,7 @@ ONE, TWO, OTHER = TP(STOCK_EVENTS, 1), TP(STOCK_EVENTS, 2), TP("reference.produc
 
 @dataclass
 class Engine:
-    """Stands where the runtime stands, and finishes chunks when a test says so."""
+    """Replacement of the runtime that finishes chunks when a test allows it."""
 
     chunks: list[tuple[int, list[int]]] = field(default_factory=list)
     open: asyncio.Event = field(default_factory=asyncio.Event)

@@ -1,4 +1,4 @@
-"""Workers of one memory broker without Faust: real ownership and engine, HTTP between them."""
+"""Workers on one memory broker without Faust: real ownership and engine, HTTP between them."""
 
 import itertools
 import json

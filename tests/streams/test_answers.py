@@ -1,4 +1,4 @@
-"""Every answer of a worker fits the published schema of its address, refusals among them."""
+"""Every answer of a worker follows the published schema of its address, refusals too."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ def assert_fits(kind: str, answer: Answer) -> None:
 
 
 def refusal(answer: Answer) -> str:
-    """The word of a refusal, whose form is right."""
+    """Return the error code of a refusal after checking its schema."""
     assert answer.status >= 400
     assert_fits(answers.PROBLEM, answer)
     return str(answer.body["error"])

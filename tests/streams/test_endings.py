@@ -223,7 +223,7 @@ def test_a_worker_that_its_group_has_forgotten_ends(
 
 
 def test_a_running_worker_ends_when_a_topic_is_another_of_the_same_name(tmp_path: Path) -> None:
-    """Offsets alone would not tell it: the new topic may have reached the same place."""
+    """Offsets alone don't show it: the new topic may have reached the same offset."""
     broker = Topics()
 
     async def look_twice() -> None:

@@ -33,7 +33,7 @@ FORMS = ("chunks", "stream")
 
 @dataclass
 class Died:
-    """Stands where the process ends."""
+    """Replacement of the function that ends the process."""
 
     reasons: list[BaseException] = field(default_factory=list)
 

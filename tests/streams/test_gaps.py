@@ -31,7 +31,7 @@ async def look(runtime: Any, owned: OwnedPartition, end: int, times: int = 2) ->
 
 
 def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() -> None:
-    """The consumer stands behind them and waits for what comes next."""
+    """The consumer's offset is behind them, and it waits for later records."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 
@@ -61,7 +61,7 @@ def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
 
 
 def test_offsets_that_are_no_records_are_waited_for_by_nobody() -> None:
-    """Such as those of a transaction that somebody aborted, and its marker."""
+    """Offsets of an aborted transaction and its marker hold no records."""
     broker = sold_history(6)
     source = lives.source_of(broker)
     end = len(source) + 3
@@ -114,7 +114,7 @@ def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
 
 
 def test_a_chunk_in_work_is_no_gap() -> None:
-    """Its records wait for the acknowledgement, and nobody is to wait for it here."""
+    """Its records wait for the acknowledgement, and the gap reader must not wait for them."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 
@@ -128,7 +128,7 @@ def test_a_chunk_in_work_is_no_gap() -> None:
 
 
 def test_what_comes_after_the_first_look_is_left_to_a_consumer_that_never_spoke() -> None:
-    """Or a worker would do without one for ever, late, and nobody would notice."""
+    """Otherwise a worker could run without a consumer for ever, late and unnoticed."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 

@@ -47,7 +47,7 @@ def families() -> dict[str, Any]:
 
 
 def labels_of(name: str) -> str:
-    """Label names, told by whoever registers the family."""
+    """Return the label names of the metric from the registry."""
     metrics = Worker("worker-1", stocked()).metrics
     known = metrics.registry._names_to_collectors.get(name)
     return ", ".join(getattr(known, "_labelnames", ()))

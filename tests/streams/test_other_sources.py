@@ -139,7 +139,7 @@ def test_progress_of_version_1_knows_no_topic_and_is_gone_on_from() -> None:
 
 
 def test_a_worker_of_another_generation_goes_on_in_no_state() -> None:
-    """The number stands in every position: records of a lower one would never be newer."""
+    """Each position contains the generation. Records of a lower one would never be newer."""
     broker = sold_history(5)
     lived(broker)
 

@@ -44,7 +44,7 @@ def test_a_short_pause_changes_nothing() -> None:
 def test_a_pause_after_which_the_session_may_be_over_is_a_long_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last sign of life may have been sent a whole interval before it."""
+    """The last heartbeat may have been sent one interval before the pause."""
 
     async def run(paused_s: float) -> int:
         worker = await restored()

@@ -66,7 +66,7 @@ def rebuilt(broker: MemoryBroker) -> None:
 
 
 def test_a_snapshot_of_changelogs_made_anew_is_left_aside(tmp_path: Path) -> None:
-    """Rebuilt in other chunks, the levels are where they were; rows stand before their old end."""
+    """A rebuild in other chunks leaves the levels' offsets and puts rows before the old end."""
     in_window, next_window = ("sale", 0, 1, 1_000_000), ("sale", 0, 1, 600_000_000)
     broker = history(
         [
@@ -93,7 +93,7 @@ def test_a_snapshot_of_changelogs_made_anew_is_left_aside(tmp_path: Path) -> Non
 
 
 def test_a_snapshot_is_good_for_more_than_one_restart(tmp_path: Path) -> None:
-    """The second file knows what the changelog tells, not how far the first one had come."""
+    """The second file has the progress of the changelog, not that of the first file."""
     broker = sold_history(12)
     broker.produce(STOCK_EVENTS, PARTITION, b"S1|A", b"no change event")
     save(lived(broker, 13), tmp_path)  # the last record is a chunk of its own
@@ -108,7 +108,7 @@ def test_a_snapshot_is_good_for_more_than_one_restart(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_of_a_broker_that_lost_its_end_is_left_aside(tmp_path: Path) -> None:
-    """The place exists again, but the changelog tells another progress there."""
+    """The offset exists again, but the changelog has another progress there."""
     broker = sold_history(12)
     source = broker.topics[STOCK_EVENTS, PARTITION]
     broker.topics[STOCK_EVENTS, PARTITION] = source[:9]

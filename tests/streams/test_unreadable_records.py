@@ -126,7 +126,7 @@ def test_the_actuator_proposes_nothing_of_an_unknown_version(topic: str, kind: s
 
 @pytest.mark.parametrize("topic", [ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG])
 def test_a_worker_restores_nothing_from_a_changelog_with_a_tombstone(topic: str) -> None:
-    """No worker writes one: compaction is about to take what it stands for."""
+    """No worker writes one. Compaction will delete the records of its key."""
     broker = MemoryBroker()
     broker.produce(topic, PARTITION, b"k", None)
 

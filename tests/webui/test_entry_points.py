@@ -1,4 +1,4 @@
-"""Modules that `python -m` starts: each imports in a fresh process, as the supervisor starts it."""
+"""Modules for `python -m`: each imports in a fresh process, as the supervisor starts it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A real browser against the running stack; what the console or the network complains of fails."""
+"""A real browser on the running stack. Console and network errors fail the test."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A shop of one test, written into Postgres the way tills, counters and other systems would."""
+"""The shop of one test, written into Postgres as tills, counters and other systems would."""
 
 import uuid
 from collections.abc import Sequence

@@ -66,7 +66,7 @@ def test_a_late_sale_changes_the_variance_that_the_page_shows_and_leaves_stock_a
     expect(manager.get_by_text("Approved, variance −1")).to_be_visible()
 
     def shown(late_units: int) -> tuple[tuple[str, str], str]:
-        """Both variances and today's stock, once the workers have heard of so many late units."""
+        """Return both variances and today's stock after the workers have folded `late_units`."""
         stack.wait_until(
             lambda: shop.sql(
                 "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 19"

@@ -11,7 +11,7 @@ from tests.stack.running import RunningStack
 
 
 def hold(page: Page, url: str, *, wanted: Callable[[Request], bool]) -> list[Route]:
-    """Keep answers back that scripts ask for under `url`; the routes that wait."""
+    """Hold back answers to scripts' requests under `url`. Return the waiting routes."""
     waiting: list[Route] = []
 
     def take(route: Route) -> None:

@@ -1,4 +1,4 @@
-"""Purchasing in a real browser: from the need to the received goods, on a phone too."""
+"""Purchasing in a real browser, from the need to the received goods, also on a phone."""
 
 from urllib.parse import quote
 

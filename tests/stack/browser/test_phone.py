@@ -1,4 +1,4 @@
-"""Narrow screens: the header in two rows for everybody, and nothing that is cut off."""
+"""Narrow screens: a header of two rows for every role, and no cut-off text."""
 
 import pytest
 from playwright.sync_api import expect
