@@ -1,6 +1,8 @@
 """`verify` on the running stack: no report without damage, the exact key with damage."""
 
 import json
+import os
+import signal
 
 import psycopg
 import pytest
@@ -56,7 +58,13 @@ def test_verify_names_the_key_whose_shown_number_is_wrong(stack: RunningStack) -
 
 
 def test_verify_says_what_is_behind_when_it_may_not_wait(stack: RunningStack) -> None:
-    report = verify(timeout=0.0, settings=stack.settings)
+    projector = stack.runtime.services["projector"]
+    assert projector.pid is not None
+    os.kill(projector.pid, signal.SIGSTOP)
+    try:
+        report = verify(timeout=0.0, settings=stack.settings)
+    finally:
+        os.kill(projector.pid, signal.SIGCONT)
 
     assert isinstance(report, BehindReport)
     assert report.exit_code == 2
