@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose a seed before Hypothesis asks; measure before a test module imports a package."""
+    """Choose a seed before Hypothesis does. Measure before a test module imports a package."""
     if config.option.hypothesis_seed == "random":
         config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
     config.option.hypothesis_seed = config.option.hypothesis_seed or SEED
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Import all tests without looking for garbage, of which thousands of new objects hold none."""
+    """Import all tests without garbage collection: thousands of new objects hold no garbage."""
     gc.disable()
     try:
         return (yield)
@@ -62,7 +62,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneStack:
-    """Of two processes, one takes the tests of the shared stack and both the rest by the file."""
+    """Give the shared stack's tests to one process, and the other files to all."""
     return OneStack(config, log)
 
 

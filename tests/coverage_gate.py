@@ -44,7 +44,7 @@ class Share:
 
     @classmethod
     def of_this_process(cls) -> Self:
-        """The measurement that came with a process's start, as a child of one that measures."""
+        """Return the measurement that started with this process, a child of a measured one."""
         running = Coverage.current()
         assert running is not None, "this process was started without a measurement"
         return cls(running)
@@ -87,7 +87,7 @@ def combined(whole: Coverage, folder: Path) -> Coverage:
 
 
 class CoverageGate(Share):
-    """Measures from pytest's start to the last test's end, then compares with the gates."""
+    """Measure from pytest's start to the last test's end, then compare with the minimums."""
 
     def __init__(self, gates: dict[str, float]) -> None:
         self._gates = gates
@@ -106,7 +106,7 @@ class CoverageGate(Share):
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Combine what all processes have measured, and judge it."""
+        """Combine the measurements of all processes and compare them with the minimums."""
         self.keep()
         whole = combined(self._coverage(), Path(self._files.name))
         self._report = "".join(self._compared(whole, *gate) for gate in self._gates.items())

@@ -35,7 +35,7 @@ TOPIC_ID = "id-of-the-topic"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change that was made, and the message of the refusal; None if nothing refused it."""
+    """One change and the message of its refusal; None if nothing refused it."""
 
     number: int
     kind: str
@@ -45,7 +45,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A home with an archive and a finished run of it, and its files as they have to be."""
+    """A home with an archive and a finished run, and the correct content of its files."""
 
     settings: Connections
     run: str
@@ -63,7 +63,7 @@ class Case:
         return None
 
     def restore(self) -> None:
-        """Put every file back."""
+        """Restore every file."""
         for path in tree(self.settings.home):
             if path not in self.files:
                 path.unlink()
@@ -74,12 +74,12 @@ class Case:
 
 
 def tree(home: Path) -> list[Path]:
-    """Every file that a reader of archive or run opens, sorted."""
+    """Return every file that a reader of archive or run opens, sorted."""
     return sorted(p for p in home.rglob("*") if p.is_file() and p.name not in UNREAD)
 
 
 def a_case(home: Path, seed: int) -> Case:
-    """An archive of a generated history and a finished run over it."""
+    """Return an archive of a generated history with a finished run over it."""
     settings = Connections(home=home, partitions=PARTITIONS)
     settings.archive_dir.mkdir(parents=True)
     settle_source(settings.archive_dir, TOPIC_ID)
@@ -112,7 +112,7 @@ def truncate(rng: random.Random, content: bytes) -> bytes:
 
 
 def overwrite(rng: random.Random, content: bytes) -> bytes:
-    """A block of zeros, as a disk leaves it."""
+    """Replace a block of the content by zeros, as a disk may do."""
     at, size = rng.randrange(len(content)), rng.choice([1, 64, 512])
     zeros = bytes(min(size, len(content) - at))
     return content[:at] + zeros + content[at + len(zeros) :]
@@ -144,7 +144,7 @@ def edit_line(rng: random.Random, lines: list[bytes]) -> None:
 
 
 def edited(rng: random.Random, document: bytes) -> bytes:
-    """The JSON object with one field changed, removed or added, in the form it had."""
+    """Return the JSON object with one field changed, removed or added, in its former form."""
     row = json.loads(document)
     name, how = rng.choice(sorted(row)), rng.randrange(4)
     if how == 0:
@@ -159,7 +159,7 @@ def edited(rng: random.Random, document: bytes) -> bytes:
 
 
 def other(rng: random.Random, value: object) -> object:
-    """Another value of the same type."""
+    """Return another value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -205,7 +205,7 @@ def rename(_rng: random.Random, path: Path, _files: list[Path]) -> None:
 
 
 def copy_over(rng: random.Random, path: Path, files: list[Path]) -> None:
-    """Another file of the same kind in its place."""
+    """Replace the file by another one of the same kind."""
     shutil.copy(rng.choice(differing(path, files)), path)
 
 
@@ -217,7 +217,7 @@ def swap(rng: random.Random, path: Path, files: list[Path]) -> None:
 
 
 def copy_beside(rng: random.Random, path: Path, files: list[Path]) -> None:
-    """A file more in a directory of data."""
+    """Add another file to a directory of data."""
     data = [one for one in files if one.suffix == ".parquet"]
     beside = rng.choice(data).parent
     shutil.copy(path, beside / f"copy-{rng.randrange(99)}{path.suffix}")

@@ -29,7 +29,7 @@ POLICY = {
 
 @dataclass(slots=True)
 class Generated:
-    """Arrivals by partition, in commit order over all of them."""
+    """Arrivals by partition, in commit order across all partitions."""
 
     log: dict[int, list[Arrival]] = field(
         default_factory=lambda: {number: [] for number in range(PARTITIONS)}
@@ -45,9 +45,9 @@ class Generated:
 def generate(
     seed: int, records: int = 400, keys: int = 12, *, heartbeats: bool = False
 ) -> Generated:
-    """A seeded history: policies, counts, sales, returns, corrections, re-sends, poison.
+    """Return a seeded history: policies, counts, sales, returns, corrections, re-sends, poison.
 
-    With `heartbeats` each partition has signs of life in between.
+    With `heartbeats` each partition has heartbeats in between.
     """
     rng = random.Random(seed)  # noqa: S311 -- seeded test data
     history = Generated()
@@ -74,7 +74,7 @@ class _Writer:
         self._last: tuple[str, bytes] | None = None
 
     def step(self, key: str) -> None:
-        """One more record; rare kinds are rare."""
+        """Add one record. Rare kinds are rare."""
         self._now += timedelta(seconds=self._rng.randint(1, 1800))
         draw = self._rng.random()
         if draw < 0.7:
@@ -118,7 +118,7 @@ class _Writer:
         self._sales.append((key, after))
 
     def row(self, table: str, key: str, columns: dict[str, object]) -> dict[str, object]:
-        """Insert one row and give its image."""
+        """Insert one row and return its image."""
         self._id += 1
         location, sku = key.split("|")
         image: dict[str, object] = {

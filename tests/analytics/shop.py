@@ -47,7 +47,7 @@ class Shop:
     location: str = field(default_factory=lambda: f"SHOP-{uuid.uuid4().hex[:8].upper()}")
 
     def trade(self) -> None:
-        """Ranging, counts, sales, returns, a correction, a receipt, a transfer, adjustments."""
+        """Write items, counts, sales, returns, a correction, a receipt, a transfer, adjustments."""
         numbers = list(range(90))
         lines = {
             "place": self.location,

@@ -24,7 +24,7 @@ def test_keys_of_two_sides_come_once_and_in_order() -> None:
 
 
 def live_of(run: RunReport, directory: Path, *, spoiled: bytes | None) -> list[LivePartition]:
-    """The run's own states as if workers held them; one of them is another one."""
+    """Return the run's states as if workers held them. `spoiled` replaces one of them."""
     parts = []
     for number, end in run.plan.ends.items():
         units = [row for row in run.rows if row.partition == number]

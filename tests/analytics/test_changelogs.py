@@ -49,7 +49,7 @@ class Message:
 
 @dataclass
 class Log:
-    """One partition of a topic, read on from where the last reading ended."""
+    """One partition of a topic, read from the end of the last read."""
 
     messages: list[Message]
     next_offset: int = 0
@@ -84,7 +84,7 @@ def changelogs(levels: list[Message], windows: list[Message]) -> Changelogs:
 
 
 def at_cut(found: Changelogs, *, shown: int, end: int) -> dict[int, int | None]:
-    """Units sold by window of the rows at the cut that are others than those shown."""
+    """Return the units sold by window for rows that differ between the cut and the read model."""
     instead = found.windows_at_cut({0: shown}, {0: end}, 0)
     return {
         start: None if row is None else row.sold_units for (_key, start), row in instead.items()

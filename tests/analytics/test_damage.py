@@ -58,7 +58,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 @pytest.fixture
 def case(sound: Case, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
-    """Sound files, which each test spoils."""
+    """Undamaged files, which each test damages."""
     monkeypatch.setattr(publish, "uncommitted", tuple)  # this checkout may be in work
     yield sound
     sound.restore()
@@ -74,7 +74,7 @@ def units_of_run(case: Case) -> tuple[Path, list[ManifestRow]]:
 
 
 def with_changed_rows(path: Path) -> None:
-    """Valid Parquet with another value in 20 rows."""
+    """Write valid Parquet with another value in 20 rows."""
     table = pq.read_table(path)
     rows = table.to_pylist()
     for row in rows[:20]:
@@ -223,7 +223,7 @@ def test_a_plan_of_a_damaged_archive_is_not_begun(case: Case) -> None:
 
 
 def test_only_the_checking_reader_opens_archive_files() -> None:
-    """A new reader has to go through `checked_rows`."""
+    """A new reader must use `checked_rows`."""
     imported = re.compile(r"analytics\.archive\.rows import [^)\n]*\bread\b")
     users = {
         name(path) for path in python_files(*PACKAGES) if imported.search(path.read_text("utf-8"))

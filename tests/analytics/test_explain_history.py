@@ -29,7 +29,7 @@ def settings(home: Path) -> Connections:
 
 
 def folded(history: Generated, key: str) -> list[tuple[Record, Folded]]:
-    """Every record of the key with what the partition's own fold made of it."""
+    """Return every record of the key with its result in a fold of the partition."""
     partition, found = Partition(1), []
     for arrival in history.log[partition_of(key.encode(), PARTITIONS)]:
         with suppress(Malformed):

@@ -118,7 +118,7 @@ def test_a_disk_that_takes_no_result_is_named(manifest: Manifest, tmp_path: Path
 def test_a_failure_ends_a_run_whose_units_wait_for_a_process(
     manifest: Manifest, tmp_path: Path
 ) -> None:
-    """The pool cancels units that wait; nothing may wait for a cancelled unit."""
+    """The pool cancels waiting units. No code may wait for a cancelled unit."""
     (tmp_path / "results").write_bytes(b"a file, where a directory is needed")
     ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
     units = units_of(manifest, ends, buckets=8)

@@ -30,7 +30,7 @@ def a_file(first: int, end: int, *, partition: int = 0) -> ArchiveFile:
 
 
 def plain(files: tuple[ArchiveFile, ...]) -> list[ArchiveFile]:
-    """The files as they were before the manifest chained them."""
+    """Return the files as they were before the manifest chained them."""
     return [replace(file, previous_next_offset=0, previous_hash="") for file in files]
 
 
@@ -85,7 +85,7 @@ def test_a_line_of_another_schema_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_line_that_no_head_covers_is_not_read_and_is_cut_by_the_archiver(tmp_path: Path) -> None:
-    """A crash between the line and the head; the archiver takes the records again."""
+    """A crash between line and head: the archiver reads the records again."""
     manifest = Manifest(tmp_path)
     manifest.append(a_file(0, 10))
     head = (tmp_path / HEAD).read_bytes()
@@ -103,7 +103,7 @@ def test_a_line_that_no_head_covers_is_not_read_and_is_cut_by_the_archiver(tmp_p
 
 
 def three(directory: Path) -> tuple[Path, list[str]]:
-    """A manifest of three files of partition 3, and its lines."""
+    """Return a manifest of three files of partition 3, and its lines."""
     manifest = Manifest(directory)
     for first in (0, 10, 20):
         manifest.append(a_file(first, first + 10, partition=3))

@@ -42,7 +42,7 @@ Content = Mapping[bytes | None, tuple[bytes | None, Mapping[str, bytes]]]
 
 @dataclass(frozen=True)
 class Case:
-    """A history, and what a run up to `ends` has made of it."""
+    """A history and the results of a run up to `ends`."""
 
     log: Generated
     ends: Mapping[int, int]
@@ -51,7 +51,7 @@ class Case:
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
-    """Four days with poison, re-sends, late sales and signs of life; the run ends before them."""
+    """Four days with poison, re-sends, late sales and heartbeats. The run ends before them."""
     log = generate(seed=11, records=600, keys=24, heartbeats=True)
     directory = tmp_path_factory.mktemp("publication")
     manifest = archived(directory / "archive", log)
@@ -140,7 +140,7 @@ def decisions(broker: MemoryBroker, number: int) -> dict[tuple[str, bytes | None
 
 
 def told(owned: OwnedPartition) -> dict[str, object]:
-    """Everything that a worker knows of a partition."""
+    """Return everything that a worker knows of a partition."""
     return {
         "progress": owned.progress(),
         "states": {key: encode_state(owned.states[key]) for key in sorted(owned.states)},

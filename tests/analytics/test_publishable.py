@@ -29,7 +29,7 @@ OF_RELEASE_2 = ("schema", "plan_sha256", "units_sha256", "seal")
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run in a home of its own."""
+    """A finished run in its own home."""
 
     settings: Connections
     report: RunReport
@@ -55,7 +55,7 @@ def reason(finished: Finished, settings: Connections | None = None) -> str:
 
 
 def change_plan(finished: Finished, **fields: object) -> None:
-    """Another plan, finished as it is: a change by accident breaks the seal."""
+    """Write another plan with a valid seal. An accidental change would break the seal."""
     directory = finished.report.directory
     path = directory / PLAN_FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
@@ -97,7 +97,7 @@ def of_an_unknown_topic(finished: Finished) -> None:
 
 
 def with_a_shorter_archive(finished: Finished) -> None:
-    """Sound, but made again from less."""
+    """Write a valid archive again from fewer records."""
     shutil.rmtree(finished.settings.archive_dir)
     finished.settings.archive_dir.mkdir()
     settle_source(finished.settings.archive_dir, SOURCE_ID)
@@ -105,7 +105,7 @@ def with_a_shorter_archive(finished: Finished) -> None:
 
 
 def with_another_archive(finished: Finished) -> None:
-    """Sound, but of another history."""
+    """Write a valid archive of another history."""
     shutil.rmtree(finished.settings.archive_dir)
     finished.settings.archive_dir.mkdir()
     settle_source(finished.settings.archive_dir, SOURCE_ID)

@@ -13,7 +13,7 @@ from cdc.settings import Connections
 
 @dataclass
 class Found:
-    """A message as the client hands it over."""
+    """A message as the client returns it."""
 
     content: bytes
 

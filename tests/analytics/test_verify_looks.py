@@ -23,7 +23,7 @@ def a_look(*keys: str, missing: str | None = None) -> Look:
 
 @dataclass
 class Scripted:
-    """Looks in the order given; after the last one the pipeline is behind."""
+    """Comparisons with prepared results. After the last one the pipeline lags."""
 
     looks: list[Look]
     asked: list[list[str] | None] = field(default_factory=list)

@@ -34,7 +34,7 @@ except SystemExit as ended:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Variables of a process that takes compiled rules."""
+    """Return the variables of a process that imports compiled rules."""
     home = tmp_path_factory.mktemp("home")
     try:
         compiled_rules.ensure(home)

@@ -89,7 +89,7 @@ def test_a_document_is_read_between_other_lines() -> None:
 
 
 def test_a_full_disk_is_filled_beside_the_home(tmp_path: Path) -> None:
-    """A move of the home would take the filler along."""
+    """A move of the home would move the filler file too."""
     from bench.faults import stores  # noqa: PLC0415 -- beside its only use
 
     ground = Ground(tmp_path / "home")

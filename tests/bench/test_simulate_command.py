@@ -97,7 +97,7 @@ def begun(workers: int, place: Path) -> subprocess.Popen[str]:
 
 
 def members(group: int) -> list[int]:
-    """Living processes of a group."""
+    """Return the living processes of a group."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -43,7 +43,7 @@ ANSWERS = (*answers.ADDRESSES.values(), answers.PROBLEM)
 
 
 def names() -> list[str]:
-    """`level.v1` and so on, without the ending."""
+    """Return the schema names, such as `level.v1`."""
     return sorted(file.stem for file in SCHEMAS.glob("*.json"))
 
 
@@ -58,7 +58,7 @@ def validator(name: str) -> Draft202012Validator:
 
 
 def kind_and_version(name: str) -> tuple[str, int]:
-    """`("level", 1)` of `level.v1`."""
+    """Return `("level", 1)` for `level.v1`."""
     kind, _, version = name.rpartition(".v")
     return kind, int(version)
 
@@ -73,7 +73,7 @@ def complaints(kind: str, content: bytes) -> list[str]:
 def written_parts(
     topic: str, content: bytes, headers: tuple[tuple[str, bytes], ...]
 ) -> Iterator[tuple[str, bytes]]:
-    """Kind and bytes of everything in one record that has a schema of its own."""
+    """Yield kind and bytes of every part of a record that has its own schema."""
     yield OF_TOPIC[topic], content
     for name, payload in headers:
         yield OF_HEADER[name], payload

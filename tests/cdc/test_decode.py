@@ -22,7 +22,7 @@ SALE = {
 
 
 def envelope(**changes: object) -> dict[str, object]:
-    """A change event of a sale; `changes` replace top-level fields."""
+    """Return a change event of a sale. `changes` replace top-level fields."""
     return {
         "before": None,
         "after": {

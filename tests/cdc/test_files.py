@@ -35,7 +35,7 @@ Reader = Callable[[Path, bytes], Any]
 
 
 def of_file(name: str, read: Callable[[Path], Any]) -> Reader:
-    """A reader of a file of this name in a directory."""
+    """Return a reader for a file of this name in a directory."""
 
     def reader(directory: Path, content: bytes) -> Any:
         (directory / name).write_bytes(content + b"\n")
@@ -45,7 +45,7 @@ def of_file(name: str, read: Callable[[Path], Any]) -> Reader:
 
 
 def printed(content: bytes) -> bytes:
-    """A document that is kept in one line, in the form of its file."""
+    """Return a document, stored in one line, in the form of its file."""
     return json.dumps(json.loads(content), indent=1).encode()
 
 

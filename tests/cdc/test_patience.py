@@ -6,7 +6,7 @@ FAILED, RUNNING = True, False
 
 
 def looks(patience: Patience, *seen: tuple[float, bool]) -> list[float]:
-    """Times of the restarts that follow from what was seen, in seconds."""
+    """Return the restart times in seconds for these observed states."""
     restarts = []
     for now, failed in seen:
         if patience.is_over(now, failed=failed):

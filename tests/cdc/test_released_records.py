@@ -87,7 +87,7 @@ def test_what_is_written_today_is_a_released_record_without_the_newer_fields() -
 
 
 def without_newer_fields(row: dict[str, Any], released: dict[str, Any]) -> dict[str, Any]:
-    """The record as a consumer of the released version sees it: it passes over unknown fields."""
+    """Return the record without fields that the released version doesn't know."""
     return {name: found for name, found in row.items() if name in released["properties"]}
 
 

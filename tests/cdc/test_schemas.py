@@ -42,7 +42,7 @@ SIMULATED = range(100, 130)
 
 
 def objects(node: Any) -> Iterator[dict[str, Any]]:
-    """Every schema of an object within a schema."""
+    """Yield every object schema within a schema."""
     if isinstance(node, dict):
         if "properties" in node:
             yield node
@@ -54,7 +54,7 @@ def objects(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def objects_in(node: Any) -> Iterator[dict[str, Any]]:
-    """Every JSON object within a record, but for those that have a version of their own."""
+    """Yield every JSON object within a record, except those with a version of their own."""
     if isinstance(node, dict):
         yield node
         for inner in node.values():
@@ -175,7 +175,7 @@ OLDER = {
 
 
 def edited(path: str, value: Any) -> dict[str, Any]:
-    """`OLDER` as version 2 with one edit; a value of None takes the entry out."""
+    """Return `OLDER` as version 2 with one edit. None removes the entry."""
     newer: dict[str, Any] = json.loads(json.dumps(OLDER))
     newer["properties"]["schema"] = {"const": 2}
     *way, last = path.split("/")

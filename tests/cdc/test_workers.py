@@ -32,7 +32,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture(autouse=True)
 def nobody_answered_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A port of today may have been that of another test's worker, who would be asked first."""
+    """Clear the cached workers: another test's worker may have had a port that is in use now."""
     monkeypatch.setattr(workers, "_LAST", [])
 
 

@@ -36,7 +36,7 @@ def director(tmp_path) -> Iterator[Director]:
 
 
 def slow(director: Director, *, on_its_way: bool) -> Service:
-    """A process that is ready after three times as long as one waits for it, or never."""
+    """Return a process that gets ready after three times the wait limit, or never."""
     ready_at = time.monotonic() + 3 * WITHIN_S if on_its_way else float("inf")
     command = (sys.executable, "-c", "import time; time.sleep(600)")
     service = Service(

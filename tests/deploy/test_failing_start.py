@@ -33,14 +33,14 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that the account of Postgres may enter; pytest's own are closed."""
+    """Folder that the account of Postgres may enter. Pytest's own folders are closed."""
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch).chmod(0o755)
         yield Path(scratch)
 
 
 def programs(folder: Path, **bodies: str) -> Path:
-    """A folder of programs that are taken for the real ones; each knows its version."""
+    """Return a folder of programs that replace the real ones. Each prints its version."""
     for name, body in bodies.items():
         (folder / name).write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 0\n{body}\n')
         (folder / name).chmod(0o755)
@@ -140,7 +140,7 @@ def test_a_container_without_its_variables_names_the_missing_one() -> None:
 
 
 def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) -> None:
-    """The restart policy runs the same steps again; the log is what a person reads."""
+    """The restart policy repeats these steps. People read the log."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("INVENTORY", "POSTGRES"))}
     roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")
     variables |= {f"{role}_PASSWORD": "canary" for role in roles}

@@ -19,7 +19,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project whose rules are one line."""
+    """A project with one line of rules."""
     found = tmp_path / "tree"
     (found / "inventory").mkdir(parents=True)
     (found / "inventory" / "__init__.py").touch()

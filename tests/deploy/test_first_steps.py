@@ -233,7 +233,7 @@ def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:
 
 
 def test_where_variables_name_the_parts_no_supervisor_is_needed(home, typed, monkeypatch) -> None:
-    """In a container: `docker compose run --rm archiver inventory backfill status`."""
+    """As in a container: `docker compose run --rm archiver inventory backfill status`."""
     for name in ("KAFKA_BOOTSTRAP", "READ_DATABASE_URL"):
         monkeypatch.setenv(f"INVENTORY_{name}", "postgresql://app_ro@127.0.0.1:1/retail")
 
@@ -280,7 +280,7 @@ def test_an_unreachable_broker_or_database_is_told_in_a_line(home, typed, monkey
 
 
 def test_a_database_that_pages_and_accounts_ask_is_told_in_a_line(tmp_path: Path) -> None:
-    """A process of its own, because Django can be set up once."""
+    """Uses another process, because Django can be set up only once."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     nowhere = {
         "INVENTORY_HOME": str(tmp_path),
@@ -301,7 +301,7 @@ def test_a_database_that_pages_and_accounts_ask_is_told_in_a_line(tmp_path: Path
 @pytest.mark.parametrize("line", ["status", "sql", "people list", "capture resume"])
 @pytest.mark.parametrize("text", [None, "{"])
 def test_a_stack_without_its_variables_is_told_in_a_line(text, line, home, typed) -> None:
-    """A first start has none while it fetches the parts; a full disk may have cut the file."""
+    """A first start has no file while it fetches the parts. A full disk may have truncated it."""
     runs(home, "postgres")
     file = home.path / "environment.json"
     file.unlink()

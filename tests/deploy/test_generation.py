@@ -35,7 +35,7 @@ from tests.streams import facts
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """One that ran once."""
+    """A home of a stack that ran once."""
     home = Home(tmp_path / "home")
     home.create()
     home.postgres.mkdir()

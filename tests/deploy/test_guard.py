@@ -115,7 +115,7 @@ def sleeper() -> Iterator[ProcessId]:
 
 
 def look(sleeper: ProcessId, count: Path, probe: str) -> int:
-    """One look of the health check of a part that is not ours."""
+    """Run the health check once for a part that is not the project's."""
     check = compose.repairing(probe, answered="1", looks=LOOKS)
     environment = {"GUARDED": str(sleeper.pid), "SILENT": str(count), "PATH": os.environ["PATH"]}
     return subprocess.call(["/bin/sh", "-c", check], env=environment)  # noqa: S603 -- our own text

@@ -62,7 +62,7 @@ def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Pa
 
 
 def test_a_service_that_outlives_its_supervisor_is_not_copied(home: Home, tmp_path: Path) -> None:
-    """A killed supervisor's Postgres takes seconds to stop; a copy of its files would be torn."""
+    """After a kill of its supervisor Postgres takes seconds to stop. A copy would be torn."""
     sleep = (sys.executable, "-c", "import time; time.sleep(600)")
     left = subprocess.Popen(sleep)  # noqa: S603 -- our own program
     try:
@@ -96,7 +96,7 @@ def test_a_directory_of_another_purpose_is_not_moved(tmp_path: Path) -> None:
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    """A small disk of its own."""
+    """Mount a small disk."""
     where = tmp_path / "small"
     where.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(where)]

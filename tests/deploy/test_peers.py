@@ -61,7 +61,7 @@ def test_a_peer_without_its_environment_is_left_out_with_the_reason(cache, monke
 
 @pytest.fixture
 def peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Java peer of one listed library, and a program that builds it as Maven would."""
+    """A Java peer with one listed library, and a program that builds it as Maven would."""
     root, programs = tmp_path / "kstreams", tmp_path / "programs"
     (root / "src").mkdir(parents=True)
     (root / "src/Peer.java").write_text("class Peer {}")

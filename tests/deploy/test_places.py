@@ -33,7 +33,7 @@ PLACES = ["home", "Läden und Kühlräume", "库存", LONG, "it's $HOME; %s", "a
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory that every account may enter, in place of the machine's own."""
+    """Directory that every account may enter, instead of the machine's own."""
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch).chmod(0o755)
         monkeypatch.setattr(postgres_programs, "_SHARED", (f"{scratch}/shared",))

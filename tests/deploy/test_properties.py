@@ -9,7 +9,7 @@ from deploy.parts import properties
 
 
 def read_as_java(line: str) -> tuple[str, str]:
-    """Name and value as `java.util.Properties` reads a line."""
+    """Return name and value as `java.util.Properties` reads a line."""
     name, value = line.rstrip("\n").split("=", 1)
     parts = re.findall(r"\\u([0-9a-f]{4})|\\(.)|([^\\])", value)
     units = [int(code, 16) if code else ord(sign or plain) for code, sign, plain in parts]

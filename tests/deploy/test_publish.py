@@ -23,7 +23,7 @@ def test_where_nothing_was_published_the_group_is_given_nothing() -> None:
 
 
 def test_a_broker_that_has_just_started_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It answers for no group before it has loaded them."""
+    """A broker answers for no group before it has loaded its groups."""
     monkeypatch.setattr("deploy.revisions.publish._POLL_S", 0.0)
     young = [KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR]
 

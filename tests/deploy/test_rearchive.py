@@ -78,7 +78,7 @@ def test_a_running_archiver_gives_its_lock_to_the_command(
     holds = threading.Event()
 
     def follow() -> None:
-        """The part of the archiver's loop that looks for the request."""
+        """Run the part of the archiver's loop that looks for the request."""
         with only_archiver(archive):
             holds.set()
             deadline = time.monotonic() + WITHIN_S

@@ -24,7 +24,7 @@ OURS, THEIRS = LOGIC_REVISION, LOGIC_REVISION + 1
 
 
 def decision(**changes: Any) -> dict[str, Any]:
-    """An open need, decided at offset 10 of partition 0."""
+    """Return an open need, decided at offset 10 of partition 0."""
     released = (json.loads(line) for line in kept("reorder_event", 1))
     row = next(row for row in released if row["status"] == "open")
     place = {"generation": 1, "partition": 0, "offset": changes.pop("offset", 10)}
@@ -37,7 +37,7 @@ def side(revision: int, **by_key: dict[str, Any]) -> Decisions:
 
 
 def found(former: Decisions, fresh: Decisions) -> list[tuple[str, str, tuple[str, ...], bool]]:
-    """Key, way, fields and whether it moved, of each difference."""
+    """Return key, way, fields and movement of each difference."""
     return [
         (entry.inv_key, entry.how, entry.fields, comparing._moved(entry, former, fresh, BARRIER))
         for entry in comparing._differences(former, fresh)

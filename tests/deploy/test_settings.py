@@ -15,7 +15,7 @@ BY_THE_COMMAND = {"INVENTORY_CACHE", "INVENTORY_POSTGRES_BIN"}
 
 
 def default_of(value: ast.expr | None) -> str | None:
-    """The default as a variable would spell it; None where a process makes its own."""
+    """Return the default as a variable would spell it; None if a process computes its own."""
     match value:
         case ast.Constant():
             return str(value.value)
@@ -29,7 +29,7 @@ def default_of(value: ast.expr | None) -> str | None:
 
 
 def settings_classes() -> list[ast.ClassDef]:
-    """From the sources, because some modules need a configured Django."""
+    """Return the classes from the sources, because some modules need a configured Django."""
     found = {
         node.name: node
         for path in python_files(*PACKAGES)
@@ -45,7 +45,7 @@ def settings_classes() -> list[ast.ClassDef]:
 
 
 def fields() -> dict[str, str | None]:
-    """Every variable of a settings class with its default."""
+    """Return every variable of a settings class with its default."""
     return {
         f"INVENTORY_{line.target.id.upper()}": default_of(line.value)
         for node in settings_classes()

@@ -87,7 +87,7 @@ def test_only_what_did_not_serve_is_started_later_each_time(
     counted: list[int],
     ended_by: signal.Signals,
 ) -> None:
-    """Ended four times: who served until then has no fault of its own."""
+    """It ends four times. A process that served until then is not at fault."""
     asked: list[int] = []
     monkeypatch.setattr("deploy.stack.supervisor.delay_after", lambda n: asked.append(n) or 0.0)
     supervisor.want(service(home, "sleeper", SLEEP))
@@ -162,7 +162,7 @@ def test_stopping_ends_every_child_and_says_so(home: Home) -> None:
 def test_a_suspended_supervisor_is_asked_to_stop_and_not_killed(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It handles SIGTERM only after SIGCONT; killed, it would end no service in its order."""
+    """It handles SIGTERM only after SIGCONT. A killed supervisor would stop no service in order."""
     monkeypatch.setattr(control, "_STOP_S", 5.0)
     process = subprocess.Popen(SLEEP)  # noqa: S603 -- our own program
     me = identify(process.pid)
@@ -182,7 +182,7 @@ def test_a_suspended_supervisor_is_asked_to_stop_and_not_killed(
 def test_a_stack_is_stopped_on_a_disk_that_takes_no_file(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else `inventory down && inventory move …`, the repair of a full disk, would end here."""
+    """Otherwise the repair of a full disk, `inventory down && inventory move …`, would fail."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -21,7 +21,7 @@ NOBODY = "127.0.0.1:1"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """A home whose supervisor lives, while nothing listens where its services should be."""
+    """A home with a living supervisor and no listener at its services' ports."""
     found = Home(tmp_path / "home")
     found.create()
     monkeypatch.setenv("INVENTORY_HOME", str(found.path))

@@ -85,7 +85,7 @@ def supervisor(home: Home) -> Iterator[Supervisor]:
 def serving(
     home: Home, supervisor: Supervisor, *, answers: bool, alive: Ask | None = None
 ) -> ProcessId:
-    """A process that has served, and from now on answers or doesn't."""
+    """Start a process that has served, and from now on answers or doesn't."""
     mute = Service(
         "web",
         SLEEP,
@@ -103,7 +103,7 @@ def serving(
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every limit is over at the second look."""
+    """Expire every limit at the second look."""
     monkeypatch.setattr("deploy.stack.watch.SUSPENDED_S", 0.0)
     monkeypatch.setattr("deploy.stack.watcher.silent_limit_s", lambda _name: 0.0)
 

@@ -40,7 +40,7 @@ Share = Callable[[MemoryBroker], Awaitable[tuple[Worker, Worker]]]
 
 @web.middleware
 async def busy(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """A worker in the middle of a chunk: it answers later than its peers wait for it."""
+    """Answer later than peers wait, as a worker in the middle of a chunk does."""
     await asyncio.sleep(2 * ASK_S)
     return await handler(request)
 
@@ -214,7 +214,7 @@ def test_a_restart_is_over_when_the_worker_was_started_anew(runtime: Runtime, tm
 
 
 async def everybody(broker: MemoryBroker) -> tuple[Worker, Worker]:
-    """Two workers that each serve all: whose partitions move is no part of a test here."""
+    """Return two workers that both serve all partitions: rebalances are no part of these tests."""
     workers = Worker("worker-1", broker), Worker("worker-2", broker)
     for worker in workers:
         await worker.take(range(12))

@@ -41,7 +41,7 @@ def home(tmp_path) -> Home:
 
 @dataclass
 class Stack:
-    """A supervisor with a workforce, whose look is the test's to take."""
+    """A supervisor with a workforce. The test decides when it looks."""
 
     supervisor: Supervisor
     workforce: Workforce

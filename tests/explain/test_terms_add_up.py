@@ -37,7 +37,7 @@ def explained(state: KeyState, *, is_whole: bool = True) -> dict[str, Section]:
 
 
 def value_of(section: Section, name: str, part: str | None = None) -> object:
-    """The amount of the section's last line of this name."""
+    """Return the amount of the section's last line of this name."""
     found = [line for line in section.lines if line.name == name and part in (None, line.part)]
     assert found, (name, section)
     return found[-1].amount
@@ -48,7 +48,7 @@ def has(section: Section, name: str, part: str) -> bool:
 
 
 def check_state(state: KeyState) -> None:
-    """The sums are the state's own numbers, with and without window rows."""
+    """Assert that the sums equal the state's numbers, with and without window rows."""
     for is_whole in (True, False):
         found = explained(state, is_whole=is_whole)
         assert value_of(found["stock"], "on_hand_units", SUM) == state.on_hand_units

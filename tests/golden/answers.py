@@ -19,7 +19,7 @@ EVEN, ODD = (next(key for key in KEYS if partition(key) % 2 == rest) for rest in
 
 
 def asked() -> Iterator[tuple[str, bytes]]:
-    """Kind and bytes of an answer at every address, of a worker in good and in bad health."""
+    """Yield kind and bytes of an answer at every address, of a healthy and an unhealthy worker."""
     with pytest.MonkeyPatch.context() as patch:
         yield from asyncio.run(_ask(patch))
 

@@ -61,7 +61,7 @@ def lines(kind: str, file: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def snapshot_frames(directory: Path) -> list[bytes]:
-    """The frames of a worker's snapshot as they are on disk."""
+    """Return the frames of a worker's snapshot as stored on disk."""
 
     async def worked() -> Queryable:
         worker = Worker("worker-1", stocked())
@@ -75,13 +75,13 @@ def snapshot_frames(directory: Path) -> list[bytes]:
 
 
 def ring_of(frames: list[bytes]) -> list[object]:
-    """The members of the dedupe ring in a snapshot."""
+    """Return the members of the dedupe ring in a snapshot."""
     members: list[object] = orjson.loads(bytes(zstd.decompress(frames[1])))
     return members
 
 
 def documents_of(frames: list[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Key and state of everything at rest in a snapshot."""
+    """Yield key and state of every entry at rest in a snapshot."""
     for keys, payload in list(pairwise(frames[2:]))[::2]:
         yield from zip(
             orjson.loads(keys), bytes(zstd.decompress(payload)).split(b"\n"), strict=True

@@ -80,7 +80,7 @@ REFERENCE_ROWS = {
 
 @dataclass(frozen=True)
 class Golden:
-    """One message: where it was and what it consisted of."""
+    """One message: topic, partition, key and value."""
 
     topic: str
     partition: int
@@ -158,7 +158,7 @@ def record(settings: Connections, *, timeout: float = 30.0) -> dict[str, Golden]
 
 
 def kept() -> dict[str, Golden]:
-    """The committed messages by `table.op`."""
+    """Return the committed messages by `table.op`."""
     files = sorted(HERE.glob("*.json"))
     return {file.stem: Golden(**json.loads(file.read_text(encoding="utf-8"))) for file in files}
 

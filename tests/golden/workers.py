@@ -53,7 +53,7 @@ def sources(seed: int) -> list[SourceRecord]:
 
 
 def written(seed: int) -> Iterator[tuple[str, bytes]]:
-    """Kind and bytes of everything that a worker writes for the history of `seed`."""
+    """Yield kind and bytes of all records that a worker writes for the history of `seed`."""
     broker = MemoryBroker()
     owned = OwnedPartition(
         PARTITION, Partition(GENERATION), Progress(0, None, None, streamed=False)
@@ -101,13 +101,13 @@ def _time(found: Any) -> Any:
 
 
 def kept(kind: str, version: int) -> list[bytes]:
-    """The released records of a kind and version."""
+    """Return the released records of a kind and version."""
     text = (RECORDS / f"v{version}" / f"{kind}.jsonl").read_text("utf-8")
     return [line.encode() for line in text.splitlines()]
 
 
 def kept_state(kind: str, version: int) -> list[bytes]:
-    """The released records of a kind of state, under the number of today's logic revision."""
+    """Return the released states of a kind, with the number of today's logic revision."""
     ours = b'"logic_revision":%d,' % LOGIC_REVISION
     return [_REVISION.sub(ours, content) for content in kept(kind, version)]
 

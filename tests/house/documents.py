@@ -49,7 +49,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def prose(page: Path) -> str:
-    """The page without its fenced code."""
+    """Return the page without its fenced code."""
     return _BLOCK.sub("", text_of(page))
 
 
@@ -68,7 +68,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def commands(page: Path) -> list[str]:
-    """Command lines of shell blocks, without prompt and comment, and everything in inline code."""
+    """Return the lines of shell blocks without prompt and comment, and all inline code."""
     lines = [
         re.sub(r"^\$ ", "", line.strip())
         for block in blocks(page)

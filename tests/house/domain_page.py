@@ -62,7 +62,7 @@ class Table(NamedTuple):
 
 
 def plain(cell: str) -> str:
-    """A cell without backticks, stars and escapes."""
+    """Return the cell without backticks, stars and escapes."""
     return cell.replace("`", "").replace("**", "").replace("\\|", "|").strip()
 
 
@@ -110,7 +110,7 @@ def rulings() -> list[str]:
 
 
 def row_names() -> list[str]:
-    """Everything on the page that a test has to mark; cases of section 10 go by their numbers."""
+    """Return the names that tests must mark. Cases of section 10 have their own numbers."""
     names = []
     for found in tables():
         for row in found.rows:
@@ -122,7 +122,7 @@ def row_names() -> list[str]:
 
 
 def tracker_numbers() -> list[str]:
-    """The cases of section 10 as parts of a test's name: `odoo_pr_33798`."""
+    """Return the cases of section 10 as parts of a test's name: `odoo_pr_33798`."""
     cases = " ".join(row[0] for row in table("10").rows)
     named = re.findall(r"[\w/-]+(?: PR| documentation)?#\d+|Oracle Support \d+", cases)
     return [re.sub(r"[^a-z0-9]+", "_", one.lower()) for one in named]

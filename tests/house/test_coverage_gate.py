@@ -16,7 +16,7 @@ def measured(folder: Path, name: str, line: int) -> None:
 
 
 class LateChild(Coverage):
-    """A run in which a child ends after the files were listed for the first time."""
+    """A run in which a child ends after the first listing of the files."""
 
     is_late = True
 

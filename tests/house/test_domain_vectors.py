@@ -18,7 +18,7 @@ SCALES = (1, 10, 100, 1_000_000)
 
 
 def numbers(cell: str) -> list[int]:
-    """The integers of a cell; thousands have commas, minus signs are typographic."""
+    """Return the integers of a cell. Thousands have commas, minus signs are typographic."""
     found = re.findall(r"(?<![\w.])−?\d[\d,]*", plain(cell))
     return [int(one.replace("−", "-").replace(",", "")) for one in found]
 
@@ -53,14 +53,14 @@ def assert_said(cell: str, data: object) -> None:
 
 
 def fitted(cell: str, size: int, *, missing: str = "–") -> list[int | None]:
-    """The values of a cell for `size` vectors: one for all, or one for each."""
+    """Return the cell's values for `size` vectors: one for all, or one for each."""
     parts = [part.strip() for part in plain(cell).split(";")]
     found = [None if part == missing else numbers(part)[0] for part in parts]
     return found * size if len(found) == 1 else found
 
 
 def groups(name: str, data: list[Row]) -> Iterator[tuple[tuple[str, ...], list[Row]]]:
-    """Rows of a table whose first cell names vectors, each with the vectors' data."""
+    """Yield the rows whose first cell names vectors, each with the data of these vectors."""
     by_id = {row["id"]: row for row in data}
     seen: list[str] = []
     for cells in table(name).rows:
@@ -95,7 +95,7 @@ def test_count_rule() -> None:
 
 
 def assert_variances(cell: str, row: Row) -> None:
-    """A page that shows the end of the list, which the data have in full."""
+    """Assert that the page shows the end of the list that the data have in full."""
     if "verdict" in row:
         assert cell == row["verdict"]
     elif "total_variances" in row:

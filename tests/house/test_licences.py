@@ -35,7 +35,7 @@ def locked(lock: str) -> set[str]:
 
 
 def licence(found: Distribution) -> str:
-    """An SPDX expression, from the newest kind of metadata that the package has."""
+    """Return an SPDX expression from the newest kind of metadata that the package has."""
     stated = found.metadata
     if "License-Expression" in stated:
         return stated["License-Expression"]

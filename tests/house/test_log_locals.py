@@ -30,7 +30,7 @@ def test_no_module_asks_for_locals() -> None:
 
 
 def test_every_formatter_of_tracebacks_leaves_locals_out() -> None:
-    """structlog's own default is to show them."""
+    """The default of structlog shows locals."""
     calls = [
         (
             f"{name(path)}:{node.lineno}",

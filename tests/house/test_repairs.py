@@ -22,7 +22,7 @@ MAY_LOOK = {
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Every string in the sources that is no docstring, with its file."""
+    """Yield every string in the sources that is not a docstring, with its file."""
     for package in PACKAGES:
         for path in python_files(package):
             tree = parsed(path)
@@ -72,7 +72,7 @@ def test_every_failure_is_caused_by_a_test_or_has_the_reason_why_none_does() -> 
 
 
 def calls_and_attributes() -> Iterator[tuple[str, ast.AST]]:
-    """Every node of the doctor's sources, with its file."""
+    """Yield every node of the doctor's sources, with its file."""
     for path in python_files("deploy/doctor"):
         for node in ast.walk(parsed(path)):
             yield name(path), node

@@ -99,7 +99,7 @@ WRITERS: dict[str, tuple[str, ...] | str] = {
 
 
 def calls(node: ast.AST, within: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Enclosing function and name of everything that is called."""
+    """Yield the enclosing function and the name of each call."""
     for child in ast.iter_child_nodes(node):
         inner = within
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -110,7 +110,7 @@ def calls(node: ast.AST, within: tuple[str, ...] = ()) -> Iterator[tuple[str, st
 
 
 def formatted(node: ast.AST, within: str = "") -> Iterator[str]:
-    """Functions with JSON that is put together by hand: bytes that begin a document."""
+    """Yield functions that build JSON by hand: bytes that begin a document."""
     for child in ast.iter_child_nodes(node):
         inner = child.name if isinstance(child, ast.FunctionDef) else within
         value = child.value if isinstance(child, ast.Constant) else None
@@ -129,7 +129,7 @@ def writers(tree: Any) -> set[str]:
 
 
 def found() -> set[str]:
-    """Every function of the project that writes something for others."""
+    """Return every function of the project that writes a document or a record."""
     return {
         f"{file.relative_to(PROJECT)} {function}"
         for package in PACKAGES

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def at(clock: str, *, day: int = 0) -> int:
-    """Microseconds of HH:MM or HH:MM:SS, `day` days after the Monday."""
+    """Return the microseconds of HH:MM or HH:MM:SS, `day` days after the Monday."""
     hours, minutes, *rest = clock.split(":")
     seconds = int(rest[0]) if rest else 0
     since = (int(hours) * 60 + int(minutes)) * MINUTE_US + seconds * SECOND_US
@@ -75,7 +75,7 @@ def price(row_id: int, minor: int, since: int, **columns: object) -> Row:
 
 @dataclass
 class Log:
-    """A partition that is written to record by record; the clock goes on by a second each time."""
+    """A partition to which tests append records. Its clock advances one second per record."""
 
     partition: Partition = field(default_factory=lambda: Partition(1))
     key: str = KEY

@@ -98,7 +98,7 @@ def test_a_ring_says_how_many_records_it_holds() -> None:
 
 
 def test_a_ring_says_where_in_the_log_it_begins() -> None:
-    """The clock is set back, where the ring remembers nothing, and forward again."""
+    """The clock is set back, beyond the ring's records, and forward again."""
     ring = Ring()
     assert ring.replayed_from(7) == 7
 
@@ -115,7 +115,7 @@ def test_a_ring_says_where_in_the_log_it_begins() -> None:
 def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
     second_us: int, begins: int
 ) -> None:
-    """As long as the second coming lies within the horizon and could be taken for the first."""
+    """The second record is within the horizon and could be mistaken for the first."""
     ring = Ring()
     row = change(1, START_US, op="r")
     ring.fresh(replace(row, offset=7))
@@ -131,7 +131,7 @@ def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
 
 
 def test_a_member_that_came_before_what_is_replayed_moves_the_ring_on() -> None:
-    """Its first commit time is unknown; a snapshot row's may have been another."""
+    """Its first commit time is unknown: that of a snapshot row may have been different."""
     ring = Ring()
     ring.replay(change(1, START_US, lsn=5))
 

@@ -24,7 +24,7 @@ REASONS = {"not_order_day", "limit_below_minimum"}
 
 
 def told(records: list[Record]) -> list[tuple[Record, KeyState | None, Folded]]:
-    """Each record with the state before it and what the fold made of it."""
+    """Return each record with the state before it and its fold result."""
     partition = Partition(1)
     return [
         (record, partition.states.get(InvKey(record.key)), partition.apply(record))
@@ -119,7 +119,7 @@ def test_w13_prices_keep_floor_step_total_ceiling_and_one_change_a_day(
 
 
 def assert_price(output: PriceOutput, state: KeyState) -> None:
-    """The bounds of 6.2, written once more."""
+    """Assert the bounds of 6.2, computed independently."""
     policy, old, new = state.policy, output.old_minor, output.new_minor
     assert policy is not None
     assert policy.regular_minor is not None
@@ -178,7 +178,7 @@ def states(partition: Partition) -> dict[InvKey, bytes]:
 @pytest.mark.domain("9 W14 *")
 @given(histories(longest=80))
 def test_w14_keys_never_influence_each_other(records: list[Record]) -> None:
-    """Each key of a partition folds alone as in company, once the log has admitted its records."""
+    """Once the log has admitted its records, a key folds alone as it does among others."""
     together = Partition(1)
     admitted = [(record, together.ring.fresh(record)) for record in records]
     results = [together.apply_admitted(*pair) for pair in admitted]

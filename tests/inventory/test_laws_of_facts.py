@@ -35,7 +35,7 @@ def folded(records: list[Record]) -> tuple[Partition, list[Folded]]:
 
 
 def variances(state: KeyState) -> list[tuple[int, int, int]]:
-    """(second, id, variance) of every retained count, summed from the window rows."""
+    """Return (second, id, variance) of every retained count, summed from the window rows."""
     moves = [move for row in state.windows.values() for move in row.moves.items()]
     before, since, found = state.stock.opening_units, -1, []
     for counted in state.stock.counts:
@@ -46,7 +46,7 @@ def variances(state: KeyState) -> list[tuple[int, int, int]]:
 
 
 def business(state: KeyState) -> dict[str, Any]:
-    """The state without position, stream time, revisions and late lines."""
+    """Return the state without position, stream time, revisions and late lines."""
     rows = {
         start: (row.sold_units, row.returned_units, row.sale_lines, row.return_lines,
                 row.revenue_minor, row.moves)
@@ -82,7 +82,7 @@ def test_w1_the_order_of_facts_has_no_effect(changes: list[RowChange], seed: int
 
 
 def brute_force(live: dict[tuple[str, int], Row]) -> tuple[int, int, int]:
-    """on-hand, Σ movements and Σ variances of live rows, straight from the definitions."""
+    """Return on-hand, Σ movements and Σ variances of live rows, computed by definition."""
     effects = [effect_of(table, checked(table, row)) for (table, _), row in live.items()]
     moves = [effect.movement for effect in effects if effect.movement is not None]
     counts = sorted(effect.count for effect in effects if effect.count is not None)
@@ -184,7 +184,7 @@ def test_w4_a_log_cut_anywhere_and_continued_from_earlier_gives_the_same(
 
 
 def restored(ring: Ring, records: list[Record]) -> Ring:
-    """The ring of a restarted worker, which reads its members from the topic again."""
+    """Return the ring of a restarted worker, which reads its members from the topic again."""
     again = Ring()
     again.resume(
         newest_commit_us=ring.newest_commit_us, highest_lsn=ring.highest_lsn, streamed=ring.streamed
@@ -228,7 +228,7 @@ def test_w5_what_is_taken_back_at_once_was_never_there(
 
 
 def on_the_books(partition: Partition) -> int:
-    """On-hand, unavailable and in-transit over all keys."""
+    """Return the sum of on-hand, unavailable and in-transit units over all keys."""
     return sum(
         state.on_hand_units + state.unavailable_units + state.in_transit_units
         for state in partition.states.values()
@@ -300,7 +300,7 @@ def sold_by(image: object, horizon: int | None) -> list[int]:
 
 
 def counted_in(state: KeyState | None, starts: tuple[int, ...]) -> list[int]:
-    """Lines, units and minor units of some windows."""
+    """Return lines, units and minor units of these windows."""
     found = [0, 0, 0]
     for start in starts:
         row = None if state is None else state.windows.get(start)

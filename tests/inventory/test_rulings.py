@@ -228,7 +228,7 @@ def test_a_beat_lies_within_the_range_of_numbers(fold: Any, beat: int, verdict: 
 
 
 def day_of_demand(fold: Any, taken_back: int, *, on_hand: int) -> Row:
-    """Two observed days; on the second 2 are sold at 10:00 and some taken back from 11:00."""
+    """Two observed days. On the second, 2 are sold at 10:00 and some returned from 11:00."""
     history = History()
     rules = policy(at(0), demand_alpha_permille=1000, trading_windows=144)
     history.put("item_location", "c", at(0), after=rules)

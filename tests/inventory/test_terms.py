@@ -246,7 +246,7 @@ PRICED = policy(price_mode="advise", regular_minor=999, cost_minor=500)
 
 @pytest.mark.domain("11.3 Raised review")
 def test_only_a_later_review_raises_the_review() -> None:
-    """A periodic item orders on the record that raises it, and on no other."""
+    """A periodic item is ordered on the record that raises the review, and on no other."""
     day = at("06:00", day=1)
     periodic = policy(replenish_family="RsS", reorder_point_units=20, order_up_to_units=60)
     for before, after, opens in (
@@ -268,7 +268,7 @@ def test_only_a_later_review_raises_the_review() -> None:
 
 @pytest.mark.domain("11.9 Evaluated")
 def test_a_price_is_evaluated_when_something_it_rests_on_moves() -> None:
-    """A price below its floor asks for another one at the next evaluation."""
+    """A price below its floor causes another proposal at the next evaluation."""
     dear = {"cost_minor": 2000}
     for change, evaluated in (
         ({"cost_minor": 2001}, True),

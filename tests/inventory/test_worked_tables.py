@@ -29,13 +29,13 @@ def test_division(vector: Row) -> None:
 
 
 def played(fold: Fold, story: Story, rows: list[Row]) -> Iterator[tuple[Row, list[Seen]]]:
-    """Each row of a table with what its facts showed."""
+    """Yield each row of a table with the results of its facts."""
     for row in rows:
         yield row, [fold.apply(story.record(fact)) for fact in row["facts"]]
 
 
 def shown(seen: list[Seen], column: str, values: list[Any]) -> list[Any]:
-    """The values of a state column after the last facts, as many as the table has."""
+    """Return a state column after the last facts, as many values as the table has."""
     return [one.state[column] for one in seen][-len(values) :]
 
 
