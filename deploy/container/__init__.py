@@ -1,1 +1,1 @@
-"""What runs only in the containers of docker-compose.yml."""
+"""Modules that run only in the containers of docker-compose.yml."""

@@ -1,10 +1,9 @@
 """A new generation of the log in containers: `docker compose run --rm generation`.
 
 The local command moves the files of a stopped broker. Here the broker runs, so the topics, the
-workers' group and the connector's offsets are deleted. Then the steps are those of a local start:
-every row of Postgres is captured into empty topics while nothing reads them.
-
-Cut off, the setup refuses to start the services until this has run again.
+workers' group and the connector's offsets are deleted. The next steps are those of a local start:
+every row of Postgres is captured into empty topics while nothing reads them. After an interruption
+the setup refuses to start the services until this has run again.
 """
 
 import sys
@@ -40,7 +39,7 @@ WHERE at > clock_timestamp() - make_interval(secs => %s) ORDER BY service
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Begin the next generation and capture it.
+    """Create the next generation and capture it.
 
     Raises:
         StackError: a service still runs, another logic revision decides, or the capture failed.
@@ -78,13 +77,13 @@ def _refuse(url: str, own_rules: str) -> None:
 
 
 def _alive(url: str) -> list[str]:
-    """Return the services that have left a sign of life lately."""
+    """Return the services with a heartbeat in the last 15 s."""
     with psycopg.connect(url, connect_timeout=5, autocommit=True) as connection:
         return [str(name) for (name,) in connection.execute(_ALIVE, (_QUIET_S,)).fetchall()]
 
 
 def _throw_away(client: ConnectClient, url: str, bootstrap: str) -> None:
-    """Delete the former log with everything that remembers a place in it."""
+    """Delete the former log and all stored offsets in it."""
     _delete_group(bootstrap)
     client.forget_offsets(config_of(url))
     deadline = time.monotonic() + _ENDED_WITHIN_S
@@ -95,7 +94,7 @@ def _throw_away(client: ConnectClient, url: str, bootstrap: str) -> None:
 
 
 def _delete_group(bootstrap: str) -> None:
-    """Delete the workers' group; a worker that was stopped is a member for a session more."""
+    """Delete the workers' group; a stopped worker stays a member until its session times out."""
     deadline = time.monotonic() + _ENDED_WITHIN_S
     while True:
         try:

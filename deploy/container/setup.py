@@ -1,6 +1,6 @@
-"""The one-shot container: database, migrations, topics, connector; safe to run again.
+"""The one-shot setup container: database, migrations, topics, connector. Every step is idempotent.
 
-`python -m deploy.container.setup` takes the same steps as `inventory up`, from the same functions.
+`python -m deploy.container.setup` runs the same steps as `inventory up`, with the same functions.
 """
 
 import os
@@ -21,7 +21,7 @@ from deploy.stack.context import APPLICATIONS
 from deploy.stack.generation import generation_of
 from deploy.stack.home import Home
 
-# A part that restarts meanwhile; the container's restart policy runs these steps again.
+# Errors while a part restarts; the container's restart policy runs these steps again.
 _AWAY: Final = (psycopg.OperationalError, httpx.HTTPError, KafkaException, OSError)
 AGAIN: Final = "docker compose up --detach --wait"
 STOP: Final = f"docker compose stop worker-1 worker-2 {' '.join(APPLICATIONS)}"
@@ -38,7 +38,7 @@ _PASSWORDS: Final = {
 
 
 def refuse_half_captured() -> None:
-    """Raise `StackError` if the capture of a new generation was cut off."""
+    """Raise `StackError` if the capture of a new generation was interrupted."""
     generation = generation_of(Home(Path(variable("INVENTORY_HOME"))))
     if not generation.captured:
         message = f"the capture of generation {generation.number} was cut off"
@@ -46,7 +46,11 @@ def refuse_half_captured() -> None:
 
 
 def variable(name: str) -> str:
-    """An environment variable that has to be set."""
+    """Return a required environment variable.
+
+    Raises:
+        StackError: it is not set.
+    """
     value = os.environ.get(name, "")
     if not value:
         message = f"{name} is not set: expected in the file .env beside docker-compose.yml"
@@ -55,7 +59,7 @@ def variable(name: str) -> str:
 
 
 def server_of() -> bootstrap.Server:
-    """Return the Postgres that the variables name."""
+    """Return the Postgres server that the variables name."""
     host, superuser = variable("POSTGRES_HOST"), variable("POSTGRES_PASSWORD")
     port = int(os.environ.get("POSTGRES_PORT", "5432"))
     address = f"postgresql://postgres:{superuser}@{host}:{port}"
@@ -71,7 +75,7 @@ def main() -> None:
     """Set everything up, in the order of the local stack.
 
     Raises:
-        StackError: the capture is damaged or was cut off; nothing reads the log then.
+        StackError: the capture is damaged or was interrupted; the log then has no readers.
     """
     server = server_of()
     refuse_half_captured()

@@ -1,1 +1,1 @@
-"""Finds what is wrong on this machine and names the command that repairs it."""
+"""Checks of machine and stack that name the command for each repair."""

@@ -40,7 +40,7 @@ def _damage(connection: Connection, part: str) -> Damage | None:
 
 
 def publication(home: Home) -> Row:
-    """Check that the publication has all captured tables, and is that of the log."""
+    """Check that the publication has all captured tables, and that the log was captured with it."""
     with _reading(home) as connection:
         found = publication_problem(connection)
         damage = _damage(connection, "publication")
@@ -49,7 +49,7 @@ def publication(home: Home) -> Row:
 
 
 def identity(home: Home) -> Row:
-    """Check that updates and deletes carry the whole former row into the log."""
+    """Check that updates and deletes write the complete former row into the log."""
     with _reading(home) as connection:
         found = identity_problem(connection)
     if found:
@@ -58,7 +58,7 @@ def identity(home: Home) -> Row:
 
 
 def slot(home: Home) -> Row:
-    """Check that the slot streams, has its WAL and keeps little of it."""
+    """Check that the slot streams, has its WAL and retains less than 256 MiB of it."""
     with _reading(home) as connection:
         seen, by, damage = slot_of(connection), paused_by(connection), damage_of(connection)
     if seen is None:

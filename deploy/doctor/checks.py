@@ -1,4 +1,4 @@
-"""Runs every check with a time limit; a check that raises is a failing row, never a traceback."""
+"""Execution of every check with a time limit; a check that raises gives a failing row."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ Check = Callable[[Home], Row]
 
 
 def run(home: Home) -> list[Row]:
-    """All rows: the machine first, then the stack when one runs."""
+    """Return all rows: the machine's, and the stack's if one runs."""
     seen = observe.look(home)
     runtime = seen.runtime
     if runtime.running:
@@ -42,7 +42,7 @@ def run(home: Home) -> list[Row]:
 
 
 def of_stack(home: Home, seen: Seen) -> list[Row]:
-    """Return the rows of the running stack and of its disk, without those that are figures."""
+    """Return the rows of the running stack and of its disk, without lag and freshness."""
     if not seen.runtime.running:
         return []
     checks = [check for check in running.CHECKS if check not in (running.lag, running.freshness)]
@@ -50,7 +50,7 @@ def of_stack(home: Home, seen: Seen) -> list[Row]:
 
 
 def _by_cause(rows: list[Row]) -> list[Row]:
-    """Give every failing row the repair of a full disk: before that, no other one works."""
+    """Give every failing row the repair of a full disk: until then, no other repair works."""
     full = next((row for row in rows if row.name == "disk" and row.verdict == "failure"), None)
     if full is None:
         return rows
@@ -67,7 +67,7 @@ def _ask(home: Home, seen: Seen, checks: Sequence[Check]) -> list[Row]:
             except FutureTimeout:
                 text = f"no answer in {_LIMIT_S:.0f} s"
                 rows.append(_unanswered(home, seen, check, text))
-            except Exception as error:  # noqa: BLE001 -- the row says what happened
+            except Exception as error:  # noqa: BLE001 -- the row holds the error
                 text = f"{type(error).__name__}: {error}".strip()[:300]
                 part = _ASKED.get(type(error).__module__.partition(".")[0], "")
                 rows.append(_unanswered(home, seen, check, text, part))
@@ -83,7 +83,7 @@ def _asked(home: Home, seen: Seen, check: Check) -> Row:
 
 
 def _unanswered(home: Home, seen: Seen, check: Check, text: str, part: str = "") -> Row:
-    """Return the row of a check without an answer from `part`, or from anything that is down."""
+    """Return the row of a check without an answer from `part`, or from any part that is down."""
     ways = {each.service: each.repair for each in halted(home)}
     down = [part] if part in seen.states else seen.unwell
     restart = joined(of_service(home, seen, name, ways)[1] for name in down) or RESTART_ALL
@@ -100,7 +100,7 @@ def by_repair(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def exit_code(rows: Sequence[Row]) -> int:
-    """0 when all is well, 1 with a warning, 2 with a failure."""
+    """Return 0 if all rows are ok, 1 with a warning, 2 with a failure."""
     verdicts = {row.verdict for row in rows}
     if "failure" in verdicts:
         return 2

@@ -1,7 +1,7 @@
-"""The disk of the home: how much room it has, and where the home would have more.
+"""Check of the home's disk: its free space, and another disk with more room.
 
-The log is kept for ever, so the disk is what ends it. A stack that is started in another, empty
-home has none of the data; `inventory move` takes the home along.
+The log is kept for ever, so the disk gets full at last. A stack that starts in another, empty home
+has none of the data; `inventory move` moves the home with its data.
 """
 
 import os
@@ -20,13 +20,13 @@ _LOW_GB: Final = 5.0
 _FULL_GB: Final = 0.2
 _GB: Final = 1024**3
 _MOUNTS: Final = Path("/proc/self/mounts")
-# Kinds that keep what is written; memory and pseudo file systems don't.
+# File systems that persist data; memory and pseudo file systems don't.
 _KEEP: Final = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "xfs", "zfs", "nfs4"})
 _USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- a place to look at
 
 
 def disk(home: Home) -> Row:
-    """The home's disk takes what the stack writes, and has room for more."""
+    """Check that the stack can write to the home's disk, and that it has 5 GB free."""
     where = existing(home.path)
     free = shutil.disk_usage(where).free
     found = f"{free / _GB:.1f} GB free in {where}"
@@ -59,8 +59,8 @@ def _refused(home: Home) -> str:
 def repair(home: Home, target: Path | None, free: int) -> str:
     """Return the command that gives the stack room, empty if there is none.
 
-    Another disk is the best one. Without it, files of the home that nothing reads are deleted, if
-    they are enough to leave the state of a full disk.
+    Prefer a move to another disk. Without one, delete files of the home that nothing reads, if that
+    frees enough to end the state of a full disk.
     """
     again = "inventory down && {} && inventory up --detach"
     if target is None:
@@ -94,7 +94,7 @@ def _unused(path: Path) -> Path:
 
 
 def _places() -> list[Path]:
-    """Return directories to look at, the usual ones before mount points."""
+    """Return candidate directories, the usual ones before mount points."""
     mounts = [line.split() for line in _MOUNTS.read_text(encoding="utf-8").splitlines()]
     points = [line[1].encode().decode("unicode_escape") for line in mounts if line[2] in _KEEP]
     found = [Path(name) for name in (*_USUAL, str(Path.home()), *points)]
@@ -102,7 +102,7 @@ def _places() -> list[Path]:
 
 
 def used(home: Home) -> int:
-    """Return the bytes that the home takes."""
+    """Return the bytes that the home occupies on disk."""
     files = (Path(root, name) for root, _, names in os.walk(home.path) for name in names)
     return sum(_bytes(file) for file in files)
 
@@ -115,5 +115,5 @@ def _bytes(file: Path) -> int:
 
 
 def existing(path: Path) -> Path:
-    """Return the path itself, or its nearest directory that exists."""
+    """Return the path itself, or its nearest existing parent."""
     return next(place for place in (path, *path.parents) if place.exists())

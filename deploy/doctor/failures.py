@@ -1,7 +1,7 @@
 """Every failure that `doctor` and `status` can report: its row and the command that repairs it.
 
-A row that is not ok is made by `row_of`, so no failure is missing here. `tests/house/test_repairs`
-holds this table against the tests that cause each failure and run its command.
+`row_of` makes every row that is not ok, so this table is complete. `tests/house/test_repairs`
+compares it with the tests that cause each failure and run its command.
 """
 
 from dataclasses import dataclass
@@ -50,14 +50,14 @@ class Failure(Enum):
     OLD_COMPILED_RULES = Entry("form of rules", _COMPILE, "warning")
     CLOSED_HOME = Entry("home", "{repair}")
     # The running stack.
-    NO_ANSWER = Entry("{name}", "{restart}")  # of the part that was asked
+    NO_ANSWER = Entry("{name}", "{restart}")  # restarts the queried part
     SUPERVISOR_AWAY = Entry("services", RESTART_ALL)
     SERVICE_DOWN = Entry("services", "inventory restart {service}")
     SERVICE_HALTED = Entry("services", "{repair}")  # as WORKER_HALTED
     SERVICE_PAUSED = Entry("services", "inventory workers start {service}")
     HALF_REBUILT = Entry("services", REBUILD)
-    SERVICE_STARTS = Entry("services", UP, "warning")  # returns when it does its work
-    WORKER_HALTED = Entry("workers", "{repair}")  # that of the log, or of the exit code
+    SERVICE_STARTS = Entry("services", UP, "warning")  # returns when it is ready
+    WORKER_HALTED = Entry("workers", "{repair}")  # from the log, or from the exit code
     OTHER_WAL_LEVEL = Entry("wal_level", RESTART_ALL)
     LOST_SLOT = Entry("slot", ANEW)
     IDLE_SLOT = Entry("slot", RESUME)
@@ -77,7 +77,7 @@ class Failure(Enum):
     STALE = Entry("freshness", "{repair}", "warning")  # restarts the first link that doesn't move
 
     def repair(self, **names: object) -> str:
-        """Return the command with its names."""
+        """Return the command with its placeholders filled in."""
         return self.value.repair.format(**names)
 
     def row(self, found: str, **names: object) -> Row:
@@ -86,7 +86,7 @@ class Failure(Enum):
 
 
 def row_of(found: str, failures: list[tuple[Failure, str]], name: str = "") -> Row:
-    """Return the row of these failures with their commands; it is a failure if one of them is."""
+    """Return the row of these failures with their commands; its verdict is the worst of theirs."""
     verdicts = {failure.value.verdict for failure, _ in failures}
     return Row(
         name or failures[0][0].value.row,

@@ -1,7 +1,7 @@
-"""Services that end again and again, with the reason and the command that helps.
+"""Services that end repeatedly, with the reason and the repair.
 
-A service that halts is started again and again, and may be found running between two of its ends.
-What it logged before the last one says more than its exit code.
+The supervisor restarts such a service each time, so it may look running between two ends. The last
+line of its log says more than its exit code.
 """
 
 import time
@@ -14,16 +14,16 @@ from deploy.stack.runtime import ServiceRuntime, read_runtime
 from deploy.stack.workforce import PREFIX
 from streams.exit_codes import meaning_of, way_out_of
 
-# A worker that has ended again and again is well once it has run longer than its last life.
+# A worker that ended repeatedly counts as well once it ran twice as long as the last time.
 _UNSETTLED_S: Final = 120.0
 _LEAST_S: Final = 20.0
 _OFTEN: Final = 2
-_ASKED: Final = ("paused", "stopping", "starting")  # as a person wants it: no crash led there
+_ASKED: Final = ("paused", "stopping", "starting")  # requested states, not caused by a crash
 
 
 @dataclass(frozen=True, slots=True)
 class Halted:
-    """A service, the reason of its last end, and the command that helps."""
+    """A service, the reason of its last end, and the repair."""
 
     service: str
     reason: str
@@ -31,12 +31,12 @@ class Halted:
 
     @property
     def told(self) -> str:
-        """In one line."""
+        """The service and its reason in one line."""
         return f"{self.service}: {self.reason}"
 
 
 def halted(home: Home) -> list[Halted]:
-    """Return every service that halts, by name: all workers that do, others if they name a way."""
+    """Return services that end repeatedly, by name: workers always, others if they log a repair."""
     ends = [
         _told(name, entry.last_exit, words_of(entry))
         for name, entry in sorted(read_runtime(home).services.items())
@@ -52,7 +52,7 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
         return True
     ran_s = time.time() - (entry.started_at or 0.0)
     settled_s = min(max(_LEAST_S, 2 * entry.lived_s), _UNSETTLED_S)
-    # A signal came from outside; what it ended is well again once it runs.
+    # A signal came from outside, so the service is well again once it runs.
     return (entry.last_exit or 0) > 0 and entry.ends_in_a_row >= _OFTEN and ran_s < settled_s
 
 

@@ -1,4 +1,4 @@
-"""Checks of the machine: they need no running stack."""
+"""Checks of the machine, which need no running stack."""
 
 import getpass
 import os
@@ -36,7 +36,7 @@ _GB: Final = 1024**3
 
 
 def python(_home: Home) -> Row:
-    """Python is one that the locks were made for."""
+    """Check that Python has a version that the lock files support."""
     version = sys.version_info[:2]
     found = sys.version.split()[0]
     is_known = _PYTHON[0] <= version < _PYTHON[1]
@@ -44,13 +44,13 @@ def python(_home: Home) -> Row:
 
 
 def java(_home: Home) -> Row:
-    """Java runs the broker and Connect."""
+    """Check that a Java for broker and Connect is installed and recent enough."""
     path = find(JAVA)
     if path is None:
         return Failure.NO_JAVA.row("missing", repair=JAVA.repair)
     if java_major(path) >= JAVA_AT_LEAST:
         return ok("java", java_version(path))
-    # JAVA_HOME wins over what is installed.
+    # JAVA_HOME takes precedence over the installed Java.
     first = "unset JAVA_HOME && " if os.environ.get("JAVA_HOME") else ""
     return Failure.OLD_JAVA.row(java_version(path), first=first, repair=JAVA.repair)
 
@@ -68,7 +68,7 @@ def _program(program: Program, *, mild: bool) -> Callable[[Home], Row]:
 
 
 def jvm_parts(_home: Home) -> Row:
-    """Broker, Connect and Debezium are fetched and unchanged."""
+    """Check that broker, Connect and Debezium are fetched and unchanged."""
     parts = fetch.present()
     if parts is None:
         return Failure.NO_JVM_PARTS.row("not fetched")
@@ -80,10 +80,10 @@ def jvm_parts(_home: Home) -> Row:
 
 
 def postgres_binaries(_home: Home) -> Row:
-    """Postgres' programs run as the account that Postgres gets here.
+    """Check that Postgres' programs run under the account that Postgres gets here.
 
-    A start copies them where the account can't reach this clone. The row fails where neither the
-    programs nor a copy can be run; its repair is the one that the start prints.
+    A start copies them if the account can't reach this clone. The row fails if neither the programs
+    nor a copy can be run; its repair is the one that the start prints.
     """
     try:
         found = postgres_programs.ensure()
@@ -93,19 +93,19 @@ def postgres_binaries(_home: Home) -> Row:
 
 
 def memory(home: Home) -> Row:
-    """The demo stack needs about 3 GB."""
+    """Check that 3 GB of memory are available for the demo stack."""
     lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
     kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     available = kilobytes * 1024 / _GB
     found = f"{available:.1f} GB available, the stack takes up to {_MEMORY_GB:.0f}"
-    # A stack that runs has taken what it needs already.
+    # A running stack has allocated its memory already.
     if available >= _MEMORY_GB or read_runtime(home).running:
         return ok("memory", found)
     return Failure.LITTLE_MEMORY.row(found, repair=f"{UP} --workers 1")
 
 
 def rules(home: Home) -> Row:
-    """Workers run the sources, or machine code of exactly these."""
+    """Check that workers run the sources, or machine code compiled from exactly these."""
     is_left = compiled_rules.left_behind(home.path)
     form = "machine code" if compiled_rules.present(home.path) else "the sources"
     found = "the sources: what is compiled is of others" if is_left else form
@@ -114,7 +114,7 @@ def rules(home: Home) -> Row:
 
 
 def settings(home: Home) -> Row:
-    """The home is ours to write."""
+    """Check that this account can write to the home."""
     where = next(path for path in (home.path, *home.path.parents) if path.exists())
     if os.access(where, os.W_OK):
         return ok("home", str(home.path))
@@ -123,7 +123,7 @@ def settings(home: Home) -> Row:
 
 
 def _opened(home: Home, where: Path) -> str:
-    """Return the command that gives the home's directory to this account, or another place."""
+    """Return the command that gives the home's directory to this account, or sets another home."""
     if not home.path.exists():
         own = shlex.quote(str(Path.home() / ".retail-inventory"))
         return f"export INVENTORY_HOME={own} && {UP}"

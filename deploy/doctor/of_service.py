@@ -1,4 +1,4 @@
-"""The failure of one service that doesn't do its work, and its repair."""
+"""The failure of one service that is not ready, and its repair."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from deploy.stack.wanted import REPAIR
 
 
 def of_service(home: Home, seen: Seen, name: str, halted: Mapping[str, str]) -> tuple[Failure, str]:
-    """Return the failure with its command; `halted` has the command of each service that halts."""
+    """Return the failure and its repair; `halted` maps repeatedly ending services to repairs."""
     state = seen.states.get(name)
     if seen.supervisor != observe.RUNNING:
         return Failure.SUPERVISOR_AWAY, Failure.SUPERVISOR_AWAY.repair()

@@ -7,9 +7,9 @@ RESTART_ALL: Final = "inventory down && inventory up --detach"
 
 
 def joined(commands: Iterable[str]) -> str:
-    """Return the commands as one line, each once; comments go to its end.
+    """Return the commands as one line without duplicates; comments move to its end.
 
-    A comment between two commands would make a shell leave out the second.
+    A comment between two commands would hide the second one from the shell.
     """
     parts = [command.partition("#") for command in dict.fromkeys(commands)]
     line = " ; ".join(dict.fromkeys(part[0].strip() for part in parts if part[0].strip()))

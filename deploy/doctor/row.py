@@ -8,7 +8,7 @@ Verdict = Literal["ok", "warning", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check, what it found, and the exact command that repairs it when it is not ok.
+    """Result of a check: what it found, and the command that repairs it if it is not ok.
 
     `kinds` are names of `deploy.doctor.failures.Failure` in lower case.
     """
@@ -21,10 +21,10 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """One sign for the table."""
+        """One character for the table: ✔, ! or ✘."""
         return {"ok": "✔", "warning": "!", "failure": "✘"}[self.verdict]
 
 
 def ok(name: str, found: str) -> Row:
-    """Return a row in which all is well."""
+    """Return the row of a check that found no problem."""
     return Row(name, "ok", found)

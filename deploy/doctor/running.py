@@ -1,4 +1,4 @@
-"""Checks of a running stack, each against what the contracts say."""
+"""Checks of a running stack against the contracts."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ SELECT extract(epoch FROM clock_timestamp() - max(occurred_at)) FROM retail.pipe
 
 
 def services(home: Home, seen: Seen) -> Row:
-    """Every wanted service does its work, by its process and its probe of now."""
+    """Check that every wanted service is ready, by its process and its probe."""
     away = [name for name, state in seen.states.items() if state == observe.PAUSED]
     down = [name for name in seen.states if name in (*seen.unwell, *away)]
     serving = sum(map(seen.serves, seen.states))
@@ -47,7 +47,7 @@ def services(home: Home, seen: Seen) -> Row:
 
 
 def workers(home: Home) -> Row:
-    """No worker ends again and again for a reason that a restart does not cure."""
+    """Check that no service ends repeatedly for a reason that a restart does not cure."""
     found = halted(home)
     told = "; ".join(each.told for each in found)
     if not found:
@@ -56,7 +56,7 @@ def workers(home: Home) -> Row:
 
 
 def _history(home: Home) -> list[str]:
-    """Return how workers ended that run again."""
+    """Return the earlier exits of workers that run again."""
     entries = sorted(read_runtime(home).services.items())
     return [
         f"earlier: {name} ended with {meaning_of(entry.last_exit)}"
@@ -72,20 +72,20 @@ def _query(home: Home, statement: str, *values: object) -> list[tuple[object, ..
 
 
 def wal_level(home: Home) -> Row:
-    """Without logical WAL there is no change capture."""
+    """Check that WAL is logical, which change capture needs."""
     level = str(_query(home, "SELECT current_setting('wal_level')")[0][0])
     is_logical = level == "logical"
     return ok("wal_level", level) if is_logical else Failure.OTHER_WAL_LEVEL.row(level)
 
 
 def topics(home: Home) -> Row:
-    """Topics have the partitions and clean-up of the contract."""
+    """Check that topics have the partitions and clean-up policy of the contract."""
     drift = topic_drift(environment_of(home)["INVENTORY_KAFKA_BOOTSTRAP"])
     if not drift:
         return ok("topics", "as in the contract")
     told = (f"{d.topic} {d.setting}: expected {d.expected}, found {d.found}" for d in drift)
     kinds = {_kind_of(each) for each in drift}
-    # A new generation makes all topics again.
+    # A new generation recreates all topics.
     order = (Failure.LOG_DIFFERS, Failure.TOPIC_DIFFERS, Failure.CHANGELOG_DIFFERS)
     found = [kind for kind in order if kind in kinds]
     needed = found[:1] if Failure.LOG_DIFFERS in kinds else found
@@ -93,19 +93,19 @@ def topics(home: Home) -> Row:
 
 
 def _kind_of(drift: Drift) -> Failure:
-    """Return the failure whose repair settles it: a start takes no partition away."""
+    """Return the failure whose repair fixes this drift: a start can't reduce partitions."""
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS
     if drift.topic in CHANGELOGS:
         return Failure.CHANGELOG_DIFFERS
-    # An empty output topic is made by a start; captured rows are in Postgres alone.
+    # A start recreates an empty output topic, but captured rows need a new generation.
     is_source = drift.topic == STOCK_EVENTS or drift.topic in REFERENCE
     return Failure.TOPIC_DIFFERS if is_missing and not is_source else Failure.LOG_DIFFERS
 
 
 def rules(home: Home) -> Row:
-    """The logic revision that decides is that of the workers here."""
+    """Check that the workers here are of the logic revision that decides."""
     rows = _query(home, "SELECT revision FROM app.revision_switch ORDER BY id DESC LIMIT 1")
     decides = int(str(rows[0][0])) if rows else LOGIC_REVISION
     found = f"logic revision {decides} decides, workers here are of {LOGIC_REVISION}"
@@ -117,7 +117,7 @@ def rules(home: Home) -> Row:
 
 
 def lag(home: Home) -> Row:
-    """No reader is far behind."""
+    """Check that each reader is less than 10,000 records behind."""
     variables = environment_of(home)
     found = status.lags(
         variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
@@ -130,13 +130,13 @@ def lag(home: Home) -> Row:
 
 
 def _restart_reader(name: str) -> str:
-    """Return what cures a reader that is stuck, and holds up one that only has much to do."""
+    """Return the restart of a reader: it cures a stuck one and only delays a busy one."""
     is_workers = name == APP_ID
     return "inventory workers restart --rolling" if is_workers else f"inventory restart {name}"
 
 
 def freshness(home: Home) -> Row:
-    """The oldest partition's heartbeat came through lately."""
+    """Check that the oldest heartbeat in the read model is less than 30 s old."""
     variables = environment_of(home)
     database = variables["INVENTORY_READ_DATABASE_URL"]
     age = status.freshness(database)
@@ -147,7 +147,7 @@ def freshness(home: Home) -> Row:
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
-    """Return the restart of the first link, from the till to the screen, that doesn't move."""
+    """Return the restart of the first link without progress, on the way from till to screen."""
     beat = _query(home, _LAST_BEAT)[0][0]
     if beat is None or float(str(beat)) > _FRESH_S:
         return "inventory restart heartbeat"

@@ -1,1 +1,1 @@
-"""A search for the secrets of a home in every place where none may be: `inventory leaks`."""
+"""Search for the secrets of a home in all files, processes and answers: `inventory leaks`."""

@@ -7,17 +7,17 @@ from typing import Final
 from deploy.leaks.needles import Needles, found_in, longest
 from deploy.stack.home import Home
 
-# These are where secrets are kept; nobody but their owner may read them.
+# Files that hold the secrets; only their owner may read them.
 KEPT: Final = frozenset(
     {"secrets.json", "environment.json", "logins.json", "config/connect-credentials.properties"}
 )
-# Postgres keeps no password, only what proves one; its directory belongs to another account.
+# Postgres stores only password verifiers; its directory belongs to another account.
 _LEFT_OUT: Final = frozenset({"postgres"})
 _CHUNK: Final = 8_000_000
 
 
 def search(home: Home, needles: Needles, below: Path) -> Iterator[tuple[str, str]]:
-    """Yield secret and place for each secret in a file, and for each kept file that is open.
+    """Yield secret and path of each secret in a file, and each secret file that is not private.
 
     Only files in the directory `below`, which is the home or lies in it, are read.
     """

@@ -1,4 +1,4 @@
-"""Secrets of a home, and every form of them that a search looks for."""
+"""Secrets of a home, and every encoding of them that a search looks for."""
 
 import base64
 import json
@@ -8,7 +8,7 @@ from typing import Final
 
 from deploy.stack.home import Home
 
-# Shorter ones would be found in places that have nothing to do with them.
+# Shorter ones would match unrelated text.
 _SHORTEST: Final = 8
 Needles = Mapping[str, tuple[bytes, ...]]
 
@@ -35,7 +35,7 @@ def found_in(needles: Needles, content: bytes) -> set[str]:
 
 
 def longest(needles: Needles) -> int:
-    """Return the length of the longest form: so much of a chunk is searched with the next one."""
+    """Return the length of the longest form: chunks must overlap by that many bytes."""
     return max((len(form) for forms in needles.values() for form in forms), default=0)
 
 
@@ -43,7 +43,7 @@ def _forms(secret: bytes) -> set[bytes]:
     forms = {secret, secret.hex().encode()}
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + secret)
-        # Characters that also hold bits of what stands before or behind differ from text to text.
+        # Skip characters that also encode bits of the neighbouring bytes.
         first, last = -(-shift * 8 // 6), (shift + len(secret)) * 8 // 6
         forms |= {encoded[first:last], encoded[first:last].replace(b"+", b"-").replace(b"/", b"_")}
     return forms

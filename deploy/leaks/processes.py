@@ -23,7 +23,7 @@ _PROC: Final = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Bytes of one place, and the names of the secrets that may stand in it."""
+    """Bytes from one source, and the names of the secrets that they may hold."""
 
     place: str
     content: bytes
@@ -50,7 +50,7 @@ def processes(home: Home) -> Iterator[Content]:
             try:
                 content = (_PROC / str(pid) / kind).read_bytes()
             except OSError:
-                continue  # it has ended meanwhile, or is another account's
+                continue  # it has ended meanwhile, or belongs to another account
             yield Content(f"{kind} of {name}, pid {pid}", content, allowed)
 
 

@@ -1,4 +1,4 @@
-"""Answers of a running stack: Connect's REST API, the workers, and pages as people see them."""
+"""Answers of a running stack: Connect's REST API, the workers, and pages as logged-in people."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
 
 _WAIT_S: Final = 20.0
-MOST_PAGES: Final = 40  # of each person
+MOST_PAGES: Final = 40  # per person
 _VALIDATE: Final = "/connector-plugins/PostgresConnector/config/validate"
 _CONNECT: Final = (
     "/",
@@ -33,7 +33,7 @@ _TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
-    """Yield the answers, and up to `pages` of each person; a silent part has none."""
+    """Yield the answers, and up to `pages` pages per person; skip parts that don't answer."""
     variables = environment_of(home)
     yield from _connect(home, variables)
     for name, service in read_runtime(home).services.items():
@@ -98,7 +98,7 @@ def _log_in(client: httpx.Client, person: str, password: str) -> bool:
 
 
 def _crawl(client: httpx.Client, person: str, pages: int) -> Iterator[Content]:
-    """Yield every page that a person reaches by links, exports included, up to a limit."""
+    """Yield up to `pages` pages that a person reaches by links, exports included."""
     known, waiting = {"/"}, ["/"]
     for _ in range(pages):
         if not waiting:

@@ -1,4 +1,4 @@
-"""The whole search: files, processes, answers."""
+"""The complete search: files, processes, answers."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from deploy.stack.runtime import read_runtime
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """One secret, by its name, in a place where it may not be."""
+    """One secret, by its name, found at a place where it is not allowed."""
 
     secret: str
     place: str
@@ -19,7 +19,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Result of one search: how much was searched, and every leak."""
+    """Result of one search: counts of what was searched, and every leak."""
 
     secrets: int
     processes: int
@@ -28,9 +28,9 @@ class Found:
 
 
 def search(home: Home, *, quick: bool = False) -> Found:
-    """Search all places for all secrets of the home. Answers are asked for if its stack runs.
+    """Search for all secrets of the home. Answers are requested only if its stack runs.
 
-    A quick search reads the logs, but no other files and no pages of people who are logged in.
+    A quick search reads the logs, but no other files and no pages of logged-in people.
     """
     secrets = secrets_of(home)
     needles = needles_of(secrets)

@@ -1,1 +1,1 @@
-"""What `inventory bench peers` needs on this machine: services, environments, the Java peer."""
+"""Parts on this machine for `inventory bench peers`: services, environments, the Java peer."""

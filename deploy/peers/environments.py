@@ -1,7 +1,7 @@
-"""Environments of the peers that cannot live in ours: two of Python's, and the Java peer's build.
+"""Environments of the peers that cannot share ours: two for Python, and the Java peer's build.
 
-Each is made on demand below the cache, named by the hash of what pins it, and marked when complete.
-A peer whose environment cannot be made is left out with the reason; the others run.
+Each is created on demand below the cache, named by the hash of its lock files, and marked when
+complete. A peer whose environment fails is skipped with the reason; the others run.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ Tell = Callable[[str], None]
 
 @dataclass(slots=True)
 class Environments:
-    """How a command starts in each environment, or why it cannot."""
+    """Command prefix for each environment, or the reason why it is missing."""
 
     launchers: dict[str, Sequence[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
 
 def make(names: Iterable[str], tell: Tell) -> Environments:
-    """The environments `names`; a failure is kept as its reason."""
+    """Create the environments `names`; a failure is recorded with its reason."""
     found = Environments()
     for name in sorted(set(names)):
         try:
@@ -54,7 +54,7 @@ def _launcher(name: str, tell: Tell) -> Sequence[str]:
 
 
 def python_of(lock: Path, tell: Tell) -> Path:
-    """Python of a virtual environment that holds exactly what `lock` says.
+    """Return the Python of a virtual environment with exactly the packages in `lock`.
 
     Raises:
         StackError: it could not be installed.
@@ -72,10 +72,10 @@ def python_of(lock: Path, tell: Tell) -> Path:
 
 
 def java_class_path(tell: Tell) -> str:
-    """Class path of the Kafka Streams peer, built by Maven from its source.
+    """Return the class path of the Kafka Streams peer, built by Maven from its source.
 
     Raises:
-        StackError: Maven could not build it, or a library is not the listed one.
+        StackError: Maven could not build it, or a library differs from the listed one.
     """
     sources = sorted((KSTREAMS / "src").rglob("*.java"))
     listed = KSTREAMS / "jars.sha256"

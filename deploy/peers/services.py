@@ -1,4 +1,4 @@
-"""A broker of the bench's own, a Postgres when a peer needs one, and children that end with us."""
+"""A separate broker for the bench, a Postgres if needed, and children that end with the bench."""
 
 import os
 import tempfile
@@ -29,9 +29,9 @@ def running(
     with_postgres: bool,
     worker_variables: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Services, Path]]:
-    """Services on free loopback ports in a directory that is deleted at the end.
+    """Run the services on free loopback ports, in a directory that is deleted at the end.
 
-    `worker_variables` are for workers, beside those of the services.
+    `worker_variables` are for workers, in addition to those of the services.
     """
     artifacts, java = fetch.ensure(), require_java()
     with tempfile.TemporaryDirectory(prefix="inventory-peers-") as scratch, ExitStack() as stack:

@@ -1,7 +1,7 @@
-"""What two logic revisions decide differently, at a place in the log that both have passed.
+"""Differences between the decisions of two logic revisions, at offsets that both have passed.
 
-Both read on while they are compared. A key that has moved behind the barrier may differ for a
-moment only, so it is looked at a second time, at a later barrier, before it counts.
+Both revisions continue to read during the comparison. A key with records after the barrier may
+differ for a moment only, so it counts only if it also differs at a second, later barrier.
 """
 
 import time
@@ -21,9 +21,9 @@ _SHOWN: Final = ("id", "status", "quantity_units", "new_minor")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One key on which the revisions don't agree.
+    """One key on which the revisions disagree.
 
-    `fields` names what differs; `former` and `fresh` hold id, status and quantity or price.
+    `fields` names the differing fields; `former` and `fresh` hold id, status and quantity or price.
     """
 
     kind: str
@@ -36,9 +36,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Decisions that wait for an answer, by how the revisions agree on them.
+    """Counts of decisions that wait for an answer, by how the revisions agree on them.
 
-    `refused` names records of their topics that are no decisions, which nobody acts on.
+    `refused` names invalid records of their topics, which no consumer acts on.
     """
 
     former: int
@@ -50,13 +50,13 @@ class Comparison:
     refused: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
-        """How many keys agree, differ in which way, or have moved while being looked at."""
+        """Return the number of keys that agree, differ by kind, or changed meanwhile."""
         by_way = [difference.how for difference in self.differences]
         ways = {how: by_way.count(how) for how in (ONLY_FORMER, ONLY_NEW, CHANGED)}
         return {"equal": self.equal, **ways, "moving": self.moving}
 
     def as_json(self, most: int = 50) -> dict[str, Any]:
-        """The report for scripts, with at most so many differences in full."""
+        """Return the report for scripts, with at most `most` differences in full."""
         return {
             "former": self.former,
             "revision": self.fresh,
@@ -72,10 +72,10 @@ class Comparison:
 def compare(
     settings: Connections, former: Decisions, fresh: Decisions, timeout_s: float
 ) -> Comparison:
-    """Compare what stands after everything that is in the log now.
+    """Compare the pending decisions after everything that is in the log now.
 
     Raises:
-        StackError: one of the two did not get there in time.
+        StackError: one of the two revisions did not reach that offset in time.
     """
     deadline = time.monotonic() + timeout_s
     first = _at_barrier(settings, former, fresh, deadline)
@@ -111,7 +111,7 @@ def _at_barrier(
 def _settled(
     second: Comparison, former: Decisions, fresh: Decisions, suspected: set[Named]
 ) -> Comparison:
-    """The second look; what has differed in both looks differs, wherever it moved meanwhile."""
+    """Return the second comparison; a key that differed in both differs, even if it moved."""
     known = {_named(difference) for difference in second.differences}
     found = list(_differences(former, fresh))
     lasting = [entry for entry in found if _named(entry) in known | suspected]
@@ -150,7 +150,7 @@ def _how(
 def _moved(
     difference: Difference, former: Decisions, fresh: Decisions, barrier: Mapping[int, int]
 ) -> bool:
-    """Whether either side has decided something about the key behind the barrier."""
+    """Return whether either side has decided about the key at or after the barrier."""
     sides = (side.newest.get(_named(difference)) for side in (former, fresh))
     places = [side["position"] for side in sides if side is not None]
     return any(place["offset"] >= barrier[place["partition"]] for place in places)

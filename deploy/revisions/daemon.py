@@ -31,7 +31,7 @@ _PROBE_S: Final = 0.2
 
 
 def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) -> int:
-    """Keep the workers running until a signal; return the exit code.
+    """Run the workers until a signal; return the exit code.
 
     Raises:
         StackError: another supervisor has these workers, or no stack runs in `home`.
@@ -43,7 +43,7 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
         except BlockingIOError as error:
             message = f"another supervisor runs in {beside.path}; nothing was started"
             raise StackError(message, repair=f"inventory revision retire {revision}") from error
-        end(read_runtime(beside).children(), signal.SIGTERM)  # of a supervisor that was killed
+        end(read_runtime(beside).children(), signal.SIGTERM)  # left by a killed supervisor
         names = [f"shadow-v{revision}-{number}" for number in range(1, workers + 1)]
         ports = choose_ports(beside.path / "ports.json", names, {})
         supervisor = _supervisor(beside, ports)
@@ -72,15 +72,15 @@ def _supervisor(beside: Home, ports: dict[str, int]) -> Supervisor:
 
 
 def _environment(home: Home, ports: dict[str, int]) -> dict[str, str]:
-    """Return the variables of the workers: those of the stack's own, with their own addresses."""
+    """Return the variables of the stack's own workers, with the addresses of these workers."""
     urls = ",".join(f"http://{HOST}:{port}" for port in ports.values())
     of_workers = {n: text for n, text in environment_of(home).items() if n in WORKER.variables}
     return of_workers | {"INVENTORY_WORKER_URLS": urls}
 
 
 def _start_threads(beside: Home, supervisor: Supervisor) -> None:
-    """Start what the supervisor of a whole stack has too: report, rotation, probes, repairs."""
-    with contextlib.suppress(OSError):  # the name is taken: commands read the file instead
+    """Start the threads that a stack's supervisor has too: report, rotation, probes, repairs."""
+    with contextlib.suppress(OSError):  # name in use: commands read the file instead
         Reporter(beside, supervisor.report).start()
     Rotation(beside, supervisor.stopping).start()
     threading.Thread(target=_probe, args=(supervisor,), name="probe", daemon=True).start()
@@ -105,7 +105,7 @@ def _worker(environment: dict[str, str], name: str, port: int, tree: Path, pytho
 
 
 def _probe(supervisor: Supervisor) -> None:
-    """Say which workers serve; the shadow is ready when all have once."""
+    """Mark workers as ready; the shadow is ready once all of them are."""
     while not supervisor.stopping.wait(_PROBE_S):
         for service in supervisor.not_ready():
             pid = supervisor.pid_of(service.name)
@@ -117,7 +117,7 @@ def _probe(supervisor: Supervisor) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run from the command line that `shadow.start` writes; return the exit code."""
+    """Run with the command line that `shadow.start` writes; return the exit code."""
     home, revision, tree, python, workers = arguments
     configure_logging(service=f"supervisor-v{revision}")
     try:

@@ -1,6 +1,6 @@
-"""What a logic revision says of each key: its newest decision, read from its own topics.
+"""Newest decision of a logic revision for each key, read from its own topics.
 
-What the actuator would refuse is no decision here either: bytes that are none, and simulated ones.
+Records that the actuator would refuse are refused here too: invalid bytes and simulated decisions.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from cdc.settings import Connections
 from streams.sinks.actionable import Refused, decision_in
 
 STANDING: Final = ("open", "snoozed")
-# Where and when a decision was made, and by which rules, says nothing about what it is.
+# Position, time and rules of a decision are no part of its content.
 _CIRCUMSTANCES: Final = ("position", "as_of_us", "logic_revision")
 
 Named = tuple[str, str]  # topic's kind and inv_key
@@ -23,9 +23,10 @@ Named = tuple[str, str]  # topic's kind and inv_key
 
 @dataclass(slots=True)
 class Decisions:
-    """The newest decision of each key, and how far the topics were read; `refresh` reads on.
+    """The newest decision of each key, and the offsets up to which the topics were read.
 
-    `refused` has place and reason of every record that is no decision of the revision.
+    `refresh` reads on. `refused` holds position and reason of every record that is no decision of
+    the revision.
     """
 
     settings: Connections
@@ -36,10 +37,11 @@ class Decisions:
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
     def refresh(self, deadline: float) -> None:
-        """Read both topics to the ends they have now.
+        """Read both topics to their current ends.
 
         Raises:
-            UnknownVersion: names the place of a record that another version of this code wrote.
+            UnknownVersion: the message has the position of a record that another code version
+                wrote.
         """
         names = written_by(self.revision)
         for kind, topic in (("reorder", names.reorder_events), ("price", names.price_events)):
@@ -65,7 +67,7 @@ class Decisions:
         self._content[name] = message.value()
 
     def next_offsets(self) -> dict[tuple[str, int], int]:
-        """Per topic and partition the first offset that was not read."""
+        """Return per topic and partition the first offset that was not read."""
         return {
             (topic, number): tail.next_offsets.get(number, 0)
             for topic, tail in self._tails.items()
@@ -73,7 +75,7 @@ class Decisions:
         }
 
     def standing(self) -> tuple[list[ReorderEvent], list[PriceEvent]]:
-        """Every need and every price proposal that is open or snoozed."""
+        """Return every need and every price proposal that is open or snoozed."""
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
         for (kind, key), document in sorted(self.newest.items(), key=lambda entry: entry[0]):
@@ -87,11 +89,11 @@ class Decisions:
 
 
 def stands(document: Mapping[str, Any] | None) -> bool:
-    """Whether the decision waits for an answer."""
+    """Return whether the decision waits for an answer."""
     return document is not None and document["status"] in STANDING
 
 
 def differing_fields(former: Mapping[str, Any], fresh: Mapping[str, Any]) -> list[str]:
-    """Names of the fields in which two decisions differ, circumstances left out."""
+    """Return the names of the fields in which two decisions differ, without their circumstances."""
     names = (former.keys() | fresh.keys()) - set(_CIRCUMSTANCES)
     return sorted(name for name in names if former.get(name) != fresh.get(name))

@@ -1,4 +1,4 @@
-"""Every logic revision that this stack knows of: what decides, what runs, how far each is."""
+"""All logic revisions that this stack knows: the deciding one, running workers, and their lag."""
 
 import re
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ _TIMEOUT_S: Final = 10.0
 class Revision:
     """One logic revision; `records_behind` is None while it has written nothing.
 
-    `changes` states how its results differ from those of the revision before, as far as this code
-    knows.
+    `changes` describes the difference of its results from the revision before, if this code knows
+    it.
     """
 
     revision: int
@@ -34,7 +34,7 @@ class Revision:
 
 
 def known(home: Home, settings: Connections) -> list[Revision]:
-    """Every revision with topics on the broker or workers beside this stack."""
+    """Return every revision with topics on the broker or workers beside this stack."""
     topics = admin_client(settings.kafka_bootstrap).list_topics(timeout=_TIMEOUT_S).topics
     changelog = re.compile(re.escape(written_by(1).on_hand_changelog).replace("v1", r"v(\d+)"))
     started = {int(found[1]) for name in topics if (found := changelog.fullmatch(name))}

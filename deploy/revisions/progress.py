@@ -1,7 +1,7 @@
-"""How far the workers of a logic revision are in `stock.events`, by what they have committed.
+"""Progress of a logic revision's workers in `stock.events`, from their committed state.
 
-Group offsets are hints that may run ahead. The header on the last record of each changelog says
-what the state includes, and any revision's code writes it in the same form.
+Group offsets are hints that may be ahead of the state. The header on the last record of each
+changelog states what the state includes. Every revision's code writes it in the same form.
 """
 
 import time
@@ -21,12 +21,12 @@ Offsets = Mapping[int, int]
 
 
 def ends(settings: Connections) -> dict[int, int]:
-    """Per partition the offset behind the newest record of `stock.events`."""
+    """Return per partition the offset after the newest record of `stock.events`."""
     return kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
 
 
 def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, int]:
-    """Per partition the first offset without effect on the revision's committed state."""
+    """Return per partition the first offset not included in the revision's committed state."""
     states = told(settings, revision, tail=tail)
     return {
         number: states[number].next_offset if number in states else 0
@@ -35,10 +35,10 @@ def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[
 
 
 def told(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, Progress]:
-    """What the revision's committed state says of itself, for partitions that have one.
+    """Return the progress header of the revision's committed state, for partitions that have one.
 
-    It stands in the last `tail` offsets, unless a transaction behind it was given up. However long
-    reading them takes, it goes on while they arrive: a million whole levels are many GB.
+    It is in the last `tail` offsets, unless a later transaction was aborted. Reading has no time
+    limit while records arrive: a million complete levels are many GB.
     """
     topic = written_by(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions
@@ -54,7 +54,7 @@ def told(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int
 
 
 def behind(positions: Offsets, barrier: Offsets) -> int:
-    """Records that are missing up to the barrier."""
+    """Return the number of records missing up to the barrier."""
     return sum(max(0, end - positions.get(number, 0)) for number, end in barrier.items())
 
 
@@ -62,7 +62,7 @@ def wait_past(settings: Connections, barrier: Offsets, revision: int, deadline: 
     """Return once the revision's state includes everything before the barrier.
 
     Raises:
-        StackError: it does not in time; the message says by how much.
+        StackError: it does not in time; the message has the number of missing records.
     """
     while missing := behind(reached(settings, revision), barrier):
         if time.monotonic() > deadline:
@@ -74,12 +74,12 @@ def wait_past(settings: Connections, barrier: Offsets, revision: int, deadline: 
 def wait_past_moment(
     settings: Connections, moment_us: int, numbers: Collection[int], revision: int, deadline: float
 ) -> None:
-    """Return once the revision's state of these partitions includes what committed before a moment.
+    """Return once the state of these partitions includes everything committed before `moment_us`.
 
-    A record that was committed later, a heartbeat at the latest, comes behind it in the log.
+    A record committed later, at the latest a heartbeat, follows it in the log.
 
     Raises:
-        StackError: it does not in time; the message says which partitions.
+        StackError: it does not in time; the message names the partitions.
     """
     while waiting := _before(moment_us, told(settings, revision), numbers):
         if time.monotonic() > deadline:

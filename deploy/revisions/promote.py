@@ -1,7 +1,7 @@
-"""The switch: in one Postgres transaction other rules begin to decide and their needs stand alone.
+"""Switch of the deciding logic revision, in one Postgres transaction.
 
 Before it, only the former revision's decisions reach a desk; after it, only the new one's. The
-actuator goes on in the new topics behind the last decision that the transaction has taken in.
+actuator continues in the new topics after the last decision that the transaction included.
 """
 
 import time
@@ -21,13 +21,13 @@ from streams.sinks.proposals import approved, propose_only
 
 
 def active(settings: Connections) -> int | None:
-    """The logic revision that decides; None before the first start."""
+    """Return the logic revision that decides; None before the first start."""
     with connect(settings) as connection:
         return active_revision(connection)
 
 
 def connect(settings: Connections) -> Connection:
-    """A connection with the rights of the sinks, in autocommit mode."""
+    """Return a connection with the rights of the sinks, in autocommit mode."""
     address = settings.sink_database_url.get_secret_value()
     return psycopg.connect(address, autocommit=True, connect_timeout=10)
 
@@ -35,14 +35,14 @@ def connect(settings: Connections) -> Connection:
 def promote(
     settings: Connections, revision: int, *, accept: int | None, by: str, timeout_s: float
 ) -> Comparison | None:
-    """Let `revision` decide if it differs from the former one in no more than `accept` keys.
+    """Let `revision` decide if it differs from the former one in at most `accept` keys.
 
-    None for `accept` goes without a comparison, which needs workers of both: for a stack that was
-    stopped and started again with other code. The new revision must have caught up in any case.
+    With None for `accept` there is no comparison, which would need workers of both: for a stack
+    that was restarted with other code. The new revision must have caught up in any case.
 
     Raises:
         StackError: it decides already, is behind, or differs in more keys.
-        RevisionMoved: somebody else has switched meanwhile.
+        RevisionMoved: another command has switched meanwhile.
         ApprovalOnItsWay: an order that was just approved is not in the log yet.
     """
     former = active(settings)
@@ -70,7 +70,7 @@ def promote(
 def _orders_known_to(settings: Connections, revision: int, deadline: float) -> frozenset[str]:
     """Return the approved needs of the former revision whose orders `revision` has seen.
 
-    Workers of the former revision would close them, but none has to run.
+    Workers of the former revision would close them, but they may not run.
     """
     with connect(settings) as connection, connection.transaction():
         needs, asked_us = approved(connection)

@@ -1,8 +1,8 @@
-"""A published backfill: a logic revision begins at the end of a run instead of replaying the log.
+"""Publication of a backfill: a logic revision starts at the end of a run, without a replay.
 
-The run gives every state, this code's workers give the way to write them. Whoever runs this has the
-code of the revision, as its workers have. Nothing is written over: changelogs that hold anything
-else than this run's own unfinished publication are left as they are, and the reason is told.
+The run has every state. This code's workers write it, so the operator runs the code of that
+revision. Nothing is overwritten: changelogs with any content other than this run's own unfinished
+publication are left unchanged, and the error names the reason.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ from streams.engine.records import Fenced
 from streams.engine.restore import CHANGELOGS
 from streams.engine.transactions import PartitionProducers
 
-MARK: Final = "publication.json"  # beside the run: the topics that it was begun to be written to
+MARK: Final = "publication.json"  # beside the run: ids of the topics that the publication writes to
 _LOCK: Final = "publishing.lock"
 _WAIT_S: Final = 30.0
 _SESSION_S: Final = 10.0
@@ -66,7 +66,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What stands in the revision's changelogs now; `keys` were written by this start."""
+    """State of the changelogs after a publication; `keys` counts keys that this call wrote."""
 
     run: str
     logic_revision: int
@@ -78,14 +78,14 @@ class Published:
     next_offsets: Mapping[int, int]
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         return asdict(self) | {"seconds": round(self.seconds, 3)}
 
 
 def publish(settings: Connections, name: str, say: Say) -> Published:
-    """Write the run of that name into the changelogs of this code's logic revision.
+    """Write the run `name` into the changelogs of this code's logic revision.
 
-    Cut off anywhere it may be started again: it goes through what is not whole yet.
+    After an interruption run it again: it writes the partitions that are not complete yet.
 
     Raises:
         UnknownRun: there is no such run.
@@ -123,7 +123,7 @@ def publish(settings: Connections, name: str, say: Say) -> Published:
 
 @contextmanager
 def _alone(runs: Path) -> Iterator[None]:
-    """Hold the runs' lock: the second of two publications could mix its states with the first's."""
+    """Hold the runs' lock: two publications at a time could mix their states."""
     with exclusive(runs / _LOCK) as mine:
         if not mine:
             message = "another backfill is being published; this command changed nothing"
@@ -134,7 +134,7 @@ def _alone(runs: Path) -> Iterator[None]:
 def refuse_workers(settings: Connections) -> None:
     """Raise `StackError` while the revision's group has members: they write the same changelogs.
 
-    One that has ended without a word is a member for a session more.
+    A member that ended without leaving stays in the group until its session times out.
     """
     deadline = time.monotonic() + _SESSION_S
     while members := patiently(lambda: _members(settings.kafka_bootstrap)):
@@ -145,7 +145,7 @@ def refuse_workers(settings: Connections) -> None:
 
 
 def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
-    """With what helps: nobody ends or retires what decides, so another revision was meant."""
+    """Return the error. The deciding revision can't be ended: its repair names another tree."""
     if active(settings) != LOGIC_REVISION:
         return StackError(message, repair=repair)
     meant = "it decides here; to publish another revision, name its tree with --code"
@@ -164,10 +164,10 @@ def _members(bootstrap: str) -> int:
 
 
 def patiently(ask: Callable[[], T]) -> T:
-    """What `ask` gives; a topic or broker that is young has a name before somebody answers for it.
+    """Return the result of `ask`; retry while a new topic or broker is not available yet.
 
     Raises:
-        KafkaException: another reason, or still this one after half a minute.
+        KafkaException: another error, or still this one after 30 s.
     """
     deadline = time.monotonic() + _WAIT_S
     while True:
@@ -180,17 +180,17 @@ def patiently(ask: Callable[[], T]) -> T:
 
 
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
-    """Partitions that are not published yet; the run's mark says that the rest of them is its own.
+    """Return the partitions not published yet; the run's mark claims incomplete content as its own.
 
     Raises:
-        StackError: the changelogs have a progress of their own, or content of somebody else.
+        StackError: the changelogs have progress or content that this run did not write.
     """
     whole = progress.reached(settings, LOGIC_REVISION, tail=sys.maxsize)
     ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in CHANGELOGS}
     mark = found.directory / MARK
     is_begun = _marked(mark) == ids
     ends = {history.number: history.end for history in found.histories}
-    # Workers may have gone on in a partition that this run had concluded before it was cut off.
+    # Workers may have advanced in a partition that this run concluded before it was interrupted.
     own = {number: at for number, at in whole.items() if 0 < at < ends.get(number, 0)}
     if not is_begun:
         own = {number: at for number, at in whole.items() if at > 0}
@@ -215,7 +215,7 @@ def _hold_anything(settings: Connections) -> bool:
 
 
 def _marked(mark: Path) -> Mapping[str, str] | None:
-    """The topics of an earlier start.
+    """Return the topic ids that an earlier attempt recorded, None without one.
 
     Raises:
         UnreadableRecord: the file is damaged, or of another release.
@@ -231,7 +231,7 @@ def _marked(mark: Path) -> Mapping[str, str] | None:
 async def _write(
     settings: Connections, histories: Sequence[PartitionHistory], say: Say
 ) -> list[Publication]:
-    """Begin, write and conclude all partitions: workers find none whole before all are written."""
+    """Begin, write and conclude all partitions: no partition is complete before all are written."""
     ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in SOURCES}
     producers = PartitionProducers(settings.kafka_bootstrap, APP_ID)
     try:
@@ -250,10 +250,10 @@ async def _write(
 
 
 def commit(bootstrap: str, reached: Mapping[int, int], say: Say) -> None:
-    """Have the group begin there: a hint, but without it workers read all of the topic again.
+    """Set the group's offsets to `reached`: a hint, without which workers read the whole topic.
 
-    Workers that have joined meanwhile commit for themselves; what keeps it from being given is
-    said, for all is published by then.
+    Workers that have joined meanwhile commit by themselves. An error is only reported, because the
+    publication is complete by then.
     """
     places = [TopicPartition(STOCK_EVENTS, number, at) for number, at in reached.items() if at > 0]
     if not places:

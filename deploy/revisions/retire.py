@@ -1,4 +1,4 @@
-"""The end of a logic revision: its workers first, and, when asked, everything it has written."""
+"""Retirement of a logic revision: its workers end, and on request its data is deleted."""
 
 from dataclasses import astuple
 from typing import Final
@@ -18,10 +18,10 @@ _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
 
 
 def retire(home: Home, settings: Connections, revision: int, *, delete: bool) -> None:
-    """End the revision's workers; `delete` also takes its topics, its group and its files.
+    """End the revision's workers; `delete` also deletes its topics, its group and its files.
 
     Raises:
-        StackError: it decides, this stack's own workers are of it, or somebody still reads as it.
+        StackError: it decides, this stack's workers are of it, or its group still has members.
     """
     if revision == active(settings):
         message = f"logic revision {revision} decides: promote another first"

@@ -1,8 +1,8 @@
-"""Workers of another logic revision beside a running stack: code of their own, topics of their own.
+"""Workers of another logic revision beside a running stack, with their own code and topics.
 
-A shadow is a small stack in the home of the large one (`revisions/v2`), with a supervisor, logs and
-`runtime.json` of its own. Its workers join the group of their revision, replay `stock.events` from
-the beginning and write topics that nothing else reads, so nothing they decide reaches a desk.
+A shadow is a small stack in the home of the main one (`revisions/v2`), with its own supervisor,
+logs and `runtime.json`. Its workers join the group of their revision, replay `stock.events` from
+the beginning and write topics that nothing else reads. So none of their decisions reaches a desk.
 """
 
 import os
@@ -29,16 +29,16 @@ _ASK_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Where the code of a revision lies, and the interpreter with the packages it needs."""
+    """Directory with the code of a revision, and the Python interpreter with its packages."""
 
     tree: Path
     python: str = sys.executable
 
     def revision(self) -> int:
-        """The logic revision that this code says it is.
+        """Return the logic revision that this code declares.
 
         Raises:
-            StackError: there is no code of this project.
+            StackError: the directory has no code of this project.
         """
         command = [self.python, "-c", _ASK]
         try:
@@ -61,17 +61,17 @@ class Code:
 
 
 def tree_first() -> dict[str, str]:
-    """Our environment for a process whose code is that of its working directory."""
+    """Return our environment for a process that imports the code of its working directory."""
     return {name: text for name, text in os.environ.items() if name != "PYTHONSAFEPATH"}
 
 
 def home_of(home: Home, revision: int) -> Home:
-    """The shadow's home, inside of the stack's."""
+    """Return the shadow's home, inside the stack's home."""
     return Home(home.path / "revisions" / f"v{revision}")
 
 
 def shadows(home: Home) -> dict[int, Home]:
-    """Every revision that was ever started beside this stack and not retired."""
+    """Return every revision that was started beside this stack and not retired."""
     found = re.compile(r"v(\d+)")
     names = (home.path / "revisions").glob("v*")
     known = {int(m[1]): Home(path) for path in names if (m := found.fullmatch(path.name))}
@@ -79,7 +79,7 @@ def shadows(home: Home) -> dict[int, Home]:
 
 
 def start(home: Home, revision: int, code: Code, workers: int) -> Home:
-    """Create the revision's topics and start its workers; returns when they are ready.
+    """Create the revision's topics and start its workers; return when they are ready.
 
     Raises:
         StackError: no stack runs, the code is of another revision, or it did not become ready.
@@ -123,11 +123,11 @@ def _spawn_supervisor(home: Home, beside: Home, revision: int, code: Code, worke
 
 
 def stop(home: Home, revision: int) -> bool:
-    """End the workers of a shadow; gives whether there were any."""
+    """End the workers of a shadow; return whether there were any."""
     return control.stop(home_of(home, revision))
 
 
 def forget(home: Home, revision: int) -> None:
-    """Delete what a stopped shadow left on disk, its workers' state included."""
+    """Delete the files of a stopped shadow, including its workers' state."""
     shutil.rmtree(home_of(home, revision).path, ignore_errors=True)
     shutil.rmtree(home.path / "workers" / application_id(revision), ignore_errors=True)

@@ -1,7 +1,7 @@
-"""Whether two logic revisions hold the same state of every key, byte for byte.
+"""Comparison of the states of every key under two logic revisions, byte for byte.
 
-What may differ is left out: the number of the revision, and how chunks were cut (the rows that a
-level record carries, and the position of a window row, which is that of its chunk).
+Parts that may differ are left out: the revision's number, and data that depends on the cut of
+chunks (the rows in a level record, and the position of a window row, which is its chunk's).
 """
 
 import time
@@ -39,14 +39,14 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class StateComparison:
-    """Keys by how their states agree; those that have moved behind the barrier are not judged."""
+    """Numbers of keys by agreement; keys with records after the barrier are not compared."""
 
     equal: int
     moving: int
     differing: tuple[str, ...]
 
     def as_json(self, most: int = 50) -> dict[str, Any]:
-        """The report for scripts, with at most so many keys by name."""
+        """Return the report for scripts, with the names of at most `most` keys."""
         names = list(self.differing[:most])
         return {
             "equal": self.equal,

@@ -1,11 +1,11 @@
-"""The jobs that write time into the log: `python -m ledger.automation.heartbeat`.
+"""Jobs that write time into the log: `python -m ledger.automation.heartbeat`.
 
-Two facts only a clock can give. A heartbeat row per partition, once a second, tells every reader
-how old the newest state is, on idle partitions too. A review mark per live key, once per UTC day,
-is what time-driven rules act on: they may not look at a clock, or a recomputation would differ.
-The end of the action log is kept outside of Postgres every 10 s (`ledger.audit.head`).
-Both survive a restart of Postgres; the review goes on where it stopped, because the mark itself
-says which keys are done.
+Only a clock can give two facts. A heartbeat row per partition, once a second, shows every reader
+the age of the newest state, on idle partitions too. A review mark per live key, once per UTC day,
+triggers time-driven rules: they may not read a clock, or a recomputation would differ.
+Every 10 s the job also copies the end of the action log to a file outside Postgres
+(`ledger.audit.head`). Both jobs survive a restart of Postgres. The review continues where it
+stopped, because the marks show which keys are done.
 """
 
 import os
@@ -23,7 +23,7 @@ from cdc.settings import Connections
 from ledger.audit import head
 
 BEAT_EVERY_S: Final = 1.0
-# 200 keys a second: a chain of 100,000 keys is reviewed in nine minutes, and tills do not notice.
+# 200 keys a second: 100,000 keys take nine minutes, without slowing the tills.
 REVIEWED_PER_BEAT: Final = 200
 BEATS_PER_HEAD: Final = 10
 SERVICE: Final = "heartbeat"
@@ -39,7 +39,7 @@ BEAT: Final = """
 UPDATE retail.pipeline_heartbeat SET beat = beat + 1, occurred_at = clock_timestamp()
 WHERE inv_key = ANY(%(keys)s)
 """
-# Chosen once: a plan may look into a mere subselect again for each row, beyond its limit.
+# MATERIALIZED: a plan may run a plain subselect again for each row and exceed its limit.
 REVIEW: Final = """
 WITH waiting AS MATERIALIZED (
     SELECT id FROM retail.item_location
@@ -63,7 +63,7 @@ log = structlog.get_logger()
 
 
 def heartbeat_numbers(partitions: int) -> tuple[int, ...]:
-    """For each partition the smallest n whose key `~heartbeat|n` lives there."""
+    """Return for each partition the smallest n whose key `~heartbeat|n` belongs to it."""
     found: dict[int, int] = {}
     for n in count():
         found.setdefault(partition_of(f"{HEARTBEAT_LOCATION}|{n}".encode(), partitions), n)
@@ -73,7 +73,7 @@ def heartbeat_numbers(partitions: int) -> tuple[int, ...]:
 
 
 def create_heartbeats(connection: psycopg.Connection, partitions: int) -> list[str]:
-    """Make sure that every partition has its row; their keys."""
+    """Create the missing heartbeat rows; return the keys of all, one per partition."""
     numbers = [str(n) for n in heartbeat_numbers(partitions)]
     with connection.transaction():
         connection.execute(CREATE_ROWS, {"location": HEARTBEAT_LOCATION, "numbers": numbers})
@@ -81,19 +81,19 @@ def create_heartbeats(connection: psycopg.Connection, partitions: int) -> list[s
 
 
 def beat(connection: psycopg.Connection, keys: list[str]) -> None:
-    """Raise the number of every partition's row, in one transaction."""
+    """Increment the counter in every partition's row, in one transaction."""
     with connection.transaction():
         connection.execute(BEAT, {"keys": keys})
 
 
 def review(connection: psycopg.Connection, most: int = REVIEWED_PER_BEAT) -> int:
-    """Mark up to `most` live keys that were not reviewed on this UTC day; how many it marked."""
+    """Mark up to `most` live keys not yet reviewed on this UTC day; return the number marked."""
     with connection.transaction():
         return connection.execute(REVIEW, {"most": most}).rowcount
 
 
 def run(connections: Connections, stop: threading.Event) -> None:
-    """Beat and review until `stop`; a lost database is waited for, everything else ends it."""
+    """Write heartbeats and reviews until `stop`; wait for a lost database, raise other errors."""
     work_in_database(
         connections.database_url.get_secret_value(),
         "inventory-jobs",
@@ -103,7 +103,7 @@ def run(connections: Connections, stop: threading.Event) -> None:
 
 
 def keep_head(connection: psycopg.Connection, settings: Connections) -> None:
-    """Move the file with the end of the action log forward; log where the log was changed."""
+    """Update the file with the end of the action log; log if the log was changed."""
     path = head.path_of(settings)
     if not path.parent.is_dir():
         return
