@@ -1,1 +1,1 @@
-"""The parts of `inventory verify`: waiting, the sums by SQL, the live state, the comparison."""
+"""Parts of `inventory verify`: the wait, the SQL sums, the workers' state, the comparison."""

@@ -1,8 +1,8 @@
-"""Wait until the pipeline has caught up with a moment, and name what is behind if it doesn't.
+"""Wait until the pipeline has caught up with a moment, and a report of the lag if it doesn't.
 
-One connector task emits in commit order. So a heartbeat row that was committed after the moment,
-once it is applied on a partition, proves that everything committed before it on that partition was
-applied too. The sinks read other topics as well; each must have passed the end it had then.
+One connector task emits in commit order. Take a heartbeat row committed after the moment. Once it
+is applied on a partition, everything committed before it on that partition is applied too. The
+sinks read other topics as well; each must have passed the end offset of that time.
 """
 
 import time
@@ -39,7 +39,7 @@ Place = tuple[str, str, int]  # sink, topic, partition
 
 
 class NotCaughtUp(RuntimeError):
-    """The pipeline did not reach the moment in time; `behind` says what is missing."""
+    """The pipeline did not reach the moment in time; `behind` holds what is missing."""
 
     def __init__(self, behind: dict[str, Any], timeout_s: float) -> None:
         super().__init__(f"not caught up after {timeout_s:g} s: {behind}")
@@ -47,13 +47,13 @@ class NotCaughtUp(RuntimeError):
         self.timeout_s = timeout_s
 
     def with_undecided(self, keys: list[str]) -> "NotCaughtUp":
-        """Return the same with keys that differed at an earlier cut."""
+        """Return the same error with keys that differed at an earlier cut."""
         return NotCaughtUp({**self.behind, "keys undecided": keys[:_NAMED]}, self.timeout_s)
 
 
 @dataclass(slots=True)
 class Barrier:
-    """Waits on one connection in autocommit; every wait shares the deadline."""
+    """A wait on one connection in autocommit mode; all waits share the deadline."""
 
     settings: Connections
     connection: psycopg.Connection
@@ -65,11 +65,11 @@ class Barrier:
 
     @property
     def remaining_s(self) -> float:
-        """Return the seconds until the deadline, but time for some heartbeats in any case."""
+        """Seconds until the deadline, but at least 10 s for some heartbeats."""
         return max(_BEATS_S, self.deadline - time.monotonic())
 
     def pass_now(self) -> int:
-        """Wait until everything committed before this call is applied and shown; that moment.
+        """Wait until everything committed before this call is applied and shown; return its moment.
 
         Raises:
             NotCaughtUp: the deadline came first.
@@ -104,7 +104,7 @@ class Barrier:
             missing = behind()
 
     def _feeds(self) -> dict[str, tuple[str, ...]]:
-        """The topics that each sink reads."""
+        """Return the topics that each sink reads."""
         decides = written_by(self._one(_DECIDES, (LOGIC_REVISION,)))
         return {"projector": SHOWN, "actuator": (decides.reorder_events, decides.price_events)}
 
@@ -136,7 +136,7 @@ class Barrier:
         return {"records not shown": behind} if behind else {}
 
     def _waiting(self, topic: str, starts: dict[int, int], ends: dict[int, int]) -> int:
-        """Committed records between `starts` and `ends`; transaction markers are none."""
+        """Return the number of committed records from `starts` to `ends`, without markers."""
         tail = kafka.Tail(self.settings.kafka_bootstrap, topic, self.settings.partitions, starts)
         messages = tail.read_until(ends, deadline=time.monotonic() + kafka.TIMEOUT_S)
         return sum(message.error() is None for message in messages)

@@ -1,7 +1,7 @@
-"""Levels and window rows as the changelogs have them, up to exactly what the read model took in.
+"""Levels and window rows of the changelogs, up to exactly the offsets that the read model includes.
 
-`LiveState` reads to the end of the topics, which is a later moment in each of them. Here each topic
-is read up to a given offset, so that a copy of it has to be equal, row by row.
+`LiveState` reads each topic to its end, which is a different moment in each. Here each topic is
+read up to a given offset, so its copy in the read model has to be equal row by row.
 """
 
 import time
@@ -26,9 +26,9 @@ Ends = Mapping[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One window row as one record of its changelog has it.
+    """One window row in one record of its changelog.
 
-    `offset` is the source record up to which it counts, `at` its own place in `partition`.
+    `offset` is the last source record that it includes, `at` its own offset in `partition`.
     """
 
     place: Place
@@ -40,24 +40,24 @@ class Version:
 
 @dataclass(slots=True)
 class Changelogs:
-    """The state of all keys at a cut; `read_levels` and `read_windows` go on where they ended."""
+    """State of all keys at a cut; `read_levels` and `read_windows` continue where they ended."""
 
     settings: Connections
     levels: dict[InvKey, KeyState] = field(default_factory=dict)
-    rows: dict[Place, Version] = field(default_factory=dict)  # what the read model has to show
+    rows: dict[Place, Version] = field(default_factory=dict)  # expected in the read model
     _next_offset: dict[int, int] = field(default_factory=dict)
-    _ahead: list[Version] = field(default_factory=list)  # behind what the read model took in
+    _ahead: list[Version] = field(default_factory=list)  # after the offsets of the read model
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
     def cut(self) -> Cut:
-        """Return which records of `stock.events` the levels include."""
+        """Return the cut: the records of `stock.events` that the levels include."""
         return Cut(self._next_offset, self.levels)
 
     def read_levels(self, ends: Ends, deadline: float) -> None:
-        """Take in all levels before `ends`.
+        """Read all levels before `ends`.
 
         Raises:
-            UnreadableRecord: names the place of a record of another version of this code.
+            UnreadableRecord: the message has the position of a record of another code version.
         """
         newest: dict[bytes, Any] = {}
         last_chunk: dict[int, Any] = {}
@@ -74,9 +74,9 @@ class Changelogs:
             self.levels[level.inv_key] = level
 
     def read_windows(self, ends: Ends, deadline: float) -> None:
-        """Take in the retained window rows before `ends`, all of which are before the cut.
+        """Read the retained window rows before `ends`, all of which are before the cut.
 
-        Only the newest record of a row is decoded: most of a changelog is older ones.
+        Only the newest record of a row is decoded: most records of a changelog are older ones.
         """
         newest: dict[bytes, Any] = {}
         for message in self._records(SALES_WINDOWS_CHANGELOG, ends, deadline):
@@ -90,10 +90,10 @@ class Changelogs:
     def windows_at_cut(
         self, shown: Ends, ends: Ends, deadline: float
     ) -> dict[Place, WindowRow | None]:
-        """Return the window rows at the cut that are others than those shown; None for no row.
+        """Return the window rows at the cut that differ from those shown; None for no row.
 
-        The projector may be further in one changelog than in the other. `shown` is how far it is
-        in that of the windows, `ends` a place behind every chunk of the cut.
+        The projector may have read further in one changelog than in the other. `shown` holds its
+        offsets in the changelog of windows. `ends` are offsets after every chunk of the cut.
         """
         cut = self.cut()
         messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)
@@ -116,7 +116,7 @@ class Changelogs:
         return instead
 
     def held(self, horizons: Mapping[str, int]) -> dict[Place, Version]:
-        """Return the rows that a worker retains of keys with these horizons."""
+        """Return the rows that a worker retains for keys with these horizons."""
         return {
             place: version
             for place, version in self.rows.items()
@@ -135,7 +135,7 @@ class Changelogs:
             self._next_offset[message.partition()] = progress.next_offset
 
     def _is_retained(self, key: InvKey, start_us: int) -> bool:
-        """Whether the row can still be part of a state: horizons only move forward."""
+        """Return whether the row can still be part of a state: horizons only increase."""
         level = self.levels.get(key)
         return level is None or start_us + WINDOW_US > horizon_at_us(level)
 
@@ -150,7 +150,7 @@ class Changelogs:
 
 
 def _place(name: bytes) -> tuple[InvKey, int]:
-    """Return key and window start of a record of the changelog of windows, by its name."""
+    """Return key and window start from the key of a record in the changelog of windows."""
     key, _, start = name.decode().rpartition("@")
     return InvKey(key), int(start)
 
@@ -164,5 +164,5 @@ def _version(message: Any) -> Version:  # noqa: ANN401 -- the client has no type
 
 
 def in_time(seconds: float = 300.0) -> float:
-    """Return the deadline of reading whole changelogs."""
+    """Return a deadline for reading complete changelogs, on the monotonic clock."""
     return time.monotonic() + seconds

@@ -24,8 +24,8 @@ Difference = dict[str, Any]
 class Found:
     """Differences by key, and by key and window start.
 
-    `certain` names those in which a row of the read model and its changelog record have the same
-    offset and other contents. No moment explains that, so it needs no second look.
+    `certain` names those where a row of the read model and its changelog record have the same
+    offset and other contents. No timing explains that, so it needs no second comparison.
     """
 
     keys: dict[str, Difference] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Found:
 def compare_levels(
     connection: psycopg.Connection, live: Changelogs, parameters: dict[str, Any], found: Found
 ) -> None:
-    """Hold each key's quantities in workers and read model against the sums over its facts."""
+    """Compare each key's quantities in workers and read model with the sums over its facts."""
     seen: set[str] = set()
     for row in connection.execute(sums.LEVELS, parameters):
         key = row[12]
@@ -62,7 +62,7 @@ def compare_levels(
 def compare_windows(
     connection: psycopg.Connection, live: Changelogs, parameters: dict[str, Any], found: Found
 ) -> None:
-    """Hold the shown windows against the sums, and the workers' retained rows against the shown."""
+    """Compare the shown windows with the sums, and the workers' retained rows with the shown."""
     for key, start_us, expected, shown in connection.execute(sums.WINDOW_DIFFERENCES, parameters):
         found.windows[key, start_us] = {
             "key": key,
@@ -97,7 +97,7 @@ def _judge(
     *,
     has_facts: bool,
 ) -> None:
-    """Note the key if workers or read model say something else than its facts.
+    """Record the key if workers or read model differ from its facts.
 
     A key without facts may be missing; a key with facts may not, even if they add up to zero.
     """
@@ -115,7 +115,7 @@ def _judge(
 def _judge_row(
     found: Found, place: Place, worker: Version | None, shown: tuple[int, ...] | None
 ) -> None:
-    """Note the window if the row shown is no copy of the worker's; `shown` ends with its offset."""
+    """Record the window if the shown row isn't the worker's; `shown` ends with its offset."""
     nothing = (0,) * len(SHOWN_COUNTERS)
     copied = None if shown is None else shown[:-1]
     original = None if worker is None else _counters(worker.row)
@@ -160,7 +160,7 @@ def _counters(row: WindowRow) -> tuple[int, ...]:
 
 
 def instead_parameters(rows: Mapping[Place, WindowRow | None]) -> dict[str, list[Any]]:
-    """Return window rows at the cut, as the window sums take them in place of those shown."""
+    """Return window rows at the cut as SQL parameters that replace the shown rows."""
     counters = [(0,) * len(SHOWN_COUNTERS) if row is None else _counters(row)
                 for row in rows.values()]  # fmt: skip
     names = ("sold", "returned", "sale_lines", "return_lines", "revenue")
@@ -173,7 +173,7 @@ def instead_parameters(rows: Mapping[Place, WindowRow | None]) -> dict[str, list
 
 
 def wanted_keys(live: Changelogs, parameters: dict[str, Any]) -> list[InvKey]:
-    """Return the keys of the workers that the question is about."""
+    """Return the workers' keys that the comparison includes."""
     only = parameters["only"]
     keys = live.keys(parameters["location"])
     return keys if only is None else [key for key in keys if key in set(only)]

@@ -1,7 +1,7 @@
-"""The cut of a comparison: what the read model had taken in when the snapshot was taken.
+"""The cut of a comparison: the records that the read model included at the snapshot.
 
-The projector writes rows and positions in one transaction, so a snapshot of the database holds
-both, and the facts beside them. All sides of a comparison are brought to this one cut.
+The projector writes rows and positions in one transaction. So a snapshot of the database holds
+both, beside the facts. All sides of a comparison are brought to this one cut.
 """
 
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ class Positions:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Which records of `stock.events` the levels at the cut include.
+    """The records of `stock.events` that the levels at the cut include.
 
-    `next_offset` is the end of each partition's last whole chunk. A key of a chunk that the
-    projector has taken in partly is further: its own level shows up to where.
+    `next_offset` is the end of each partition's last complete chunk. If the projector has applied
+    part of a chunk, its keys are further: their own level holds the offset.
     """
 
     next_offset: Mapping[int, int] = field(default_factory=dict)

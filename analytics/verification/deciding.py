@@ -1,6 +1,6 @@
-"""The logic revision that decides, and those of its decisions that the actuator has not taken in.
+"""The deciding logic revision, and those of its decisions that the actuator has not applied.
 
-Read from the topics of that revision, with positions and proposals of one database snapshot.
+They are read from the topics of that revision, with positions and proposals of one snapshot.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def deciding_revision(connection: psycopg.Connection) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
-    """The topic of reorders of one revision, cut where the actuator was in the snapshot."""
+    """The reorder topic of one revision, cut at the actuator's position in the snapshot."""
 
     settings: Connections
     revision: int
@@ -38,12 +38,12 @@ class DecisionLog:
     deadline: float
 
     def on_their_way(self) -> set[str]:
-        """Return the ids of needs that the actuator has not taken in."""
+        """Return the ids of needs that the actuator has not applied."""
         starts = dict(self.taken_in)
         return {str(event.output.id) for _, event in self._events(starts, self._ends())}
 
     def open_needs(self) -> dict[str, str]:
-        """Return the need of each key whose newest decision, of those taken in, is open."""
+        """Return the need of each key whose newest applied decision is open."""
         newest = dict(self._events({}, self.taken_in))
         return {
             key: str(event.output.id)
@@ -70,7 +70,7 @@ class DecisionLog:
 def needs_of(
     connection: psycopg.Connection, settings: Connections, positions: Positions, deadline: float
 ) -> Needs:
-    """Return the needs that proposals have to answer, in the connection's snapshot."""
+    """Return the needs that must have proposals, in the connection's snapshot."""
     revision = deciding_revision(connection)
     topic = written_by(revision).reorder_events
     taken_in = positions.of("actuator", topic, settings.partitions)
@@ -80,7 +80,7 @@ def needs_of(
 
 
 def _event(message: Any, revision: int) -> ReorderEvent | None:  # noqa: ANN401 -- the client has no types
-    """The decision of that revision, None for a record that the actuator refuses."""
+    """Return the decision of that revision, None for a record that the actuator refuses."""
     if message.value() is None:
         return None
     try:

@@ -1,17 +1,17 @@
 """Facts that the snapshot sees and the cut does not include, or the other way round.
 
-Trade goes on while `verify` reads, so some committed rows are still on their way through the log.
-For each of them the SQL sums get the row's image at the cut in place of the row in Postgres.
+Trade continues while `verify` reads, so some committed rows are not in the workers' state yet. For
+each of them the SQL sums use the row's image at the cut in place of the row in Postgres.
 
-1. `start` is taken before the pipeline is asked whether it has caught up: the ends of
-   `stock.events`, and a snapshot. What that snapshot sees has been applied by then, so a later
-   record of it was sent again and changes nothing.
-2. The log is read from those ends until each partition has shown a heartbeat whose transaction
-   began after the second snapshot. One connector task emits in commit order, so by then every
-   record that the second snapshot sees has come.
-3. A record behind the cut that the snapshot sees is undone: the image before it counts. A record
-   before the cut whose transaction is still ending, so that the snapshot doesn't see it yet, is
-   done: the image after it counts.
+1. `start` is taken before the wait for the pipeline: the ends of `stock.events`, and a snapshot.
+   What that snapshot sees has been applied after the wait. A later record of it is a duplicate and
+   changes nothing.
+2. The log is read from those ends until each partition has a heartbeat whose transaction began
+   after the second snapshot. One connector task emits in commit order, so every record that the
+   second snapshot sees has arrived by then.
+3. A record after the cut that the snapshot sees is undone: the image before it counts. A record
+   before the cut may belong to a transaction that is still ending, invisible to the snapshot. It is
+   applied: the image after it counts.
 """
 
 import time
@@ -40,7 +40,7 @@ Image = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where the log ended before a comparison began, and what was committed by then."""
+    """End offsets of the log, and the snapshot, from before a comparison."""
 
     ends: Mapping[int, int]
     snapshot: Snapshot
@@ -57,20 +57,20 @@ class Logged:
 
     @property
     def identity(self) -> tuple[Row, int | None, str]:
-        """What makes a record that is sent again the same change."""
+        """Identity of the change; a record that is sent again has the same one."""
         return self.row, self.record.lsn, self.record.op
 
 
 @dataclass(slots=True)
 class Moved:
-    """A row's image at the cut, and as the snapshot has it; None where there is no such row."""
+    """A row's image at the cut, and in the snapshot; None where the row doesn't exist."""
 
     at_cut: Image | None
     in_snapshot: Image | None
 
 
 def take_start(connection: psycopg.Connection, settings: Connections) -> Start:
-    """Return the start of a comparison: first the ends of the log, then what is committed."""
+    """Return the start of a comparison: first the ends of the log, then the snapshot."""
     ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
     return Start(ends, current_snapshot(connection))
 
@@ -78,7 +78,7 @@ def take_start(connection: psycopg.Connection, settings: Connections) -> Start:
 def rows_in_flight(
     settings: Connections, start: Start, snapshot: Snapshot, cut: Cut, timeout_s: float
 ) -> dict[Row, Moved]:
-    """Return every row whose image at the cut is not the one in the snapshot.
+    """Return every row whose image at the cut differs from the one in the snapshot.
 
     Raises:
         NotCaughtUp: no heartbeat of a later transaction came in time.
@@ -89,7 +89,7 @@ def rows_in_flight(
 def moved(
     records: Iterable[Logged], applied: Snapshot, snapshot: Snapshot, cut: Cut
 ) -> dict[Row, Moved]:
-    """Return the rows that the records move across the cut; `records` in the order of the log."""
+    """Return the rows whose image the records change; `records` are in the order of the log."""
     found: dict[Row, Moved] = {}
     known: set[tuple[Row, int | None, str]] = set()
     for one in records:
@@ -130,7 +130,7 @@ def _records(
 
 
 def _logged(message: Any) -> Logged | None:  # noqa: ANN401 -- the client has no types
-    """The record, None for one that says nothing about a committed row."""
+    """Return the record, None for one that is not about a committed row."""
     try:
         record = decode(message.key(), message.value(), offset=message.offset())
     except Malformed:

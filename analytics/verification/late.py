@@ -1,8 +1,8 @@
 """Windows that the late records would have changed (docs/domain.md 3.2).
 
-`stock.late` says units and amount; the window is in the source record, so that is read again from
-`stock.events` at the record's own position. One record can carry two images (an update) of which
-only the expired one is late: the choice that gives the recorded units and amount is the one.
+`stock.late` holds units and amount. The window is only in the source record, which is read again
+from `stock.events` at its position. An update has two images, of which only the expired one may be
+late: the combination with the recorded units and amount is chosen.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ SELECT inv_key, units, amount_minor, partition, "offset" FROM read_model.late_sa
 WHERE %(location)s::text IS NULL OR starts_with(inv_key, %(location)s::text || '|')
 ORDER BY partition, "offset"
 """
-_DENSE: Final = 2000  # offsets apart that are still read through rather than sought
+_DENSE: Final = 2000  # up to this distance in offsets, reading on is cheaper than seeking
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Contribution:
 
 
 class LateUnexplained(RuntimeError):
-    """A late record does not follow from its source record."""
+    """A late record is inconsistent with its source record."""
 
 
 def late_contributions(
@@ -54,7 +54,7 @@ def late_contributions(
     cut: Cut,
     more: Iterable[Late] = (),
 ) -> list[Contribution]:
-    """Return one contribution per image before the cut that no window took.
+    """Return one contribution per image before the cut that no window counted.
 
     `more` are late records that the read model doesn't have yet.
     """
@@ -77,7 +77,7 @@ def late_contributions(
 
 
 def parameters(late: list[Contribution]) -> dict[str, list[Any]]:
-    """The contributions as the window sums take them."""
+    """Return the contributions as parameters of the window sums."""
     return {
         "late_keys": [one.inv_key for one in late],
         "late_starts": [one.start_us for one in late],

@@ -1,7 +1,7 @@
-"""One comparison of everything, or of given keys, at one cut (docs/decisions/0023).
+"""One comparison of all keys, or of given keys, at one cut (docs/decisions/0023).
 
-The database is read in one snapshot. It holds the read model, the facts and how far the projector
-was; the changelogs are read to exactly there. Facts that crossed the cut meanwhile are taken back.
+The database is read in one snapshot. It holds the read model, the facts and the projector's
+offsets; the changelogs are read to exactly these. Facts on the other side of the cut are corrected.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ _PROJECTOR: Final = "projector"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What SQL, workers and read model said at one cut."""
+    """Results of SQL, workers and read model at one cut."""
 
     as_of_us: int
     found: Found
@@ -50,12 +50,12 @@ class Look:
 
     @property
     def suspects(self) -> list[str]:
-        """Return the keys with any difference, sorted."""
+        """Keys with any difference, sorted."""
         return sorted({*self.found.touched, *(entry["key"] for entry in self.reorders.missing)})
 
     @property
     def uncertain(self) -> list[str]:
-        """Return the keys with a difference that a later look may explain, sorted."""
+        """Keys with a difference that a later comparison may resolve, sorted."""
         certain = self.found.certain
         keys = {key for key in self.found.keys if key not in certain}
         keys |= {place[0] for place in self.found.windows if place not in certain}
@@ -64,7 +64,7 @@ class Look:
 
 @dataclass(slots=True)
 class Looker:
-    """Compares again and again; what was read of the changelogs is kept for the next look."""
+    """Repeated comparisons; records that were read once are kept for the next one."""
 
     connection: psycopg.Connection
     barrier: Barrier
@@ -72,14 +72,14 @@ class Looker:
     live: Changelogs
 
     def look(self, only: list[str] | None = None) -> Look:
-        """Compare all keys of the location, or only those given.
+        """Compare all keys of the location, or only those in `only`.
 
         Raises:
             NotCaughtUp: the pipeline did not reach the moment of this call in time.
         """
         start = take_start(self.connection, self.barrier.settings)
         if not self.live.levels:
-            # Most of the reading, done while the pipeline catches up and no snapshot is held.
+            # Read most records before the wait, while no snapshot is held.
             before = read_positions(self.connection)
             self.live.read_levels(self._shown(before, ON_HAND_CHANGELOG), in_time())
             self.live.read_windows(self._shown(before, SALES_WINDOWS_CHANGELOG), in_time())
@@ -126,7 +126,7 @@ class Looker:
         return late.late_contributions(self.connection, settings, self.location, cut, more)
 
     def _behind(self, positions: Positions, topic: str) -> list[bytes]:
-        """The records that the projector has not taken in yet, of chunks at the cut and later."""
+        """Return the records not yet applied by the projector, of chunks at the cut and later."""
         settings = self.barrier.settings
         starts = self._shown(positions, topic)
         tail = kafka.Tail(settings.kafka_bootstrap, topic, settings.partitions, starts)
@@ -167,7 +167,7 @@ class Looker:
 
 
 def lines_moved(moved: Mapping[Row, Moved], location: str | None) -> int:
-    """Return by how many sale lines the location has more at the cut than in the snapshot."""
+    """Return the number of sale lines at the cut minus that in the snapshot, for the location."""
     count = 0
     for (table, _), one in moved.items():
         if table == "sale_line":

@@ -1,9 +1,9 @@
-"""Rows of Postgres that the fold did not take, from the list of rejected records.
+"""Rows of Postgres that the fold did not apply, from the list of rejected records.
 
 A rejected insert leaves its row out; a rejected update or delete leaves the row's last applied
-image in force (docs/domain.md 11.2). Only reasons that a committed row can meet count here: a
-forged or broken record says nothing about a row of the same id, and neither does a second delivery.
-A record that was sent again counts by what became of the replay.
+image in force (docs/domain.md 11.2). Only reasons that a committed row can have count here. A
+forged or broken record is no evidence about a row of the same id, and neither is a duplicate.
+A record that was sent again counts by the result of the replay.
 """
 
 import json
@@ -22,7 +22,7 @@ from inventory.model.record import Record
 from inventory.model.windows import horizon_us
 
 _BY_CONTENT: Final = frozenset({"limit", "count_beyond_horizon", "overflow"})
-# The row is left out of no sum: it may have counted when it first came.
+# The row stays in every sum: its first delivery may have been counted.
 _TOO_OLD: Final = "before_dedupe_horizon"
 _SELECT: Final = """
 SELECT key, value, partition, "offset", reason FROM read_model.rejected r
@@ -39,11 +39,11 @@ Rejected = tuple[bytes | None, bytes | None, int, int, str]  # as `_SELECT` give
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """Rows to leave out, images to put in their place, and how many records were rejected.
+    """Rows to leave out, images that replace them, and the number of rejected records.
 
     `sale_lines` counts committed lines whose record was refused, for its content or because it came
-    again too late to be recognised. `beside` are rows of `stock_count` that changed again after a
-    refused change, when the count that this one should have taken back was folded: it may be in
+    again too late to be recognised. `beside` are rows of `stock_count` with a refused change and a
+    later one. If the count that the refused change should have reversed was folded, it may be in
     force beside the new one (domain.md 11.4).
     """
 
@@ -57,7 +57,7 @@ class Rejections:
     def parameters(self, moved: Mapping[Row, Moved]) -> dict[str, object]:
         """Return the parameters of the sums: rows left out, and images in force instead.
 
-        `moved` are rows that are others at the cut; a rejection of the same row comes first.
+        `moved` are rows that differ at the cut; a rejection of the same row takes precedence.
         """
         refused = set(self.excluded)
         others = [(row, one.at_cut) for row, one in moved.items() if row not in refused]
@@ -79,10 +79,10 @@ def read_rejections(
     moved: Mapping[Row, Moved] | None = None,
     more: Iterable[Rejection] = (),
 ) -> Rejections:
-    """Return what the rejected records before `cut` mean for the rows of Postgres.
+    """Return the effect of the rejected records before `cut` on the rows of Postgres.
 
-    `more` are records that the read model doesn't have yet, `moved` rows that are others at the
-    cut. Without a cut every record counts.
+    `more` are records that the read model doesn't have yet, `moved` rows that differ at the cut.
+    Without a cut every record counts.
     """
     in_force: dict[Row, str | None] = {}
     sale_lines: set[Row] = set()
@@ -120,7 +120,7 @@ def _rejected(
     cut: Cut | None,
     more: Iterable[Rejection],
 ) -> list[Rejected]:
-    """The records of the location before the cut, each once, those of `more` last."""
+    """Return the location's records before the cut without duplicates, `more` last."""
     rows: list[Rejected] = connection.execute(_SELECT, {"location": location}).fetchall()
     places = {(row[2], row[3]) for row in rows}
     prefix = b"" if location is None else f"{location}|".encode()
@@ -153,21 +153,21 @@ def _row_of(record: Record) -> Row | None:
 
 
 def _now(connection: psycopg.Connection, row: Row, moved: Mapping[Row, Moved]) -> Write | None:
-    """Key and time of the write that made the row what it is at the cut; None if it is deleted."""
+    """Return key and time of the row's last write at the cut; None if it is deleted."""
     return _written(moved[row].at_cut) if row in moved else _row_in(connection, row)
 
 
 def _is_current(record: Record, found: Write | None) -> bool:
-    """Whether the row at the cut is what the record says: the same key and the same write."""
+    """Return whether the row at the cut has the record's key and write time."""
     if not isinstance(record.after, dict):
         return found is None
     return found == (record.key, record.after.get("recorded_at"))
 
 
 def _is_folded(record: Record, found: Write | None) -> bool:
-    """Whether the record's before-image is a count that was folded when its row changed again.
+    """Return whether the before-image is a count that was folded when its row changed again.
 
-    A row that was deleted since doesn't say when; its count is taken for folded.
+    The time of a deletion is unknown; the count of a deleted row counts as folded.
     """
     image = record.before
     if record.table != "stock_count" or not isinstance(image, dict):
@@ -193,7 +193,7 @@ def _row_in(connection: psycopg.Connection, row: Row) -> Write | None:
 
 
 def _before(record: Record) -> str | None:
-    """The before-image as Postgres reads it; None for an insert, which left nothing in force."""
+    """Return the before-image as JSON for Postgres; None for an insert, which has none."""
     return _as_json(record.table, record.before) if isinstance(record.before, dict) else None
 
 

@@ -1,7 +1,7 @@
-"""Needs and orders: one open need a key, one order line a need, no need forgotten (I3, I4).
+"""Checks of needs and orders: one open need a key, one order line a need, no lost need (I3, I4).
 
-Proposals come from the one logic revision that decides (decision 0013). Its needs are held against
-them, so where it is another than this code's, its own decisions are read instead of the states.
+Proposals come from the one logic revision that decides (decision 0013), so its needs are compared
+with them. If that is not this code's revision, its decisions are read instead of the states.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,13 +33,13 @@ SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
 UNPROPOSED: Final = "an open need has a proposal"
-# Idle for want of a need is no reason where there is one.
+# "No need" is no valid reason for idle if there is a need.
 _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 
 @dataclass(frozen=True, slots=True)
 class Reorders:
-    """Open needs of the workers, and what is wrong with needs and orders."""
+    """Open needs of the workers, and violations in needs and orders."""
 
     open: int
     duplicates: tuple[dict[str, Any], ...]
@@ -51,8 +51,8 @@ class Needs:
     """Needs of the logic revision that decides, as far as its decisions were read.
 
     `others` maps keys to open needs if this code's revision doesn't decide; None if it does.
-    `on_their_way` gives the ids that the actuator has not taken in yet; it is asked only if an open
-    need has no proposal.
+    `on_their_way` returns the ids that the actuator has not applied yet. It is called only if an
+    open need has no proposal.
     """
 
     on_their_way: Callable[[], set[str]]
@@ -66,7 +66,7 @@ def check_reorders(
     needs: Needs,
     only: Iterable[str] | None = None,
 ) -> Reorders:
-    """Hold the needs of the revision that decides against proposals and order lines."""
+    """Compare the needs of the deciding revision with proposals and order lines."""
     asked = {"location": location}
     lines = connection.execute(_DUPLICATE_LINES, asked).fetchall()
     proposals = connection.execute(_DUPLICATE_PROPOSALS, asked).fetchall()
@@ -90,7 +90,7 @@ def check_reorders(
 def _missing_others(
     needs: Mapping[str, str], proposed: set[str], location: str | None, only: Iterable[str] | None
 ) -> list[dict[str, Any]]:
-    """Open needs of another revision that nobody was asked about."""
+    """Return open needs of another revision that have no proposal."""
     start = "" if location is None else f"{location}|"
     wanted = None if only is None else set(only)
     return [
@@ -101,7 +101,7 @@ def _missing_others(
 
 
 def _missing(state: KeyState, proposed: set[str], *, decides: bool) -> str | None:
-    """The rule that the key breaks, if any; proposals are of its needs only if they decide."""
+    """Return the rule that the key breaks, if any; it has proposals only if `decides`."""
     episode = state.episode
     if decides and episode.state == "open" and episode.id not in proposed:
         return UNPROPOSED
@@ -111,7 +111,7 @@ def _missing(state: KeyState, proposed: set[str], *, decides: bool) -> str | Non
 
 
 def _is_needed(state: KeyState) -> bool:
-    """Whether the policy is active and B is at or below s, at rest."""
+    """Return whether the policy is active and B is at or below s, at rest."""
     policy = state.policy
     if policy is None or policy.status != "active" or not state.stock_known:
         return False

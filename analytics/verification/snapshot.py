@@ -1,7 +1,7 @@
-"""Which transactions a Postgres snapshot sees, by the ids that Debezium writes into each record.
+"""Visibility of transactions in a Postgres snapshot, by the ids that Debezium writes into records.
 
-A snapshot is a set of transactions, not a place in the write-ahead log: a commit record may be
-decoded a moment before its transaction becomes visible. Ids decide this exactly, positions do not.
+A snapshot is a set of transactions, not a position in the write-ahead log: a commit record may be
+decoded before its transaction becomes visible. Ids decide this exactly, positions do not.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,10 @@ _EPOCH: Final = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Ids below `xmax` that are not in `running` had ended; `at_us` is when it was taken.
+    """A snapshot: ids below `xmax` that are not in `running` had ended.
 
-    Ids are 64 bits wide, as `pg_current_snapshot()` gives them.
+    `at_us` is its time in microseconds since 1970 UTC. Ids have 64 bits, as `pg_current_snapshot()`
+    returns them.
     """
 
     xmin: int
@@ -40,7 +41,7 @@ class Snapshot:
         return self._widened(xid) >= self.xmax
 
     def _widened(self, xid: int) -> int:
-        """The 64-bit id nearest to `xmax` that ends in these 32 bits."""
+        """Return the 64-bit id nearest to `xmax` that ends in these 32 bits."""
         distance = (xid - self.xmax + _EPOCH // 2) % _EPOCH - _EPOCH // 2
         return self.xmax + distance
 

@@ -1,13 +1,12 @@
-"""What every key and window must be, by SQL over the facts of Postgres (docs/domain.md 2.3, 2.4).
+"""Expected values of every key and window, by SQL over facts (docs/domain.md 2.3, 2.4).
 
-A second statement of the rules on purpose, in another language and without any history: it is the
-oracle that the fold is held against, so it must not share code with it. What one row does stands
-once in SQL, in the views and functions of migration 0014; here it is only added up.
-
+This repeats the rules on purpose, in another language and without any history. It is the oracle for
+the fold, so it must not share code with it. The views and functions of migration 0014 define the
+effect of one row; here it is only added up.
 Parameters of every statement: `location` (null for all), `only` (keys; null for all), rows without
 effect at the cut (`excluded_tables`, `excluded_ids`), and images in force in their place
-(`kept_tables`, `kept_images`): a rejected change or delete left them so, or the row has changed
-since the cut. `instead_*` are window rows at the cut that are others than those shown.
+(`kept_tables`, `kept_images`). A rejected update or delete left them in force, or the row has
+changed since the cut. `instead_*` are window rows at the cut that differ from those shown.
 """
 
 # ruff: noqa: S608 -- every inserted text is a literal of this module
@@ -23,7 +22,7 @@ def _wanted(key: str, location: str) -> str:
 
 
 def _in_force(table: str, row_id: str) -> str:
-    """The row counts as it is: nothing left it without effect."""
+    """Return the condition that the row is not excluded."""
     return (
         "(cardinality(%(excluded_ids)s::bigint[]) = 0 OR "
         f"({table}, {row_id}) NOT IN (SELECT tab, id FROM "
@@ -32,7 +31,7 @@ def _in_force(table: str, row_id: str) -> str:
 
 
 def _kept(table: str) -> str:
-    """Images of `table` that are in force although the table says otherwise, as rows `held`."""
+    """Return the FROM clause with the images of `table` in force, as rows `held`."""
     return f"""
     FROM unnest(%(kept_tables)s::text[], %(kept_images)s::jsonb[]) kept (tab, image)
     CROSS JOIN LATERAL jsonb_populate_record(NULL::retail.{table}, kept.image) held"""
@@ -43,7 +42,7 @@ def _is_kept(table: str) -> str:
 
 
 def _source(table: str) -> str:
-    """Rows of `table` as the fold has them: without rejected ones, with images still in force."""
+    """Return a CTE of `table` as the fold has it: without excluded rows, with images in force."""
     return f"""
 {table} AS NOT MATERIALIZED (
     SELECT fact.* FROM retail.{table} fact
@@ -54,7 +53,7 @@ def _source(table: str) -> str:
 
 
 def _effects(name: str, rule: str, columns: str, tables: tuple[str, ...]) -> str:
-    """The view `name` as the fold has its rows; `rule` is what the view applies to each of them."""
+    """Return a CTE of the view `name` as the fold has it; `rule` is its function for one row."""
     kept = "".join(
         f"""
     UNION ALL
@@ -132,7 +131,7 @@ _START_US: Final = (
     "(extract(epoch FROM retail.business_at(occurred_at, recorded_at))::bigint / 600) * 600000000"
 )
 
-# Signed contributions that no window took (stock.late) are taken from the sums, then compared.
+# Subtract signed contributions that no window counted (stock.late), then compare.
 WINDOWS: Final = (
     "WITH "
     + _source("sale_line")
@@ -208,7 +207,7 @@ SELECT inv_key, start_us, expected, shown FROM compared WHERE expected <> shown
 ORDER BY inv_key, start_us"""
 )
 
-# Rows that workers still hold, in the order of their own counters.
+# Rows that workers still retain, with columns in the order of their counters.
 SHOWN_WINDOWS: Final = """
 SELECT w.inv_key, w.start_us, w.sold_units, w.returned_units, w.sale_lines, w.return_lines,
     w.revenue_minor, w.late_lines, w.window_revision, w."offset"

@@ -1,1 +1,1 @@
-"""Random faults on a running stack under load, and what is left of its promises."""
+"""Random faults on a running stack under load, and checks of its guarantees afterwards."""

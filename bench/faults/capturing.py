@@ -15,7 +15,7 @@ _CHANGED: Final = "7777"
 
 
 def connector_faults() -> Iterator[Fault]:
-    """Yield the faults that the keeper of the capture repairs by itself."""
+    """Yield the faults that the capture's reconciler repairs by itself."""
     away = Expected(_connector_away, named("connector", "capture"))
     changed = Expected(_config_differs, named("connector", "capture"))
     yield Fault("pause connector", _asking("PUT", "/pause"), lambda _: away)
@@ -25,7 +25,7 @@ def connector_faults() -> Iterator[Fault]:
 
 
 def source_faults() -> Iterator[Fault]:
-    """Yield the faults that leave changes out of the log: a new generation repairs them."""
+    """Yield the faults that lose changes from the log: a new generation repairs them."""
     yield _fault("drop publication", _drop_publication, _no_publication, "publication")
     yield _fault("drop slot", _drop_slot, _no_slot, "slot")
 
@@ -39,7 +39,7 @@ def _no_slot(ground: Ground) -> bool:
 
 
 def _drop_slot(ground: Ground) -> None:
-    """End the reader and drop the slot before the reader comes back."""
+    """End the reader and drop the slot before the reader reconnects."""
 
     def dropped() -> bool:
         ground.sql(
@@ -48,7 +48,7 @@ def _drop_slot(ground: Ground) -> None:
         )
         try:
             ground.sql("SELECT pg_drop_replication_slot(%s)", _SLOT)
-        except psycopg.Error:  # the reader was faster
+        except psycopg.Error:  # the reader has reconnected already
             return _no_slot(ground)
         return True
 

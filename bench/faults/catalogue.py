@@ -5,10 +5,10 @@ from bench.faults.fault import Fault
 
 
 def all_faults() -> tuple[Fault, ...]:
-    """Return every fault.
+    """Return every fault, in order.
 
-    The demo's trading runs only until the first restart of the whole stack, so its faults come
-    before. A disk that is full comes last, because its repair moves the home to another disk.
+    The demo's trading runs only until the first restart of the stack, so its faults come before
+    that. A full disk comes last, because its repair moves the home to another disk.
     """
     return (
         *poison.faults(),

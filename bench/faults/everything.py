@@ -1,8 +1,8 @@
-"""`inventory bench faults --all`: cause each fault under load, and check the stack's answer to it.
+"""Check of each fault under load, for `inventory bench faults --all`.
 
-For each fault: `status` shows the damage within five seconds or it is repaired by then, the stack
-repairs itself or the printed commands repair it as printed, and `verify` ends with 0. No secret
-may show up in any log, reply or process.
+For each fault: within 5 s `status` shows the damage or the damage is repaired. The stack repairs
+itself, or the printed commands repair it unchanged. `verify` ends with 0. No log, reply or process
+holds a secret.
 """
 
 import time
@@ -30,7 +30,7 @@ Tell = Callable[[str], None]
 
 
 def run(ground: Ground, faults: Sequence[Fault], tell: Tell) -> Iterator[Outcome]:
-    """Yield the outcome of each fault; each one begins on a stack that is well."""
+    """Yield the outcome of each fault; each one begins on a healthy stack."""
     load = Load()
     tell(HEAD)
     for fault in faults:
@@ -43,7 +43,7 @@ def run(ground: Ground, faults: Sequence[Fault], tell: Tell) -> Iterator[Outcome
 
 
 def search_everything(ground: Ground) -> Outcome:
-    """Search all files and 40 pages of each person for secrets, once, after all faults."""
+    """Search all files and up to 40 pages per person for secrets, once, after all faults."""
     outcome = Outcome("all secrets, everywhere")
     began = time.monotonic()
     _judge(ground.inventory("leaks"), outcome)
@@ -52,7 +52,7 @@ def search_everything(ground: Ground) -> Outcome:
 
 
 def _suffer(ground: Ground, fault: Fault, load: Load) -> Outcome:
-    """Cause one fault, and return what came of it."""
+    """Cause one fault, and return its outcome."""
     outcome = Outcome(fault.name)
     try:
         with trading(ground, load):
@@ -71,7 +71,7 @@ def _suffer(ground: Ground, fault: Fault, load: Load) -> Outcome:
 
 
 def _check(ground: Ground, outcome: Outcome) -> None:
-    """Compare everything, and search processes, logs and replies for secrets."""
+    """Run `verify`, and search processes, logs and replies for secrets."""
     commands = (("verify", "--json"), ("leaks", "--quick"))
     with ThreadPoolExecutor(max_workers=len(commands)) as pool:
         for done in pool.map(lambda command: ground.inventory(*command), commands):
@@ -84,7 +84,7 @@ def _judge(done: Done, outcome: Outcome) -> None:
 
 
 def _look(ground: Ground, expected: Expected, outcome: Outcome, began: float) -> bool:
-    """Ask `status` until it is right, at most until five seconds after the fault.
+    """Poll `status` until it is right, for up to 5 s after the fault.
 
     Return whether the stack was well by then.
     """
@@ -103,7 +103,7 @@ def _look(ground: Ground, expected: Expected, outcome: Outcome, began: float) ->
 
 
 def _shown(status: Status) -> str:
-    """Return what a status said, in short."""
+    """Return a summary of what `status` printed, at most 120 characters."""
     if status["exit_code"] == 0:
         return "well"
     sentences = [*status.get("not_well", ())]
@@ -112,15 +112,15 @@ def _shown(status: Status) -> str:
 
 
 def _is_broken(ground: Ground, expected: Expected) -> bool:
-    """Return whether the damage is there; a part that can't be asked is broken."""
+    """Return whether the damage is there; a part that doesn't answer is broken."""
     try:
         return expected.is_broken(ground)
-    except Exception:  # noqa: BLE001 -- whatever its client raises
+    except Exception:  # noqa: BLE001 -- its client may raise any error
         return True
 
 
 def _heal(ground: Ground, fault: Fault, expected: Expected, outcome: Outcome) -> None:
-    """Wait for the stack, then run what it prints, until nothing is left to repair.
+    """Wait for the stack, then run the printed repairs, up to four, until it is well.
 
     Raises:
         NotReached: it is not well after the printed repairs.
@@ -139,7 +139,7 @@ def _heal(ground: Ground, fault: Fault, expected: Expected, outcome: Outcome) ->
 
 
 def _repair(ground: Ground, fault: Fault, outcome: Outcome) -> Done | None:
-    """Run the first printed command as printed; return None if there is none."""
+    """Run the first printed command unchanged; return None if there is none."""
     printed = fault.repairs_of(ground) if fault.repairs_of else _printed(ground.doctor())
     if not printed:
         outcome.problems.append("no repair is printed")
@@ -155,13 +155,13 @@ def _repair(ground: Ground, fault: Fault, outcome: Outcome) -> Done | None:
 
 
 def _printed(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the commands of failing rows, or of warnings where nothing fails."""
+    """Return the commands of failing rows, or those of warnings if no row fails."""
     failing = [row for row in rows if row["verdict"] == "failure"] or rows
     return [str(row["repair"]) for row in failing if row["repair"]]
 
 
 def _well_within(ground: Ground, expected: Expected, seconds: float) -> bool:
-    """Return whether status, doctor and the truth agree within `seconds` that all is well."""
+    """Return whether status, doctor and the direct check find all well within `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         if not _is_broken(ground, expected) and ground.status()["exit_code"] == 0:

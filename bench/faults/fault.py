@@ -1,4 +1,4 @@
-"""Value of one fault: its cause, and what `inventory status` has to show while the damage lasts."""
+"""Definition of one fault: its cause, and the expected `inventory status` during the damage."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SERVICES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Two questions: is the damage still there, and does a `status` show the truth about it?"""
+    """Two checks: whether the damage still exists, and whether a `status` shows it."""
 
     is_broken: Truth
     is_shown: Callable[[Status], bool]
@@ -25,11 +25,11 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong.
+    """One kind of damage to the stack.
 
-    `prepare` reads the sound stack and returns what to expect once `cause` has run. Repairs are
-    those that `doctor` prints, or those of `repairs_of` if the damage shows elsewhere. The bench
-    waits for a repair by the stack itself if `heals` is true. `undo` runs at the end.
+    `prepare` reads the healthy stack and returns what to expect after `cause`. Repairs are those
+    that `doctor` prints, or those of `repairs_of` if the damage shows elsewhere. If `heals` is
+    true, the bench waits for the stack to repair itself. `undo` runs at the end.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Fault:
 
 
 def named(*words: str) -> Callable[[Status], bool]:
-    """Return a question to a failing `status`: does a sentence hold one of the words?"""
+    """Return a check: does a failing `status` have a sentence with one of these words?"""
 
     def is_shown(status: Status) -> bool:
         problems = [f"{row['name']}: {row['found']}" for row in status.get("problems", ())]
@@ -57,5 +57,5 @@ def is_well(status: Status) -> bool:
 
 
 def sound(_ground: Ground) -> bool:
-    """Return false: the damage leaves every service at work."""
+    """Return False, for damage that leaves every service working."""
     return False

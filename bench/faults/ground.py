@@ -1,7 +1,7 @@
-"""One stack that faults may destroy: its commands, its processes, its parts' own clients.
+"""Access to one stack that faults may destroy: its commands, its processes, its parts' clients.
 
-Everything is asked of the outside: `inventory status --json`, `doctor --json` and `verify --json`
-run as commands, and a printed repair runs in a shell as printed.
+All checks come from outside. `inventory status --json`, `doctor --json` and `verify --json` run as
+commands, and a printed repair runs unchanged in a shell.
 """
 
 import json
@@ -27,12 +27,12 @@ _BIN: Final = Path(sys.executable).parent
 
 
 class NotReached(Exception):
-    """A condition wasn't true in time; the message holds the value seen last."""
+    """A condition was not true in time; the message holds the last value seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A command that ended: its exit code, its output and its verb."""
+    """A finished command: its exit code, its output and its verb."""
 
     code: int
     text: str
@@ -46,9 +46,9 @@ class Done:
 
 
 def finished(command: list[str], environment: Mapping[str, str]) -> Done:
-    """Run a command to its end, in a process group of its own.
+    """Run a command until it ends or 300 s have passed, in its own process group.
 
-    The whole group ends with the bench, so that an interrupted repair doesn't go on afterwards.
+    The whole group ends with the bench, so that an interrupted repair doesn't continue afterwards.
     """
     with subprocess.Popen(  # noqa: S603 -- our own command, or what it printed
         command,
@@ -82,7 +82,7 @@ def _starts(text: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A running stack in `home`, which belongs to the faults alone."""
+    """A running stack in `home`, used only by the faults."""
 
     home: Path
 
@@ -103,25 +103,25 @@ class Ground:
         return finished(command, own)
 
     def status(self) -> dict[str, Any]:
-        """Return what `status --json` prints, with its exit code as `exit_code`."""
+        """Return the document of `status --json`, with its exit code as `exit_code`."""
         done = self.inventory("status", "--json")
         document = done.document()
         return {**(document if isinstance(document, dict) else {}), "exit_code": done.code}
 
     def doctor(self) -> list[dict[str, str]]:
-        """Return the rows of `doctor --json` that are no success."""
+        """Return the rows of `doctor --json` whose verdict is not ok."""
         rows = self.inventory("doctor", "--json").document()
         if not isinstance(rows, list):
             return [{"name": "doctor", "verdict": "failure", "found": "no JSON", "repair": ""}]
         return [row for row in rows if row["verdict"] != "ok"]
 
     def entry(self, service: str) -> dict[str, Any]:
-        """Return what the supervisor's file says of a service."""
+        """Return the service's entry in the supervisor's file, empty without one."""
         runtime = json.loads((self.home / "runtime.json").read_text(encoding="utf-8"))
         return dict(runtime["services"].get(service) or {})
 
     def pid(self, service: str) -> int:
-        """Return the pid of the service's process, waiting while it has none."""
+        """Return the pid of the service's process; wait while it has none."""
         return int(wait_for(lambda: self.entry(service).get("pid"), f"a process of {service}"))
 
     @property
@@ -132,7 +132,7 @@ class Ground:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Addresses and secrets of the stack's own commands."""
+        """Addresses and secrets from the stack's environment file."""
         text = (self.home / "environment.json").read_text(encoding="utf-8")
         return {str(name): str(value) for name, value in json.loads(text).items()}
 
@@ -154,7 +154,7 @@ class Ground:
 
     @property
     def ports(self) -> Mapping[str, int]:
-        """Ports of the parts."""
+        """Ports of the parts by name."""
         runtime = json.loads((self.home / "runtime.json").read_text(encoding="utf-8"))
         return {str(name): int(port) for name, port in runtime["ports"].items()}
 
@@ -168,7 +168,7 @@ class Ground:
             return None
 
     def connect(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401 -- httpx's
-        """Ask Connect's REST interface, as its own client does."""
+        """Send a request to Connect's REST interface with its credentials."""
         from cdc.capture.client import ACCOUNT  # noqa: PLC0415 -- beside its only use
 
         variables = self.variables
@@ -192,10 +192,10 @@ def wait_for(
     what: str,
     timeout_s: float = 120.0,
 ) -> Any:  # noqa: ANN401 -- what the condition gives
-    """Return what `condition` gives once it is true.
+    """Return the first true result of `condition`.
 
     Raises:
-        NotReached: after `timeout_s` seconds.
+        NotReached: there was none within `timeout_s` seconds.
     """
     deadline = time.monotonic() + timeout_s
     while not (seen := condition()):
@@ -207,7 +207,7 @@ def wait_for(
 
 
 def state_of(pid: int) -> str:
-    """Return the kernel's letter for the process: R, S, T for stopped, Z; empty without one."""
+    """Return the kernel's state letter: R, S, T for stopped, Z; empty without a process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):

@@ -9,10 +9,10 @@ HEAD: Final = f"{'fault':<28} {'status s':>8} {'well s':>7} {'row s':>6}  result
 
 @dataclass(slots=True)
 class Outcome:
-    """One fault: each problem is a sentence; without any, every promise held.
+    """Result of one fault: one sentence per problem; without any, the stack passed.
 
-    `status_s` are the seconds from the fault until a right answer of `status`, and `shown` is what
-    it showed; `well_s` those until the stack was well. `seconds` is the time of the whole row.
+    `status_s` is the time in seconds from the fault to a right answer of `status`, and `shown` its
+    summary. `well_s` is the time until the stack was well, `seconds` that of the whole row.
     """
 
     fault: str
@@ -25,7 +25,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Return whether everything that was promised held."""
+        """Whether the fault caused no problem."""
         return not self.problems
 
     def line(self) -> str:
@@ -39,7 +39,7 @@ class Outcome:
 
 
 def as_json(outcomes: Sequence[Outcome], skipped: dict[str, str]) -> dict[str, Any]:
-    """Return the report for programs; `skipped` has the reason by the name of the fault."""
+    """Return the report for programs; `skipped` maps names of faults to reasons."""
     return {
         "ok": all(outcome.ok for outcome in outcomes),
         "skipped": skipped,

@@ -1,4 +1,4 @@
-"""Which fault comes when: a seed decides, so a run can be repeated as far as processes allow."""
+"""Random sequence of faults from a seed: a run is repeatable as far as processes allow."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -21,21 +21,21 @@ _FIXED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What happens to which services: SIGKILL, or SIGSTOP and later SIGCONT."""
+    """SIGKILL, or SIGSTOP and later SIGCONT, for some services."""
 
     kind: str
     victims: tuple[str, ...]
 
     @property
     def is_freeze(self) -> bool:
-        """Whether the victims go on afterwards as if nothing had been."""
+        """Whether the victims are suspended and continue afterwards."""
         return self.kind == FREEZE
 
 
 def draw(
     seed: int, *, rounds: int, workers: Sequence[str], kinds: Sequence[str] = KINDS
 ) -> Iterator[Fault]:
-    """`rounds` faults of these kinds, each as likely as the others."""
+    """Yield `rounds` faults of these kinds, each kind with equal probability."""
     chance = random.Random(seed)  # noqa: S311 -- repeatable, not secret
     for _ in range(rounds):
         kind = chance.choice(kinds)

@@ -1,6 +1,6 @@
-"""Ten kinds of records that no worker can count, written into `stock.events` by hand.
+"""Ten kinds of invalid records, written directly into `stock.events`.
 
-Each is rejected with a reason, or ignored without an effect, and ends no worker.
+Workers must reject each with a reason, or ignore it without an effect. No worker may end.
 """
 
 import json

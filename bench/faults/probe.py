@@ -1,4 +1,4 @@
-"""One key in each partition: sold once after a fault, and fresh when the workers say so."""
+"""Probe keys, one in each partition: sold after a fault, and fresh once workers show the sale."""
 
 import time
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ FROM unnest(%(skus)s::text[]) AS sku
 
 
 class NotFresh(Exception):
-    """Keys did not come back in time; the message names them."""
+    """Some keys were not fresh in time; the message names them."""
 
 
 def sell(settings: Connections, location: str, skus: list[str], run: str) -> None:
@@ -35,7 +35,7 @@ def sell(settings: Connections, location: str, skus: list[str], run: str) -> Non
 
 
 def one_per_partition(location: str) -> list[str]:
-    """Items of the location, one in each partition."""
+    """Return items of the location, one in each partition."""
     found: dict[int, str] = {}
     number = 0
     while len(found) < PARTITIONS:
@@ -47,7 +47,7 @@ def one_per_partition(location: str) -> list[str]:
 
 @dataclass(slots=True)
 class Probe:
-    """The probing keys of one run, and how often each was sold."""
+    """The probe keys of one run, and the number of sales of each."""
 
     settings: Connections
     location: str
@@ -61,7 +61,7 @@ class Probe:
         sell(self.settings, self.location, self.skus, f"{self.location}-{self.sold}")
 
     def wait_fresh(self, timeout_s: float) -> None:
-        """Return once some worker gives the number after the last sale for every key.
+        """Return once a worker shows the number after the last sale for every key.
 
         Raises:
             NotFresh: it took longer than `timeout_s` seconds.

@@ -1,4 +1,4 @@
-"""Faults of processes: each service killed, ended and suspended, and the supervisor's own death."""
+"""Faults of processes: each service killed, ended or suspended, and the supervisor's death."""
 
 import signal
 from collections.abc import Iterator

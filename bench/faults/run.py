@@ -1,8 +1,8 @@
-"""`inventory bench faults`: kills, freezes and restarts parts of a running stack that trades.
+"""Random kills and freezes of a running stack's parts under load: `inventory bench faults`.
 
-After each fault one key of each partition is sold, and the clock runs until the workers give the
-new number for all of them; or faults follow each other at an interval without a look. At the end
-everything is compared with the facts in Postgres.
+After each fault, one key of each partition is sold, and the time until workers show all new numbers
+is measured. Alternatively faults follow each other at an interval without a check. At the end
+`verify` compares everything with the facts in Postgres.
 """
 
 import os
@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 
 class Stack(Protocol):
-    """A running stack as the faults need it."""
+    """Interface to a running stack for the faults."""
 
     @property
     def settings(self) -> Connections:
@@ -45,13 +45,16 @@ class Stack(Protocol):
         ...
 
     def pid_of(self, service: str) -> int | None:
-        """The service's current process, None between two of them."""
+        """Return the pid of the service's current process, None while it has none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do: `every_s` is the time between two faults, None waits for all keys after each."""
+    """Parameters of a run: with None for `every_s`, each fault waits until all keys are fresh.
+
+    Otherwise `every_s` is the time between two faults in seconds.
+    """
 
     seed: int
     rounds: int
@@ -62,7 +65,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Report:
-    """Faults by kind, seconds until all keys were fresh after each, and the comparison."""
+    """Seconds until all keys were fresh after each fault, by kind, and the final comparison."""
 
     seed: int
     fresh_s: dict[str, list[float | None]] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class Report:
         return bool(self.verified.get("ok"))
 
     def as_json(self) -> dict[str, Any]:
-        """The report for scripts."""
+        """Return the report for scripts."""
         return {
             "seed": self.seed,
             "ok": self.ok,
@@ -86,7 +89,7 @@ class Report:
         }
 
     def as_text(self) -> str:
-        """The report as a table."""
+        """Return the report as a table."""
         lines = [f"seed {self.seed}, {self.transactions} transactions", ""]
         lines.append("fault         times   fresh after s: median      max")
         for kind, times in sorted(self.fresh_s.items()):
@@ -110,10 +113,10 @@ def _cell(seconds: float | None) -> str:
 
 
 def run(stack: Stack, plan: Plan, tell: Say) -> Report:
-    """Trade, break things, and compare.
+    """Trade, cause the faults, and compare.
 
     Raises:
-        NotFresh: a fault was not recovered from within two minutes.
+        NotFresh: the stack did not recover from a fault within 120 s.
     """
     report = Report(plan.seed)
     location = f"FLT-{uuid.uuid4().hex[:6].upper()}"
@@ -134,7 +137,7 @@ def run(stack: Stack, plan: Plan, tell: Say) -> Report:
 
 
 def _suffer(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float | None:
-    """Do it; gives the seconds until all keys were fresh, None without a look."""
+    """Cause the fault; return the seconds until all keys were fresh, None without a check."""
     pids = [_pid(stack, name) for name in fault.victims]
     began = time.monotonic()
     _signal(pids, signal.SIGSTOP if fault.is_freeze else signal.SIGKILL)
@@ -154,12 +157,12 @@ def _suffer(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float | Non
 
 def _signal(pids: Sequence[int], number: signal.Signals) -> None:
     for pid in pids:
-        with suppress(ProcessLookupError):  # it has ended by itself since we looked
+        with suppress(ProcessLookupError):  # it has ended meanwhile
             os.kill(pid, number)
 
 
 def _pid(stack: Stack, name: str) -> int:
-    """The service's process; the supervisor may be between two of them."""
+    """Return the pid of the service's process; wait while the supervisor restarts it."""
     deadline = time.monotonic() + _FRESH_S
     while (pid := stack.pid_of(name)) is None:
         if time.monotonic() > deadline:
@@ -171,7 +174,7 @@ def _pid(stack: Stack, name: str) -> int:
 
 @contextmanager
 def _trading(settings: Connections, location: str, report: Report) -> Iterator[None]:
-    """Sell some items of the location all the time."""
+    """Sell some items of the location continuously."""
     stopped = threading.Event()
     items = [f"T{number}" for number in range(_ITEMS)]
 

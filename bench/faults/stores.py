@@ -1,4 +1,4 @@
-"""Faults of what is stored: topics, the consumer group, snapshots, the archive, the disk."""
+"""Faults of stored data: topics, the consumer group, snapshots, the archive, the disk."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _PIECES: Final = (64 << 20, 1 << 20, 1 << 12)
 
 
 def state_faults() -> Iterator[Fault]:
-    """Yield the faults after which everything comes back from other stores."""
+    """Yield the faults after which all data is restored from other stores."""
     at_work = Expected(sound, is_well)
     yield Fault("damage snapshots", _damage_snapshots, lambda _: at_work)
     yield Fault("remove group", _remove_group, lambda _: Expected(_halts, named(*_WORKERS)))
@@ -70,9 +70,9 @@ def _halts(ground: Ground) -> bool:
 
 
 def _remove_group(ground: Ground) -> None:
-    """Delete the workers' group while both are suspended.
+    """Delete the workers' group while both workers are suspended.
 
-    The broker deletes only a group without members, so their sessions have to end first.
+    The broker deletes only a group without members, so their sessions have to time out first.
     """
     pids = [ground.pid(name) for name in _WORKERS]
     admin = ground.admin
@@ -100,7 +100,7 @@ def _flip(file: Path) -> None:
 
 
 def _damage_snapshots(ground: Ground) -> None:
-    """Change a byte of every snapshot; workers that start then have to discard them."""
+    """Flip a byte of every snapshot; workers that start afterwards have to discard them."""
     folder, logs = ground.home / "workers", ground.home / "logs"
     wait_for(lambda: list(folder.rglob("*.snapshot")), "a snapshot")
     before = _discarded(logs)
@@ -120,7 +120,7 @@ def _discarded(logs: Path) -> int:
 
 
 def _damage_archive(ground: Ground) -> None:
-    """Change a byte of the newest file; a first backfill has the archiver write one."""
+    """Flip a byte of the newest archive file; a first backfill makes the archiver write one."""
     ground.inventory("backfill", "run")
     folder = ground.home / "archive"
     files: list[Path] = wait_for(lambda: sorted(folder.rglob("*.parquet")), f"a file in {folder}")
@@ -140,7 +140,7 @@ def _archive_repairs(ground: Ground) -> list[str]:
 
 
 def _filler(ground: Ground) -> Path:
-    """Return a file beside the home: `inventory move` takes only the home along."""
+    """Return a file beside the home: `inventory move` moves only the home."""
     return ground.home.parent / "filler"
 
 

@@ -1,4 +1,4 @@
-"""Load while a fault lasts: ten sale lines in one transaction, five times a second."""
+"""Load during a fault: ten sale lines in one transaction, five times a second."""
 
 import threading
 import uuid
