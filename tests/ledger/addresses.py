@@ -169,5 +169,5 @@ COMPANY_FORMS: dict[str, tuple[str, Form]] = {
 
 
 def sent(form: Form) -> Form:
-    """The form with the id that each page of ours draws."""
+    """Return the form with an id, as each page of ours draws one."""
     return {"command_id": str(uuid4())} | {name: str(value) for name, value in form.items()}

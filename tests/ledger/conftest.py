@@ -33,7 +33,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def database(server: Server) -> Iterator[str]:
-    """Name of a migrated database that Django in this process is connected to."""
+    """Yield the name of a migrated database to which this process's Django is connected."""
     name = server.create_database()
     server.manage(name, "migrate", "--verbosity", "0")
     with mock.patch.dict(os.environ, server.environment(name)):

@@ -25,7 +25,7 @@ TABLES = [table for table in VALID if table != "pipeline_heartbeat"]
 
 
 def images(connection: psycopg.Connection, key: str) -> list[tuple[str, dict[str, Any]]]:
-    """(table, row) of every fact of `key` with integer times, oldest write first."""
+    """Return (table, row) of every fact of `key` with integer times, oldest write first."""
     found = []
     with connection.cursor(row_factory=dict_row) as cursor:
         for table in TABLES:
@@ -35,7 +35,7 @@ def images(connection: psycopg.Connection, key: str) -> list[tuple[str, dict[str
 
 
 def state_of(connection: psycopg.Connection, key: str) -> KeyState:
-    """The key's state after all its rows; offsets count from 10."""
+    """Return the key's state after all its rows. Offsets count from 10."""
     return _folded(key, [(table, "c", None, image) for table, image in images(connection, key)])
 
 
@@ -52,7 +52,7 @@ def state_after_updates(
 
 
 def state_of_history(connection: psycopg.Connection, key: str) -> KeyState:
-    """The same for a key whose past was written at once: replayed first, then switched to live."""
+    """Return the state of a key with a written past: replayed first, then switched to live."""
     rows = images(connection, key)
     policy = next(image for table, image in rows if table == "item_location")
     past: Image = {**policy, "clock_mode": "replayed", "reviewed_at": None}

@@ -28,12 +28,12 @@ COUNTED = Count(NOON_US - 30 * 86_400_000_000, 1, 10, "cycle")
 
 
 def policy(**changes: Any) -> ItemLocation:
-    """An active policy with these columns."""
+    """Return an active policy with these columns."""
     return ItemLocation(id=1, inv_key=InvKey("L|S"), status="active", **changes)
 
 
 def state(sku: str = "S", **changes: Any) -> KeyState:
-    """A counted key with 10 on hand at noon, changed by name; `stock` values by name too."""
+    """Return a counted key with 10 on hand at noon, changed by name; `stock` values by name too."""
     stock = replace(
         Stock(on_hand_units=10, opening_units=10, opening_count=COUNTED), **changes.pop("stock", {})
     )
@@ -50,14 +50,14 @@ def state(sku: str = "S", **changes: Any) -> KeyState:
 
 
 def level(connection: psycopg.Connection, found: KeyState) -> None:
-    """Have the read model hold `found`, whatever it held before."""
+    """Replace the key's state in the read model by `found`."""
     connection.execute("DELETE FROM read_model.stock WHERE inv_key = %s", (found.inv_key,))
     row = rows.stock_row(found, encode_level(found, ()), 0, NOON_US)
     upsert(connection, rows.STOCK, [row])
 
 
 def unsold(quiet_windows: int, *, rate_micro: int = 2_000_000) -> Demand:
-    """Demand of an item that has not sold for so many windows."""
+    """Return the demand of an item without a sale for so many windows."""
     return Demand(
         begun=True,
         rate_micro=rate_micro,
@@ -80,7 +80,7 @@ def put(connection: psycopg.Connection, table: str, **columns: object) -> None:
 
 
 def rejected(connection: psycopg.Connection, **changes: object) -> str:
-    """Insert a rejected record; its id."""
+    """Insert a rejected record and return its id."""
     row: dict[str, object] = {
         "id": "1-0-7",
         "generation": 1,
@@ -100,7 +100,7 @@ def rejected(connection: psycopg.Connection, **changes: object) -> str:
 
 
 def emptied(connection: psycopg.Connection) -> psycopg.Connection:
-    """The connection to an empty inbox, on which tests may write `recorded_at` themselves."""
+    """The connection to an empty inbox. Tests may write `recorded_at` themselves."""
     connection.execute("".join(f"DELETE FROM {table};" for table in FORGOTTEN))  # noqa: S608 -- names from above
     connection.execute("SET session_replication_role = replica")
     return connection
@@ -112,7 +112,7 @@ def look(kind: str, at: datetime = NOON) -> int:
 
 
 def open_tasks(connection: psycopg.Connection) -> list[dict[str, Any]]:
-    """Tasks that people see, in the order in which they opened."""
+    """Return the tasks that people see, in the order in which they opened."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
             "SELECT * FROM app.task WHERE cleared_at IS NULL AND opened_at IS NOT NULL ORDER BY id"

@@ -29,7 +29,7 @@ def units(table: str, column: str, **also: Any) -> Limit:
 
 
 def free(column: str) -> Limit:
-    """A column of `item_location` that is only not negative."""
+    """Return the limit of a column of `item_location` that only must not be negative."""
     return Limit("item_location", column, 0, MOST)
 
 
@@ -185,7 +185,7 @@ REQUIRED = [
 
 
 class Case(NamedTuple):
-    """One value of one column, and whether it lies inside the limit."""
+    """One value of one column, with True if it is within the limit."""
 
     table: str
     changes: dict[str, Any]

@@ -11,7 +11,7 @@ from django.test import Client
 def person(
     role: str, name: str = "", *, stores: tuple[str, ...] = (), regions: tuple[str, ...] = ()
 ) -> Client:
-    """A client that is logged in as a person of this role; in every store unless some are given."""
+    """Return a client with a session of this role, in every store unless some are given."""
     # Django's own models load only after the fixture has set Django up.
     people = import_module("ledger.people")
     group = people.create_roles()[role]
@@ -23,7 +23,7 @@ def person(
 
 
 def logged_in(user: Any) -> Client:
-    """A client with a session of this person."""
+    """Return a client with a session of this person."""
     client = Client(SERVER_NAME="localhost")
     client.force_login(user)
     # As after a login with a second factor: tests of logins are in test_logins.py.
@@ -34,6 +34,6 @@ def logged_in(user: Any) -> Client:
 
 
 def form(proposal: object, shown: object, **fields: object) -> dict[str, Any]:
-    """A form as a page of ours renders it."""
+    """Return a form as a page of ours renders it."""
     hidden = {"proposal": proposal, "shown_revision": shown, "command_id": uuid4(), "action": "x"}
     return {name: str(field) for name, field in {**hidden, **fields}.items()}

@@ -38,12 +38,12 @@ class Store:
 
     @property
     def partner(self) -> str:
-        """The other end of its transfers."""
+        """Return the other end of its transfers."""
         return f"{self.tag}-2"
 
     @property
     def secret(self) -> str:
-        """An item that no request names."""
+        """Return an item that no request names."""
         return f"{self.tag}SECRET"
 
     @property
@@ -64,7 +64,7 @@ class Store:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Texts that only this store's rows hold, without its code."""
+        """Return texts that only this store's rows contain, without its code."""
         units = (str(self.on_hand_units), f"{self.on_hand_units:,}")
         return (self.secret, f"{self.tag.lower()}-person", f"{self.tag} note", *units)
 
@@ -206,7 +206,7 @@ def _plant_work(
 
 
 def _put(connection: psycopg.Connection, table: str, **columns: object) -> int:
-    """Insert a row; its id."""
+    """Insert a row and return its id."""
     put(connection, table, **columns)
     found = connection.execute(f"SELECT max(id) FROM {table}").fetchone()  # noqa: S608 -- a name of this file
     assert found is not None

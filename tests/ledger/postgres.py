@@ -33,7 +33,7 @@ class Server:
         return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
 
     def environment(self, database: str) -> dict[str, str]:
-        """The variables that point the project's processes at `database`."""
+        """Return the variables that connect the project's processes to `database`."""
         return {
             "INVENTORY_DATABASE_URL": self.url("app_rw", database),
             "INVENTORY_OWNER_DATABASE_URL": self.url("retail_owner", database),
@@ -45,7 +45,7 @@ class Server:
         }
 
     def create_database(self) -> str:
-        """A new empty database that the owner may fill; its name."""
+        """Create an empty database that the owner may fill, and return its name."""
         name = f"ledger_{secrets.token_hex(4)}"
         with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
             connection.execute(
@@ -132,7 +132,7 @@ def _create_roles(server: Server) -> None:
 
 
 def _answering(server: Server) -> psycopg.Connection:
-    """The first connection that the starting server accepts."""
+    """Return the first connection that the starting server accepts."""
     deadline = time.monotonic() + DEADLINE_S
     while True:
         try:

@@ -17,11 +17,11 @@ def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
 
 
 def url_names() -> set[str]:
-    """The names of all addresses; one without a name counts by its route."""
+    """Return the names of all addresses, or the route of an address without a name."""
     return {pattern.name or str(pattern.pattern) for pattern in patterns()}
 
 
 def rule_of(name: str) -> Any:
-    """The rule of an address, None without any."""
+    """Return the rule of an address, None if it has none."""
     [view] = {pattern.callback for pattern in patterns() if pattern.name == name}
     return getattr(view, import_module("webui.accounts.roles").RULE, None)

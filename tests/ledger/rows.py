@@ -51,7 +51,7 @@ VALID: dict[str, dict[str, Any]] = {
 
 
 def write(connection: psycopg.Connection, table: str, **changes: object) -> int:
-    """Insert the valid row of `table` with `changes`; its id."""
+    """Insert the valid row of `table` with `changes` and return its id."""
     row = {"location": "L", "sku": "S", **VALID[table], **changes}
     row.setdefault("inv_key", f"{row['location']}|{row['sku']}")
     statement = sql.SQL("INSERT INTO retail.{} ({}) VALUES ({}) RETURNING id").format(
@@ -65,7 +65,7 @@ def write(connection: psycopg.Connection, table: str, **changes: object) -> int:
 
 
 def reorder_proposal(connection: psycopg.Connection, **changes: object) -> str:
-    """Insert an open reorder proposal, as the actuator would; its id."""
+    """Insert an open reorder proposal as the actuator does, and return its id."""
     row = {
         "reorder_id": "R:L|S:1-2",
         "inv_key": "L|S",
@@ -86,7 +86,7 @@ def reorder_proposal(connection: psycopg.Connection, **changes: object) -> str:
 
 
 def price_proposal(connection: psycopg.Connection, **changes: object) -> str:
-    """Insert an open price proposal, as the actuator would; its id."""
+    """Insert an open price proposal as the actuator does, and return its id."""
     row = {
         "proposal_id": "P:L|S:1-2",
         "inv_key": "L|S",

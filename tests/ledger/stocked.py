@@ -5,9 +5,9 @@ from ledger.kernel.transactions import fetch_value
 
 
 def stocked(*locations: str, sku: str = "S", units: int = 100) -> None:
-    """Range `sku` at these locations, each with so many units on hand a minute ago.
+    """Range `sku` at these locations, with a count of `units` one minute ago.
 
-    Movements of the count's own second would be in the count.
+    The count would include movements of its own second.
     """
     items = [services.RangedItem(location, sku, {}, units) for location in locations]
     counted_at = fetch_value("SELECT clock_timestamp() - interval '1 minute'")

@@ -28,7 +28,7 @@ NAMES = {"transfers", "transfers-ask", "transfers-step"}
 
 @pytest.fixture(scope="module")
 def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
-    """One's own store and another one; requests of this file are refused or change only these."""
+    """One's own store and another one. Requests of this file are refused or change only these."""
     server, database = request.getfixturevalue("server"), request.getfixturevalue("database")
     with psycopg.connect(server.url("postgres", database), autocommit=True) as connection:
         from tests.ledger.conftest import empty  # noqa: PLC0415 -- beside the fixtures
@@ -42,7 +42,7 @@ def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
 
 
 def visitor(role: str, *stores: str) -> Client:
-    """A client of the one person of this file, who works in these stores or everywhere."""
+    """Return a client of this file's only person, who works in these stores or everywhere."""
     people = import_module("ledger.people")  # late: it needs Django set up
     user, _ = people.User.objects.get_or_create(username=PERSON)
     user.groups.set([people.create_roles()[role]])

@@ -31,7 +31,7 @@ END $$
 
 @pytest.fixture
 def entries(ledger: psycopg.Connection) -> list[int]:
-    """Ids of five entries, one a transaction."""
+    """Return the ids of five entries, one per transaction."""
     for number in range(5):
         with ledger_transaction():
             log_action(actor="ann", action="count", subject=f"L|{number}", detail={"units": number})

@@ -79,7 +79,7 @@ def test_no_price_is_written_from_old_numbers(as_of_us: int | None, why: str | N
 
 @pytest.fixture
 def due(ledger: psycopg.Connection) -> str:
-    """A settled proposal of an item whose prices the rules may write, on a fresh pipeline."""
+    """A settled proposal of an item with automatic prices, on a fresh pipeline."""
     services.range_item(
         location="L", sku="S", policy=POLICY | {"price_mode": "auto", "auto_permille": 150}
     )

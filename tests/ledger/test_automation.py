@@ -19,7 +19,7 @@ ROW = "SELECT pid, at, detail FROM read_model.service_heartbeat WHERE service = 
 
 
 def wait_for_life(ledger: psycopg.Connection, *, after: object = None) -> tuple[Any, ...]:
-    """The first sign of life that is newer than `after`."""
+    """Return the first heartbeat that is newer than `after`."""
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         row = ledger.execute(ROW).fetchone()

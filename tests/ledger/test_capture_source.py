@@ -44,7 +44,7 @@ CHANGES = {
 def owner(
     server: Server, database: str, ledger: psycopg.Connection
 ) -> Iterator[psycopg.Connection]:
-    """The owner's connection; afterwards the publication is as it was and nothing is recorded."""
+    """The owner's connection. Afterwards the publication is restored and the record deleted."""
     with psycopg.connect(server.url("retail_owner", database), autocommit=True) as connection:
         forget(connection)
         yield connection

@@ -22,7 +22,7 @@ def now(ledger: psycopg.Connection) -> datetime:
 
 @pytest.fixture
 def shelf(ledger: psycopg.Connection) -> psycopg.Connection:
-    """L|S, counted 20 three hours ago; what the tests do happens after that."""
+    """L|S, counted 20 three hours ago. The tests act after that."""
     write(ledger, "item_location", cost_minor=400)
     write(ledger, "item_location", sku="T")
     write(
@@ -40,7 +40,7 @@ def entry(sku: str = "S", units: int = 1, at: datetime | None = None) -> Entry:
 
 
 def draft(units: int, *, sku: str = "S", actor: str = "ann", at: datetime | None = None) -> int:
-    """One item counted on a sheet of its own and handed in; the draft's id."""
+    """Count one item on its own sheet, hand it in and return the draft's id."""
     sheet = services.open_sheet(location="L", actor=actor)
     assert services.add_entries(sheet_id=sheet, entries=[entry(sku, units, at)], actor=actor) == ()
     (count_id,) = services.submit_sheet(sheet_id=sheet, actor=actor).count_ids
@@ -247,7 +247,7 @@ def test_the_first_count_of_an_item_opens_it_without_a_tolerance(
 
 
 def test_a_count_during_sales_keeps_its_second(shelf: psycopg.Connection) -> None:
-    """Later sales come on top; an earlier one, committed late, changes what is expected."""
+    """Later sales come on top. An earlier sale, committed late, changes the expected units."""
     at = now(shelf) - timedelta(minutes=10)
     count_id = draft(20, at=at)
     sell(shelf, 3, at + timedelta(minutes=5), "after")

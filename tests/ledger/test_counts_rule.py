@@ -57,7 +57,7 @@ def test_sql_and_rule_know_one_tolerance(till: psycopg.Connection) -> None:
 def write_any_fact(
     ledger: psycopg.Connection, rng: random.Random, number: int, at: datetime
 ) -> tuple[str, int]:
-    """One fact of any kind at that second: (what it does, units), for the model of the test."""
+    """Write one fact of any kind at that second. Return (effect, units) for the test's model."""
     units = rng.randint(1, 9)
     changes: dict[str, Any]
     kinds = (

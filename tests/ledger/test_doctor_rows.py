@@ -35,7 +35,7 @@ def home(server: Server, database: str, ledger: psycopg.Connection, tmp_path: Pa
 
 @contextmanager
 def inactive_slot(connection: psycopg.Connection) -> Iterator[None]:
-    """A slot as a Connect that is away leaves it."""
+    """Create a slot as a stopped Connect leaves it."""
     connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (SLOT,))
     try:
         yield

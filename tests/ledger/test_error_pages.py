@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("database")
 
 
 def errors() -> Any:
-    """The handlers under test, loaded after the fixture has set Django up."""
+    """Return the handlers under test, loaded after the fixture has set Django up."""
     return import_module("webui.config.errors")
 
 
@@ -81,7 +81,7 @@ def test_a_database_that_answers_with_a_refusal_is_not_called_away(
 
 @pytest.fixture
 def limited() -> Iterator[None]:
-    """Django's sessions have the limits of pages, much shorter."""
+    """Give Django's sessions the limits of pages, but much shorter ones."""
     entry = connections["default"].settings_dict
     before = entry["OPTIONS"]
     connections["default"].close()

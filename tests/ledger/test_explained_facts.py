@@ -200,7 +200,7 @@ def test_a_time_that_is_none_is_refused_by_its_option(settings: Connections) -> 
 
 @pytest.fixture
 def late_facts(ledger: psycopg.Connection) -> Iterator[None]:
-    """Three sales of a replayed key that come after a later one: retained, expired, on time."""
+    """Write three sales of a replayed key after a later one: retained, expired, on time."""
     write(ledger, "item_location", **POLICY)
     for name, at in (
         ("first", NOON),

@@ -38,7 +38,7 @@ COMING = Generation(2, captured=False)
 
 @pytest.fixture
 def url(server: Server, database: str) -> str:
-    """The database as its superuser reaches it."""
+    """Return the URL of the database for its superuser."""
     return server.url("postgres", database)
 
 
@@ -136,7 +136,7 @@ def test_policies_are_written_once_more_as_they_are(
 def test_more_rows_than_a_partition_takes_up_are_refused_before_anything_is_forgotten(
     ledger: psycopg.Connection, url: str
 ) -> None:
-    """The key `L|S` lies in one of twelve partitions, all tables of it together."""
+    """All tables of the key `L|S` are in the same one of twelve partitions."""
     write(ledger, "item_location")
     for number in range(3):
         write(ledger, "sale_line", source_ref=str(number))

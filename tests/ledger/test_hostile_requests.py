@@ -181,7 +181,7 @@ def test_a_codec_that_is_no_character_set_is_refused(stores: tuple[Store, Store]
 
 
 def mixed(own: tuple[str, Form], other: tuple[str, Form]) -> Iterator[tuple[str, Form]]:
-    """Each form in which a part of the own one is replaced by, or repeated with, the other's."""
+    """Yield forms in which a part of the own one is replaced or repeated by the other's."""
     (path, fields), (their_path, their_fields) = own, other
     if path != their_path:
         yield their_path, sent(fields)

@@ -95,7 +95,7 @@ def test_a_required_column_is_required_everywhere(
 
 
 def test_sql_and_fold_call_the_same_characters_printable(till: psycopg.Connection) -> None:
-    """Over all of Unicode; code points that this Python does not know yet are left out."""
+    """Checks all of Unicode except code points that this Python doesn't know yet."""
     found = till.execute(
         "SELECT string_agg(pg_get_constraintdef(oid), ' ') FROM pg_constraint"
         " WHERE conrelid = 'retail.sale_line'::regclass AND contype = 'c'"

@@ -15,7 +15,7 @@ from tests.ledger.staff import ELSEWHERE, HERE, PASSWORD, WRONG, audit, client, 
 
 
 def enrolled(browser: Client, name: str = "olga") -> tuple[pyotp.TOTP, list[str]]:
-    """Log in with the password and set up an authenticator; its codes and recovery codes."""
+    """Log in and set up an authenticator. Return its code generator and recovery codes."""
     log_in(browser, name)
     totp = pyotp.TOTP(offered_secret(browser))
     done = browser.post("/account/second-factor/", {"action": "enrol", "code": totp.now()})
@@ -23,7 +23,7 @@ def enrolled(browser: Client, name: str = "olga") -> tuple[pyotp.TOTP, list[str]
 
 
 def offered_secret(browser: Client) -> str:
-    """The secret that the page shows for typing."""
+    """Return the secret that the page shows for typing."""
     page = browser.get("/account/second-factor/").content.decode()
     [shown] = re.findall(r"<code>([A-Z2-7 ]+)</code>", page)
     return shown.replace(" ", "")

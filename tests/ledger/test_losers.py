@@ -36,7 +36,7 @@ def race(
     role: str,
     typed: Mapping[str, Mapping[str, str]],
 ) -> tuple[str, str, Any]:
-    """Both people send their form at once: winner, loser, and the page that the loser sees."""
+    """Send both people's forms at once. Return winner, loser, and the loser's page."""
     clients = {name: person(role, name) for name in typed}
     answers = at_the_same_time(
         *(lambda name=name: post(clients[name], typed[name]) for name in typed)

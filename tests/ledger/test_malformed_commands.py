@@ -50,12 +50,12 @@ def forms(store: Store) -> dict[str, tuple[str, Form]]:
 
 
 def only_strange(fields: Form, value: str) -> Form:
-    """The form with one strange value in every field."""
+    """Return the form with one invalid value in every field."""
     return dict.fromkeys([*fields, "command_id"], value)
 
 
 def strange_choices(fields: Form) -> list[Form]:
-    """The form of a page of ours, but with what it asks for replaced or left out."""
+    """Return forms of a page of ours with required values replaced or removed."""
     chosen = [name for name in ("action", "stop", "opening", "subject", "accept") if name in fields]
     changed = [sent(fields) | {name: value} for name in chosen for value in ("", *STRANGE)]
     left_out = [{n: v for n, v in sent(fields).items() if n != name} for name in chosen]

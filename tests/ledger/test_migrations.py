@@ -9,7 +9,7 @@ APPS = ("ledger", "readmodel")
 
 
 def objects(server: Server, database: str) -> list[tuple[Any, ...]]:
-    """Everything that migrations make in our schemas, with the columns of tables."""
+    """Return all objects that migrations create in our schemas, with the columns of tables."""
     with psycopg.connect(server.url("postgres", database)) as connection:
         return connection.execute(
             "SELECT n.nspname, c.relname, c.relkind::text, c.relreplident::text,"

@@ -45,7 +45,7 @@ def version(ledger: psycopg.Connection, line_id: int) -> str:
 
 
 def in_status(ledger: psycopg.Connection, status: str) -> int:
-    """A line of ten in this status; a closed one has all of them cancelled."""
+    """Return a line of ten units in this status. A closed line has all of them cancelled."""
     line_id = order(status="draft" if status == "draft" else "sent")
     if status == "confirmed":
         services.confirm_order_line(line_id=line_id, confirmed_units=10)

@@ -113,7 +113,7 @@ def test_all_reasons_are_named_at_once() -> None:
 
 @pytest.fixture
 def due(ledger: psycopg.Connection) -> str:
-    """A need that every condition allows, in a pipeline that is alive."""
+    """A need that every condition allows, in a running pipeline."""
     ledger.execute("DELETE FROM read_model.heartbeat")
     ledger.execute("DELETE FROM read_model.sink_position")
     alive(ledger)

@@ -41,7 +41,7 @@ def event(offset: int = 10, *, generation: int = 1, **changes: Any) -> ReorderEv
 
 
 def told(sinks: psycopg.Connection, *events: ReorderEvent) -> list[tuple[Any, ...]]:
-    """Status by id after each event came in a batch of its own."""
+    """Send each event in its own batch. Return the status by id."""
     for one in events:
         with sinks.transaction():
             propose(sinks, [one], [])

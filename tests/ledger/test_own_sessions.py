@@ -43,7 +43,7 @@ def shown(browser: Client) -> str:
 
 
 def numbers(browser: Client) -> list[str]:
-    """Numbers of the sessions that the page can end."""
+    """Return the numbers of the sessions that the page can end."""
     return re.findall(r'name="end" value="([0-9a-f]{16})"', shown(browser))
 
 

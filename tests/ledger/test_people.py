@@ -29,7 +29,7 @@ LINK = re.compile(r"/invitation/[\w-]+/")
 
 @pytest.fixture
 def accounts(ledger: psycopg.Connection) -> Iterator[Any]:
-    """The functions under test, with a fast hash and without the people of earlier tests."""
+    """The functions under test, with a fast hash and without people of earlier tests."""
     ledger.execute("DELETE FROM app.login_count; DELETE FROM app.invitation")
     module = import_module("webui.accounts.people")  # late: it needs Django set up
     # The application may not delete accounts.
@@ -284,7 +284,7 @@ def command(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Any:
-    """`inventory people …` as it runs beside a database without a supervisor, as in a container."""
+    """Run `inventory people …` with a database and without a supervisor, as in a container."""
     variables = server.environment(database) | {"INVENTORY_HOME": str(tmp_path)}
     variables["INVENTORY_KAFKA_BOOTSTRAP"] = "127.0.0.1:9"  # not asked
     for name, value in variables.items():

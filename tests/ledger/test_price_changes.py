@@ -25,7 +25,7 @@ def item(ledger: psycopg.Connection) -> str:
 
 @pytest.fixture
 def past(ledger: psycopg.Connection) -> datetime:
-    """A timeline of 999, then 899, and when the second began."""
+    """Write a timeline of 999, then 899, and return the start of the second."""
     began = database_now().replace(microsecond=0) - timedelta(days=10)
     write(ledger, "price_change", effective_from=began - timedelta(days=10), price_minor=999)
     write(ledger, "price_change", effective_from=began, price_minor=899, step=1)

@@ -27,7 +27,7 @@ def text(response: Any) -> str:
 
 
 def form(client: Client, **typed: object) -> dict[str, str]:
-    """The form of the page of the order, as rendered, with what was typed."""
+    """Return the form of the order's page as rendered, with the typed values."""
     page = text(client.get("/receiving/order?ref=X-1"))
     names = {name.replace("_", "-"): str(value) for name, value in typed.items()}
     return {**dict(HIDDEN.findall(page)), "command_id": str(uuid4()), **names}

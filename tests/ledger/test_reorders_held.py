@@ -26,7 +26,7 @@ def need(ledger: psycopg.Connection) -> str:
 
 
 def hold(ledger: psycopg.Connection, held: str, need: str = NEED) -> None:
-    """Have the workers hold the key because of this need."""
+    """Make the workers hold the key because of this need."""
     episode = Episode(state=held, id=ReorderId(need), revision=2, until_us=NOON_US + 86_400_000_000)
     level(ledger, state(episode=episode))
 

@@ -20,7 +20,7 @@ CENTIDAY = timedelta(days=1) / 100
 
 @pytest.fixture
 def shop(ledger: psycopg.Connection) -> psycopg.Connection:
-    """An empty ledger, on which tests may write `recorded_at` themselves."""
+    """An empty ledger. Tests may write `recorded_at` themselves."""
     ledger.execute("SET session_replication_role = replica")
     return ledger
 
@@ -54,7 +54,7 @@ def delivered(shop: psycopg.Connection, centidays: int, **changes: object) -> in
 
 
 def five(shop: psycopg.Connection, **changes: object) -> None:
-    """The five receipts of docs/domain.md 7."""
+    """Write the five receipts of docs/domain.md 7."""
     for centidays in (500, 500, 700, 400, 900):
         delivered(shop, centidays, **changes)
 

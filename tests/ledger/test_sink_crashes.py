@@ -23,7 +23,7 @@ STOCK, PROPOSALS = "read_model.stock", "app.reorder_proposal"
 
 
 class Crash(Exception):
-    """The process dies here."""
+    """Simulated crash of the process."""
 
 
 def attempt(sinks: psycopg.Connection, sink: Sink, batch: Sequence[SinkRecord], *, dies: bool):

@@ -41,7 +41,7 @@ def text(answer: Any) -> str:
 
 
 def filled(client: Client, **typed: object) -> dict[str, str]:
-    """The form of the page, as rendered, with what was typed."""
+    """Return the form of the page as rendered, with the typed values."""
     page = text(client.get(PAGE))
     fields = dict(re.findall(r'name="(\w+)"[^>]* value="([^"]*)"', page.split('id="terms"')[1]))
     days = re.findall(r'name="(day-\w+)" value="1" checked', page)

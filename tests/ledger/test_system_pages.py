@@ -32,14 +32,14 @@ ENVELOPE = (
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """The ledger with an empty inbox; what templates were given can be seen."""
+    """The ledger with an empty inbox. Template contexts are recorded."""
     setup_test_environment()
     yield emptied(ledger)
     teardown_test_environment()
 
 
 def lost(inbox: psycopg.Connection, **changes: object) -> str:
-    """A record that was refused because it came again too late."""
+    """Insert a record that was refused because it came again too late."""
     row = write(inbox, "sale_line", recorded_at=NOON)
     return rejected(
         inbox, **{"reason": "before_dedupe_horizon", "value": ENVELOPE % row, **changes}

@@ -27,7 +27,7 @@ from tests.ledger.rows import price_proposal, reorder_proposal, write
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """The ledger with an empty inbox, and times that tests may write themselves."""
+    """The ledger with an empty inbox. Tests may write times themselves."""
     return emptied(ledger)
 
 

@@ -61,7 +61,7 @@ NUMBERS: dict[str, dict[str, object]] = {
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """The ledger with an empty inbox; what templates were given can be seen."""
+    """The ledger with an empty inbox. Template contexts are recorded."""
     setup_test_environment()
     yield emptied(ledger)
     teardown_test_environment()

@@ -31,12 +31,12 @@ THRESHOLD = 4_605_170
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """The ledger with an empty inbox, and times that tests may write themselves."""
+    """The ledger with an empty inbox. Tests may write times themselves."""
     return emptied(ledger)
 
 
 def unsold_state(quiet: int, rate_micro: int = 2_000_000, windows: int = 72) -> KeyState:
-    """A shelf with 10 units, counted a month ago, that has not sold for `quiet` windows."""
+    """Return a shelf with 10 units, counted a month ago, without a sale for `quiet` windows."""
     return state(
         demand=unsold(quiet, rate_micro=rate_micro), policy=policy(trading_windows=windows)
     )
@@ -141,7 +141,7 @@ def test_yesterday_is_open_until_its_grace_is_over(inbox: psycopg.Connection) ->
 
 
 def counted(found: KeyState, count: Count) -> KeyState:
-    """The key after another count."""
+    """Return the key after another count."""
     return replace(found, stock=replace(found.stock, counts=(count,), on_hand_units=count.units))
 
 

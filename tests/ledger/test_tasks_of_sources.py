@@ -13,7 +13,7 @@ from tests.ledger.rows import write
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """The ledger with an empty inbox, and times that tests may write themselves."""
+    """The ledger with an empty inbox. Tests may write times themselves."""
     return emptied(ledger)
 
 

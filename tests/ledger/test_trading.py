@@ -210,7 +210,7 @@ def test_a_count_that_differs_much_is_made_twice_and_handed_in_once(
 
 @pytest.fixture
 def flaky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every service call's answer is lost once, after its commit."""
+    """Lose the answer of every service call once, after its commit."""
     lost: list[str] = []
 
     def losing(name: str) -> Any:

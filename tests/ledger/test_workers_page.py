@@ -39,7 +39,7 @@ def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg
 
 @contextmanager
 def two_workers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Two that share the partitions; each waits patiently for the other."""
+    """Two workers that share the partitions, with long timeouts for each other."""
     monkeypatch.setattr("streams.query.peers.ASK_S", 60.0)
     with served(Home(home)) as runtime:
         urls = [service.url or "" for service in runtime.services.values()]
@@ -48,7 +48,7 @@ def two_workers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def rows() -> list[list[str]]:
-    """Cells of the page's tables, from the first row with a heading on."""
+    """Return the cells of the page's tables, from the first row with a heading on."""
     page = person("operator").get("/system/workers/")
     assert page.status_code == 200
     found = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page.content.decode(), re.DOTALL)

@@ -45,7 +45,7 @@ def half_even(a: int, b: int) -> int:
 
 
 def clamp(a: int) -> int:
-    """Rates, deviations and z saturate instead of leaving the range (11.1)."""
+    """Limit rates, deviations and z to their range (11.1)."""
     return max(-EDGE, min(EDGE, a))
 
 

@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 def folded(fold: Any, history: History) -> tuple[list[Row], dict[str, Row]]:
-    """The record lines, and the states by key."""
+    """Return the record lines, and the states by key."""
     found = [json.loads(line) for line in fold(iter(lines(history.records)))]
     records = [line for line in found if "verdict" in line]
     return records, {line["key"]: line["state"] for line in found if "state" in line}

@@ -10,7 +10,7 @@ MILLION = 1_000_000
 
 
 class Limit(Exception):
-    """A column that breaks a limit."""
+    """Column that violates a limit."""
 
 
 class Column(NamedTuple):
@@ -226,7 +226,7 @@ def _in_range(column: Column, value: int) -> bool:
 
 
 def read_column(name: str, column: Column, raw: Mapping[str, Any]) -> Any:
-    """The value of one column, its default where absent or null; raises Limit."""
+    """Return the value of one column, its default if absent or null. Raise Limit."""
     value = raw.get(name)
     if value is None:
         if column.required:

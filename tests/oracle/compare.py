@@ -16,7 +16,7 @@ from tests.oracle.partition import fold_lines
 
 
 class Difference(NamedTuple):
-    """The first line on which the two disagree."""
+    """The first line that differs between product and model."""
 
     place: int
     product: str
@@ -24,7 +24,7 @@ class Difference(NamedTuple):
 
 
 def _read(outputs: Iterator[str]) -> list[Any]:
-    """The lines as values; a fold that raises gives its error as a last line."""
+    """Return the lines as values. A fold that raises gives its error as the last line."""
     found: list[Any] = []
     try:
         found.extend(json.loads(line) for line in outputs)
@@ -50,7 +50,7 @@ def difference(records: list[Record], said: list[Any] | None = None) -> Differen
 
 
 def shortest(records: list[Record], differs: Callable[[list[Record]], bool]) -> list[Record]:
-    """Drop ever smaller pieces while the history still differs."""
+    """Drop smaller and smaller pieces while the history still differs."""
     size = max(1, len(records) // 2)
     while True:
         start, dropped = 0, False
@@ -66,7 +66,7 @@ def shortest(records: list[Record], differs: Callable[[list[Record]], bool]) -> 
 
 
 def changed_fields(ours: Any, theirs: Any, path: str = "") -> list[str]:
-    """The places at which two lines differ, as `path: product | model`."""
+    """Return the paths at which two lines differ, as `path: product | model`."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         names = sorted({*ours, *theirs})
         pairs = [(name, ours.get(name, "absent"), theirs.get(name, "absent")) for name in names]
@@ -75,7 +75,7 @@ def changed_fields(ours: Any, theirs: Any, path: str = "") -> list[str]:
 
 
 def report(seed: int, records: list[Record]) -> str:
-    """The shortest failing history of a seed with both outputs."""
+    """Return the shortest failing history of a seed with both outputs."""
     small = shortest(records, lambda candidate: difference(candidate) is not None)
     found = difference(small)
     if found is None:

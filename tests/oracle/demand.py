@@ -50,7 +50,7 @@ def has_facts(known: Known, d: int) -> bool:
 
 
 def fact_days(known: Known) -> list[int]:
-    """The days that could start a record, in order."""
+    """Return the days that could start a record, in order."""
     days = {day(c.at) for c in known.ledger.counts}
     days |= {day(start) for start in known.windows}
     days |= {day(m.at) for m in known.ledger.movements}
@@ -58,7 +58,7 @@ def fact_days(known: Known) -> list[int]:
 
 
 def begin(known: Known) -> Demand:
-    """The first day: not observed, but it takes an initial rate."""
+    """Return the demand of the first day: not observed, but with an initial rate."""
     initial = known.policy["initial_rate_micro"]
     if initial is None:
         return Demand(begun=True)
@@ -66,7 +66,7 @@ def begin(known: Known) -> Demand:
 
 
 def out_windows(known: Known, sums: Sums, d: int) -> int:
-    """Trading windows without a unit sold that started with nothing on hand."""
+    """Return the trading windows without a unit sold that started with nothing on hand."""
     n, first = known.policy["trading_windows"], known.policy["trading_from_window"]
     if d not in sums.days:
         # A day without any fact begins all its windows with the same stock.
@@ -83,7 +83,7 @@ def out_windows(known: Known, sums: Sums, d: int) -> int:
 
 
 def complete_day(demand: Demand, known: Known, sums: Sums, d: int) -> Demand:
-    """One complete day after the first."""
+    """Return the demand after one more complete day."""
     n = known.policy["trading_windows"]
     out = out_windows(known, sums, d)
     sold = sum(max(0, row[SOLD]) for start, row in known.windows.items() if day(start) == d)
@@ -97,7 +97,7 @@ def complete_day(demand: Demand, known: Known, sums: Sums, d: int) -> Demand:
 
 
 def observe(demand: Demand, obs: int, policy: dict[str, Any]) -> Demand:
-    """Rate and deviation after an observation."""
+    """Return rate and deviation after an observation."""
     alpha, tsb = policy["demand_alpha_permille"], policy["demand_method"] == "tsb"
     rate, mad = demand.rate, demand.mad
     if rate is None or mad is None:
@@ -140,7 +140,7 @@ def fold_final_days(final: Demand, known: Known, first: int | None, end: int) ->
 
 
 def now(final: Demand, known: Known, stream: int | None, first: int) -> Demand:
-    """The demand as of now: final days plus every complete retained day."""
+    """Return the demand as of now: final days plus every complete retained day."""
     if stream is None:
         return final
     demand = final

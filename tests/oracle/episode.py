@@ -116,7 +116,7 @@ class Machine:
         return quantity_of(self.policy, self.levels, self.b, self.need.d)
 
     def until_now(self) -> Episode:
-        """The hold with its end, which a resume or a changed column moves to now."""
+        """Return the hold with its end, which a resume or a changed column moves to now."""
         if self.event.columns_changed or self.decided("resume"):
             return replace(self.episode, until=self.stream)
         return self.episode
@@ -155,7 +155,7 @@ class Machine:
         return IDLE_ABOVE, Said("accepted")
 
     def open_new(self) -> Outcome:
-        """As idle with B ≤ s on a day that may order."""
+        """Open a need, as idle does with B ≤ s on a day that may order."""
         quantity = self.quantity()
         if quantity.q is None:
             return Episode(reason="limit_below_minimum"), None
@@ -173,7 +173,7 @@ class Machine:
         return self.open_new()
 
     def answered_or_gone(self) -> Outcome | None:
-        """The columns that `open` and `held-snoozed` share."""
+        """Return the outcome of the columns that `open` and `held-snoozed` share."""
         if self.answered():
             return self.accepted()
         if self.inactive is not None:
@@ -236,7 +236,7 @@ class Machine:
         return self.ended(held)
 
     def ended(self, held: Episode) -> Outcome:
-        """A hold that is over, as idle; for lack of an order day it stays held."""
+        """End a hold as idle does. Without an order day it stays held."""
         if self.b > self.s:
             return IDLE_ABOVE, None
         if not self.may_order_today():
@@ -256,7 +256,7 @@ class Machine:
 
 
 def next_episode(episode: Episode, event: Event, need: Need) -> Outcome:
-    """At most one transition and one output; every output raises the revision by one."""
+    """Return at most one transition and one output. Every output raises the revision by one."""
     after, said = Machine(episode, event, need).next()
     if said is None:
         return after, None

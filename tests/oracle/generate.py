@@ -62,7 +62,7 @@ class World:
 
     # Time.
     def tick(self) -> None:
-        """Let time pass: usually little, sometimes exactly to an edge."""
+        """Advance the time: usually little, sometimes exactly to an edge."""
         edges = [t for key in self.keys for t in edges_of(self.model.keys.get(key))]
         ahead = [t for t in edges if self.commit < t < self.commit + 91 * DAY]
         if ahead and self.rng.random() < 0.12 and not self.snapshot:
@@ -88,7 +88,7 @@ class World:
         return max(0, rng.choices((small, middle, days, weeks, edge), weights)[0])
 
     def happened(self, key: str) -> int:
-        """An `occurred_at`: now, or back to an edge, a count, the horizon."""
+        """Return an `occurred_at`: now, or back to an edge, a count, the horizon."""
         rng = self.rng
         now = self.commit
         if self.mode[key] == "replayed":
@@ -191,7 +191,7 @@ class World:
         return None
 
     def reorder_id(self, key: str) -> str | None:
-        """Mostly the id that is open now, sometimes another one."""
+        """Return an id: mostly the open one, sometimes another one."""
         known = self.model.keys.get(key)
         current = None if known is None else known.episode.id
         other = self.rng.choice((None, f"R:{key}:1-0"))
@@ -199,7 +199,7 @@ class World:
 
 
 def edges_of(known: Key | None) -> list[int]:
-    """Stream times at which a hold, a block, a proposal or a gate of a key ends."""
+    """Return the stream times at which a hold, a block, a proposal or a gate of a key ends."""
     if known is None:
         return []
     edges = [known.episode.until, known.proposal.blocked_until]
@@ -283,7 +283,7 @@ def urgent(
 
 
 def take_snapshot(world: World, number: int) -> None:
-    """Rows that were there before the log begins; some come twice."""
+    """Write rows that existed before the log begins. Some come twice."""
     from tests.oracle.generate_actions import SNAPSHOT_ACTIONS  # noqa: PLC0415 -- as above
 
     world.snapshot = True

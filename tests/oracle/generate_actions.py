@@ -121,7 +121,7 @@ def delete_anything(world: World, _: str) -> None:
 
 
 def move_key(world: World, _: str) -> None:
-    """A changed `inv_key`: a delete under the old key and an insert under the new one."""
+    """Change `inv_key`: a delete under the old key and an insert under the new one."""
     found = world.any_row(*FACTS)
     if found is None:
         return
@@ -181,7 +181,7 @@ def review(world: World, key: str) -> None:
 
 
 def live_through_days(world: World, key: str) -> None:
-    """Some days of sales and a review each: what rates and prices need."""
+    """Write some days of sales and a review each, as rates and prices require."""
     rng = world.rng
     days = (16, 17, 20) if world.priced else (3, 6, 16)
     for _ in range(rng.choice(days)):
@@ -232,7 +232,7 @@ def set_price(world: World, key: str) -> None:
 
 
 def old_price(world: World, key: str) -> None:
-    """A price of the last months, often a cut: what prior prices are taken from."""
+    """Write a price of the last months, often a cut: input of prior prices."""
     rng = world.rng
     row = rows.price_row(rng, world.now_of(key), None, None)
     back = rng.choice((20 * DAY, 50 * DAY, 120 * DAY))
@@ -247,7 +247,7 @@ def old_price(world: World, key: str) -> None:
 
 
 def count_to_a_cover(world: World, key: str) -> None:
-    """A count that brings cover to the edge of a price signal, and a review to see it."""
+    """Write a count that brings cover to the edge of a price signal, and a review."""
     known, rng = world.model.keys.get(key), world.rng
     if known is None or known.policy is None:
         return
@@ -265,7 +265,7 @@ def count_to_a_cover(world: World, key: str) -> None:
 
 
 def tighten_limit(world: World, key: str) -> None:
-    """A limit just below what is proposed now."""
+    """Set a limit just below the present proposal."""
     known, number = world.model.keys.get(key), world.policy_id(key)
     if known is None or number is None or known.episode.q is None:
         return
@@ -293,7 +293,7 @@ def decide_price(world: World, key: str) -> None:
 
 
 def resend(world: World, _: str) -> None:
-    """The connector sends its last records again, all or some of them."""
+    """Send the connector's last records again, all or some of them."""
     if not world.records:
         return
     back = world.rng.choice((1, 1, 3, 10, 40))

@@ -94,7 +94,7 @@ LIMITS: dict[str, dict[str, tuple[Any, ...]]] = {
 
 
 def break_limit(rng: Random, table: str, row: Row) -> Row:
-    """The row with one column that breaks a limit, or a combination that does."""
+    """Return the row with one column, or a combination, that violates a limit."""
     columns = LIMITS[table]
     name = rng.choice(sorted(columns))
     return {**row, name: rng.choice(columns[name])}
@@ -129,7 +129,7 @@ def break_policy(rng: Random, row: Row) -> Row:
 
 
 def overflow_policy(rng: Random, row: Row) -> Row:
-    """A policy within its limits that makes a result leave the range, or nearly so."""
+    """Return a valid policy with which a result leaves its range, or nearly does."""
     big = rng.choice((2**53 - 1, 2**53, 2**60, 10**14))
     computed = {"replenish_family": "RS", "levels": "computed", "safety_method": "service"}
     combinations: tuple[Row, ...] = (
@@ -153,7 +153,7 @@ def overflow_policy(rng: Random, row: Row) -> Row:
 
 
 def break_record(rng: Random, record: Record, other_key: str) -> Record:
-    """A record that is refused for its form."""
+    """Return a record that is refused for its form."""
     image = "after" if record["after"] is not None else "before"
     row = record[image]
     other = "before" if image == "after" else "after"

@@ -58,7 +58,7 @@ EDGE_PRICES: tuple[Row, ...] = (
 
 
 def edge_price(world: World, key: str) -> None:
-    """A policy whose next price would be about 0, 1 or 10^9, judged at once."""
+    """Set a policy whose next price would be about 0, 1 or 10^9, evaluated at once."""
     number = world.policy_id(key)
     if number is None:
         return
@@ -71,7 +71,7 @@ def edge_price(world: World, key: str) -> None:
 
 
 def same_instant(world: World, key: str) -> None:
-    """A price that replaces another one at its own `effective_from`."""
+    """Write a price that replaces another one at its own `effective_from`."""
     known, rng = world.model.keys.get(key), world.rng
     if known is None or not known.timeline:
         return
@@ -83,7 +83,7 @@ def same_instant(world: World, key: str) -> None:
 
 
 def cuts(world: World, key: str) -> None:
-    """A run of cuts with rows between that were in force at no instant; its prior price."""
+    """Write a run of cuts between rows that were in force at no instant, and its prior price."""
     rng, now = world.rng, world.now_of(key)
     back, price = now - rng.choice((20, 45, 90)) * DAY, rng.choice((1250, 1100, 1050))
     kind = rng.choice(("initial", "manual"))
@@ -101,7 +101,7 @@ def cuts(world: World, key: str) -> None:
 
 
 def retract(world: World, key: str) -> None:
-    """A sale line that was never counted is taken back, or made smaller."""
+    """Delete or reduce a sale line that was never counted."""
     rng = world.rng
     image = world.fresh(key, rows.sale_row(rng, world.happened(key)))
     image["quantity_units"] = abs(image["quantity_units"])
@@ -124,7 +124,7 @@ def beat(world: World, _: str) -> None:
 
 
 def again_at_the_horizon(world: World, key: str) -> None:
-    """A record comes again when the ring is about to forget it, also with another commit time."""
+    """Send a record again when the ring is about to forget it, also with another commit time."""
     rng = world.rng
     if not world.records:
         return
@@ -150,7 +150,7 @@ def edge_commit(world: World, key: str) -> None:
 
 
 def foreign_key(world: World, key: str) -> None:
-    """A record of an ordinary table under a heartbeat's key, or a heartbeat under another one."""
+    """Write a normal record under a heartbeat's key, or a heartbeat under another key."""
     rng = world.rng
     if rng.random() < 0.2:
         image: Row = {"id": 1, "beat": 1, "recorded_at": world.commit}
@@ -168,7 +168,7 @@ def foreign_key(world: World, key: str) -> None:
 
 
 def lose_void(world: World, _: str) -> None:
-    """A count's void arrives too late for the ring; the row is approved again, perhaps days on."""
+    """Void a count too late for the ring, then approve the row again, perhaps days later."""
     rng = world.rng
     found = world.any_row("stock_count")
     if found is None or world.live[found][1].get("status") != "approved":
@@ -190,7 +190,7 @@ def lose_void(world: World, _: str) -> None:
 
 
 def crowd(world: World, key: str) -> None:
-    """About a thousand counts of one day, and what changes them."""
+    """Write about a thousand counts of one day, and changes to them."""
     rng = world.rng
     world.commit += 12 * HOUR - world.commit % DAY + DAY
     day_at, ids = world.commit - 6 * HOUR, []
@@ -220,7 +220,7 @@ def put_count(world: World, key: str, at: int, status: str = "approved") -> None
 
 
 def out_of_range(world: World, key: str) -> None:
-    """A policy or a price with one column at the end of its range, or one further."""
+    """Write a policy or a price with one column at the end of its range, or one further."""
     rng, number = world.rng, world.policy_id(key)
     if number is None or rng.random() < 0.4:
         ends = ({"effective_from": EDGE + 1}, {"effective_from": -EDGE - 1}, {"floor_minor": -1})
