@@ -123,7 +123,7 @@ def quantity_policies(draw: st.DrawFn) -> ItemLocation:
 
 
 class RowChange(NamedTuple):
-    """One change of one row, before it has a place in a log."""
+    """One change of one row, before it has an offset in a log."""
 
     table: str
     op: str
@@ -146,7 +146,7 @@ KINDS = (
 
 @st.composite
 def images(draw: st.DrawFn, kind: str, row_id: int, days: int) -> tuple[str, Row]:
-    """A valid row of one kind, of the first days and before it was recorded; 0 days: few times."""
+    """Draw a valid row of the first days, earlier than its record time. 0 days: few times."""
     # At few times facts meet in one second and in one window, on a day that is folded and one not.
     minutes = units(days * 144 * 10 - 1) if days else st.sampled_from([600, 601, 600 + 2 * 1440])
     when = MONDAY_US + draw(minutes) * MINUTE_US
@@ -177,7 +177,7 @@ STATUSES = (*COUNT_STATUSES, *["approved"] * 4)
 
 @st.composite
 def shipments(draw: st.DrawFn, leg: str, row_id: int, when: int) -> Row:
-    """A leg in any of its statuses."""
+    """Draw a shipment leg in any status."""
     stages = ["planned", "shipped"] if leg == "transfer_out" else ["planned", "shipped", "received"]
     stage, shipped = draw(st.sampled_from(stages)), draw(st.integers(1, 9))
     if stage == "planned":
@@ -193,7 +193,7 @@ def shipments(draw: st.DrawFn, leg: str, row_id: int, when: int) -> Row:
 
 @st.composite
 def row_changes(draw: st.DrawFn, size: int = 25, days: int = 3) -> list[RowChange]:
-    """Rows that are inserted, and some of them changed and deleted later."""
+    """Draw inserted rows, some of them changed and deleted later."""
     live: dict[int, tuple[str, str, Row]] = {}
     found: list[RowChange] = []
     days = draw(st.sampled_from([0, 0, days]))
@@ -222,7 +222,7 @@ def row_changes(draw: st.DrawFn, size: int = 25, days: int = 3) -> list[RowChang
 def log_of(
     changes: list[RowChange], *, gap_us: int = 0, key: str = KEY, first: int = 0, step: int = 1
 ) -> list[Record]:
-    """The changes at rising offsets; commit times rise by `gap_us` from the fourth day on."""
+    """Return changes at rising offsets. Commit times rise by `gap_us` from the fourth day on."""
     return [
         Record(
             first + step * place,

@@ -109,7 +109,7 @@ class Fold(Protocol):
     def apply(self, record: dict[str, Any]) -> Seen: ...
 
     def variances(self, key: str) -> list[tuple[int, int]]:
-        """(second, variance) of every retained count, in the order of the count rule."""
+        """Return (second, variance) of every retained count, in the order of the count rule."""
         ...
 
 
@@ -159,7 +159,7 @@ FOLDS = (Product, Reference)
 
 
 def written(name: str, revision: int, status: str, quantity: int | None) -> str:
-    """An output as the page writes it."""
+    """Return an output as the page writes it."""
     amount = "" if quantity is None else f" {quantity}"
     return f"{name} revision {revision} {status}{amount}"
 

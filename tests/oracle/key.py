@@ -22,12 +22,12 @@ NEED_INPUTS = ("status", *DEMAND, *REPLENISHMENT, *QUANTITY)
 
 
 class Refused(Exception):
-    """A record that the key refuses; the argument is the reason code."""
+    """Refusal of a record by the key. The argument is the reason code."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """An admitted record whose images kept every limit."""
+    """An admitted record whose images are within all limits."""
 
     offset: int
     table: str
@@ -100,7 +100,7 @@ class Key:
 
     @property
     def rate_and_mad(self) -> tuple[int | None, int | None]:
-        """The rate, or the initial one while there is no observation."""
+        """Return rate and deviation; the initial rate while there is no observation."""
         if self.demand.rate is not None:
             return self.demand.rate, self.demand.mad
         initial = None if self.policy is None else self.policy["initial_rate_micro"]
@@ -128,7 +128,7 @@ class Key:
 
     # The steps of 11.1.
     def apply(self, change: Change) -> tuple["Key", Told]:
-        """The key after the record and what it put out."""
+        """Return the key after the record, and the record's outputs."""
         after = copy(self)
         after.ledger, after.windows = self.ledger.copy(), dict(self.windows)
         told = Told()
@@ -167,7 +167,7 @@ class Key:
         self.stream = max(times, default=None)
 
     def refuse_a_thousand_counts(self, change: Change, since: int | None) -> None:
-        """The limit of a day, among the counts that were retained before the record."""
+        """Apply the daily limit to the counts that were retained before the record."""
         if change.after is None:
             return
         new = effect_of(change.table, change.after).count
@@ -187,7 +187,7 @@ class Key:
                 raise Refused(reason)
 
     def fold_final_days(self, before: "Key") -> None:
-        """The days that pass the horizon, judged by what was known before the record."""
+        """Fold the days that pass the horizon, with the facts known before the record."""
         if self.stream is None:
             return
         first = None if before.stream is None else day(horizon_at(before.stream))
@@ -209,7 +209,7 @@ class Key:
         self.timeline = prune(self.timeline, self.stream)
 
     def contribute(self, change: Change, image: Row | None, sign: int) -> Effect:
-        """Add or take back what one image contributes."""
+        """Add or remove the contribution of one image."""
         if image is None:
             return Effect()
         effect = effect_of(change.table, image)
@@ -324,7 +324,7 @@ def edge_of(stream: int | None) -> int | None:
 
 
 def answered_id(change: Change) -> str | None:
-    """The reorder id that an order or transfer line carries for the first time."""
+    """Return the reorder id that an order or transfer line carries for the first time."""
     if change.after is None or change.op not in ("c", "u"):
         return None
     row = change.after

@@ -32,7 +32,7 @@ def span(d: int, centidays: int) -> int:
 
 
 def safety_stock(policy: Policy, d: int, mad: int, protection: int) -> int:
-    """SS(P) of 5.1."""
+    """Return SS(P) of 5.1."""
     method = policy["safety_method"]
     if method == "fixed":
         typed: int = policy["safety_stock_units"]
@@ -45,7 +45,7 @@ def safety_stock(policy: Policy, d: int, mad: int, protection: int) -> int:
 
 
 def levels_of(policy: Policy, d: int, mad: int) -> Levels | None:
-    """The levels of a policy; None with the family off."""
+    """Return the levels of a policy; None with the family off."""
     family = policy["replenish_family"]
     if family == "off":
         return None
@@ -85,7 +85,7 @@ def _computed(policy: Policy, family: str, d: int, mad: int) -> Levels:
 
 
 def need_of(policy: Policy, levels: Levels, b: int) -> int:
-    """The quantity need n of a triggered key (B ≤ s)."""
+    """Return the quantity need n of a triggered key (B ≤ s)."""
     if policy["replenish_family"] != "sQ":
         return (levels.upto or 0) - b
     lot: int = policy["order_quantity_units"]

@@ -60,7 +60,7 @@ CHECKS = {
 
 
 def checked(table: str, raw: Mapping[str, Any]) -> Row:
-    """The image with defaults, or Limit with the column that breaks a rule."""
+    """Return the image with defaults, or raise Limit with the column that violates a rule."""
     row = read_row(table, raw)
     _require("business time", holds=is_after_2000(business_times(table, row)))
     check = CHECKS.get(table)

@@ -115,7 +115,7 @@ def _watch_counts(met: Met) -> Callable[[key.Key, key.Change, int | None], None]
 
 @contextmanager
 def _watched(met: Met) -> Iterator[None]:
-    """Note what the model does while the block runs."""
+    """Record the model's calls while the block runs."""
     replaced: list[tuple[Any, str, Any]] = []
 
     def replace(owner: Any, name: str, new: Any) -> None:
@@ -141,7 +141,7 @@ def _watched(met: Met) -> Iterator[None]:
 
 
 def met_by(seed: int) -> Met:
-    """The edges that the history of a seed meets, with the number of events."""
+    """Return the edges that the history of a seed meets, with the number of events."""
     met: Met = Counter()
     with _watched(met):
         world = written(seed)

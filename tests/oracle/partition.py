@@ -35,7 +35,7 @@ def is_key(table: str, key: str) -> bool:
 
 
 class Admission:
-    """Everything the partition remembers to judge whether a record is new."""
+    """Identities and times that a partition needs to judge whether a record is new."""
 
     def __init__(self) -> None:
         self.members: list[tuple[tuple[Any, ...], int]] = []
@@ -44,7 +44,7 @@ class Admission:
         self.streaming = False
 
     def judge(self, record: Record) -> str | None:
-        """None for new, "resent", or a reason code of the first two rules."""
+        """Return None for new, "resent", or a reason code of the first two rules."""
         images = [i for i in (record["before"], record["after"]) if i is not None]
         if abs(record["commit_us"]) > EDGE or not all(is_row(image) for image in images):
             return "malformed"
@@ -105,7 +105,7 @@ class Model:
 
 
 def change_of(record: Record, *, streaming: bool) -> Change:
-    """The record with defaults, or Refused with the first reason of 11.2 that applies."""
+    """Return the record with defaults. Raise Refused with the first reason of 11.2 that applies."""
     reason = shape_of(record, streaming=streaming)
     if reason is not None:
         raise Refused(reason)

@@ -7,7 +7,7 @@ from tests.oracle.columns import Row
 
 
 class Price(NamedTuple):
-    """One price row; tuple order is the order of the timeline."""
+    """One price row. Tuple order is the order of the timeline."""
 
     at: int
     id: int
@@ -60,14 +60,14 @@ def prune(timeline: Timeline, stream: int | None) -> Timeline:
 
 
 def lowest_in_force(timeline: Timeline, start: int, end: int) -> int | None:
-    """The lowest price in force at any instant of [start, end)."""
+    """Return the lowest price in force at any instant of [start, end)."""
     instants = [start] + [row.at for row in timeline if start < row.at < end]
     rows = [in_force(timeline, t) for t in instants if t < end]
     return min((row.price for row in rows if row is not None), default=None)
 
 
 def prior_price(timeline: Timeline, effective_at: int, rule: str) -> int | None:
-    """The 30-day prior price of a reduction (6.2)."""
+    """Return the 30-day prior price of a reduction (6.2)."""
     end = effective_at
     if rule == "progressive":
         cut = first_cut(timeline, effective_at)

@@ -14,7 +14,7 @@ DEAREST = 10**9
 
 @dataclass(frozen=True)
 class Candidate:
-    """A price the rules would set."""
+    """Price that the rules would set."""
 
     old: int
     new: int
@@ -67,13 +67,13 @@ def start_of(inputs: Inputs) -> Start:
 
 
 def cover_of(inputs: Inputs) -> int | None:
-    """Centidays of cover; None is unbounded."""
+    """Return centidays of cover; None is unbounded."""
     supply = max(0, inputs.on_hand - inputs.allocated) + max(0, inputs.in_transit)
     return None if inputs.d == 0 else floor(supply * 10**8, inputs.d)
 
 
 def signal_of(inputs: Inputs, start: Start) -> tuple[str, int, int] | None:
-    """The first signal that holds, its new step and its direction."""
+    """Return the first signal that holds, its new step and its direction."""
     policy, k = inputs.policy, start.k
     if start.old < start.lowest:
         return "below_floor", k, UP
@@ -104,7 +104,7 @@ def restore_of(policy: Policy, k: int, centidays: int) -> tuple[str, int, int] |
 
 
 def target_of(policy: Policy, step: int) -> int | None:
-    """The price of a step, None past the end of its ladder."""
+    """Return the price of a step, None past the end of its ladder."""
     regular: int = policy["regular_minor"]
     if step == 0:
         return regular
@@ -126,7 +126,7 @@ def is_allowed(policy: Policy, e: int) -> bool:
 
 
 def smallest_allowed(policy: Policy, lowest: int) -> int | None:
-    """The smallest allowed ending ≥ a price, also when no listed ending exists."""
+    """Return the smallest allowed ending ≥ a price, even if no listed ending exists."""
     regular: int = policy["regular_minor"]
     near = next((e for e in range(lowest, lowest + 100) if is_allowed(policy, e)), None)
     if near is None and regular >= lowest:
@@ -208,7 +208,7 @@ def cooled_down(inputs: Inputs, start: Start, new: int) -> bool:
 
 
 def gate_of(inputs: Inputs, start: Start, new: int) -> str | None:
-    """The gate that blocks a candidate."""
+    """Return the gate that blocks a candidate."""
     policy, at = inputs.policy, start.effective_at
     if not cooled_down(inputs, start, new):
         return "cooldown"
@@ -221,7 +221,7 @@ def gate_of(inputs: Inputs, start: Start, new: int) -> str | None:
 
 
 def candidate_of(inputs: Inputs) -> Candidate | str:
-    """The candidate, or the reason why there is none."""
+    """Return the candidate, or the reason why there is none."""
     policy, start = inputs.policy, start_of(inputs)
     found = signal_of(inputs, start)
     if found is None:
@@ -236,7 +236,7 @@ def candidate_of(inputs: Inputs) -> Candidate | str:
 
 
 def gated_candidate(inputs: Inputs, start: Start, found: tuple[str, int, int]) -> Candidate | str:
-    """The candidate of every signal but `below_floor`."""
+    """Return the candidate of every signal except `below_floor`."""
     policy, (signal, step, direction) = inputs.policy, found
     target = target_of(policy, step)
     if target is None:
@@ -334,7 +334,7 @@ def answer(
 def next_proposal(
     was: Proposal, event: PriceEvent, policy: Policy | None, inputs: Inputs | None, stream: int
 ) -> PriceOutcome:
-    """At most one price output per record; `inputs` is None without a policy."""
+    """Return at most one price output per record. `inputs` is None without a policy."""
     answered = answer(was, event, policy, stream)
     if answered is not None:
         return answered

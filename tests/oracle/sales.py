@@ -30,7 +30,7 @@ def closed(start: int, stream: int | None) -> bool:
 
 
 def late_of(before: Line | None, after: Line | None, stream: int | None) -> tuple[int, int]:
-    """Net units and amount of the images that lie in expired windows."""
+    """Return net units and amount of the images in expired windows."""
     units = amount = 0
     for sign, line in ((-1, before), (1, after)):
         if line is not None and expired(line[0], stream):

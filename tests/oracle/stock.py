@@ -41,7 +41,7 @@ class Ledger:
         self.counts = [c for c in self.counts if c.id != count_id or c.at < since]
 
     def last_count_before(self, limit: int) -> Count | None:
-        """The count with the greatest (time, id) strictly before a time."""
+        """Return the count with the greatest (time, id) strictly before a time."""
         return max((c for c in self.counts if c.at < limit), default=None)
 
     def sum_movements(self) -> int:
@@ -73,7 +73,7 @@ class Ledger:
         return sum(v for _, v in self.variances()) - beyond
 
     def shrink(self) -> int:
-        """Minus the variances of all but opening counts; late old movements always (11.4)."""
+        """Return minus the variances of all but opening counts, and late old movements (11.4)."""
         beyond = sum(m.units for m in self.movements if m.beyond)
         return beyond - sum(v for count, v in self.variances() if count.kind != "opening")
 
@@ -92,7 +92,7 @@ class Sums:
         self.days = {day(at) for at in self.times + self.count_times}
 
     def on_hand_before(self, limit: int) -> int | None:
-        """None while no count lies before the time."""
+        """Return on-hand; None if no count is before the time."""
         place = bisect_left(self.count_times, limit)
         if place == 0:
             return None

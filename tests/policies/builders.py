@@ -86,7 +86,7 @@ def priced(**columns: Any) -> ItemLocation:
 
 
 def market(ranged: ItemLocation | None, *, old: int, step: int = 0, **more: Any) -> PricingInputs:
-    """Inputs of a key with plenty of stock, a unit a day, and `old` in force since long ago."""
+    """Return inputs of a key with much stock, one unit a day, and `old` in force for long."""
     shared: dict[str, Any] = {
         "policy": ranged,
         "timeline": (row(NOW_US - 200 * DAY_US, old, step=step),),

@@ -248,7 +248,7 @@ def test_an_open_proposal_without_an_output_is_a_defect():
 
 @st.composite
 def price_policies(draw):
-    """Policies whose bounds lie close to each other, so that each of them binds now and then."""
+    """Draw policies with close bounds, so that each bound applies now and then."""
     regular = draw(st.integers(500, 3000))
     return priced(
         regular_minor=regular,

@@ -146,7 +146,7 @@ class Prices:
         self.other_timeline: second_timeline.Timeline = []
 
     def written(self, offset, stream, drawn):
-        """Adds the drawn row to both timelines and gives it as both models hear it."""
+        """Add the drawn row to both timelines and return it in both models' forms."""
         fact = None
         if drawn is not None:
             half_days, price, step, kind, names = drawn

@@ -11,7 +11,7 @@ FIRST = "R:L|S:1-2"
 
 
 def in_need() -> Shop:
-    """24 counted, 4 sold: 20 are left, 42 are asked for."""
+    """Return a shop with 24 counted and 4 sold: 20 are left, 42 are requested."""
     shop = Shop()
     shop.count(1, 24, "08:00")
     shop.sell(1, 4, "09:00")

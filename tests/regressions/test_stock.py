@@ -40,7 +40,7 @@ def test_erpnext_pr_24031_erpnext_26625_erpnext_40123_a_back_dated_entry_reposts
 
 
 def test_erpnext_pr_50277_erpnext_pr_31748_posting_in_batches_moves_no_sale() -> None:
-    """Receipt at nine, sales after it; whatever order they are posted in, at six in the evening."""
+    """Receipt at nine, sales after it, posted in any order at six in the evening."""
     facts = [("08:00", 5), ("09:10", -4), ("09:20", -3)]
     seen = set()
     for order in permutations(range(3)):
@@ -63,7 +63,7 @@ def test_erpnext_pr_50277_erpnext_pr_31748_posting_in_batches_moves_no_sale() ->
 
 
 def test_openboxes_pr_5092_oracle_support_2474243_the_book_may_move_during_a_count() -> None:
-    """The count names its second: what is sold meanwhile comes on top of it."""
+    """The count names its second. Later sales are subtracted from it."""
     shop = Shop()
     shop.count(1, 10, "07:00", kind="opening")
     shop.sell(1, 2, "08:10")
@@ -81,7 +81,7 @@ def test_openboxes_pr_5092_oracle_support_2474243_the_book_may_move_during_a_cou
 def test_faust_385_faust_118_faust_428_robinhood_faust_708_windows_expire_by_stream_time(
     hours: int,
 ) -> None:
-    """By the event's own time into its window, out of it by the key's clock, never by a wall."""
+    """Event time puts a line into its window; the key's clock expires it, never the wall clock."""
     shop = Shop(start="12:00")
     shop.sell(1, 2, "09:05")
     assert [row.sold_units for row in shop.state.windows.values()] == [2]

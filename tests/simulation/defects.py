@@ -85,7 +85,7 @@ def plant(patch: Path, where: Path, *options: str) -> None:
 
 @contextmanager
 def planted(patch: Path) -> Iterator[Path]:
-    """A copy of the sources with the defect in it."""
+    """Yield a copy of the sources that contains the defect."""
     with tempfile.TemporaryDirectory(prefix="planted-") as place:
         copy = Path(place)
         for package in COPIED:
@@ -99,7 +99,7 @@ def planted(patch: Path) -> Iterator[Path]:
 
 
 def hunt(patch: Path, seeds: int = SEEDS) -> Finding:
-    """Let the simulator look for the defect."""
+    """Run the simulator on the planted defect."""
     begin = BEGIN.search(patch.read_text(encoding="utf-8"))
     first = int(begin[1]) if begin else 0
     began = time.monotonic()

@@ -58,7 +58,7 @@ def disturbed(at: int) -> Iterator[tuple[Fault, int]]:
 
 
 def explore(steps: tuple[Step, ...], disk: Disk, *, in_pairs: bool) -> int:
-    """Every single disturbance, or every pair; how many runs that were."""
+    """Run every single fault, or every pair, and return the number of runs."""
     base = Plan(0, steps, (), to=(0,), sizes=(2,), in_order=True)
     runs = 1
     for at in range(1, length(base, disk) + 1):

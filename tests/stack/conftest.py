@@ -11,7 +11,7 @@ from tests.stack.running import RunningStack, run_inventory, start
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """Every service of the project on this machine, ended after the last test."""
+    """Run every service of the project on this machine until the last test ends."""
     home = tmp_path_factory.mktemp("stack") / "home"
     try:
         running = start(home)
@@ -23,7 +23,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder needs services."""
+    """Mark every test of this folder as one that needs services."""
     for item in items:
         if "tests/stack" in str(item.path):
             item.add_marker(pytest.mark.stack)

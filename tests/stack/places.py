@@ -31,7 +31,7 @@ _LONG = "/".join(["a-directory-with-a-long-name"] * 5)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A way to start: the clone below a directory of mode `mode`, as `account`."""
+    """Location and account of a clone: below a directory of mode `mode`, as `account`."""
 
     title: str
     clone: str = "clone"
@@ -212,7 +212,7 @@ def _close(root: Path, place: Place) -> None:
 
 @contextmanager
 def _taken(port: int) -> Iterator[None]:
-    """Listen on `port`, unless something else does already."""
+    """Listen on `port`, unless another program does."""
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -24,14 +24,14 @@ INVENTORY = Path(sys.executable).with_name("inventory")
 
 @dataclass(frozen=True, slots=True)
 class RunningStack:
-    """The stack of this test session: its home, its variables and its command."""
+    """Stack of this test session: its home, its variables and its command."""
 
     home: Home
     environment: Mapping[str, str]
 
     @property
     def runtime(self) -> Runtime:
-        """Services with pids, ports and restarts, as the supervisor wrote them last."""
+        """Return services with pids, ports and restarts, as the supervisor wrote them last."""
         return read_runtime(self.home)
 
     @property

@@ -30,7 +30,7 @@ SELECT 'S' || number, repeat('x', 200) FROM generate_series(1, %s) AS number"""
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[RunningStack]:
-    """A database with many rows, and nothing that runs."""
+    """A database with many rows, and no running service."""
     home = tmp_path / "home"
     try:
         stack = start(home, "--only", "postgres,migrate")

@@ -36,7 +36,7 @@ SHORT: Final = 3  # lines of a refusal
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """One worker, and what it needs to be compared with."""
+    """One worker, and the services that a comparison needs."""
     home = tmp_path_factory.mktemp("repairs") / "home"
     try:
         yield start(home, "--workers", "1", "--only", PARTS)
@@ -67,7 +67,7 @@ def execute(own: RunningStack, statement: str, *values: object, role: str = "ret
 
 @dataclass(frozen=True)
 class Destroyed:
-    """Everything that was reported about a capture that lost publication and slot."""
+    """All reports about a capture that lost publication and slot."""
 
     shop: Shop
     reports: list[dict[str, dict[str, Any]]]  # dropped, created again, without its slot, down
@@ -77,7 +77,7 @@ class Destroyed:
 
 @pytest.fixture(scope="module")
 def destroyed(own: RunningStack) -> Destroyed:
-    """Sell while the publication is missing: nothing fails, and no stream has the sale."""
+    """Sell while the publication is missing: no service fails, and no topic has the sale."""
     shop = Shop(own.environment["INVENTORY_OWNER_DATABASE_URL"])
     shop.trade()
     own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A") == (TRADED,))

@@ -34,7 +34,7 @@ PLACE = partition_of(KEY.encode())
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """A broker and one worker: without heartbeats nothing comes behind what is sent here."""
+    """A broker and one worker. Without heartbeats no record follows those of the tests."""
     home = tmp_path_factory.mktemp("changed") / "home"
     try:
         yield start(home, "--workers", "1", "--only", "kafka,topics,worker-1")

@@ -25,7 +25,7 @@ def free_port() -> int:
 
 @contextmanager
 def worker_of_streams(stack: RunningStack, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker outside the supervisor that reads the public stream; ended by SIGTERM."""
+    """Run a worker outside the supervisor that reads the public stream. End it by SIGTERM."""
     variables = {
         "INVENTORY_WORKER_ID": NAME,
         "INVENTORY_WORKER_PORT": str(port),

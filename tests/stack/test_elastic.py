@@ -40,7 +40,7 @@ KEYS = tuple(f"{LOCATION}|K{number}" for number in range(1, 41))
 
 
 def sell(stack: RunningStack, run: str) -> None:
-    """One unit of each key in one transaction."""
+    """Sell one unit of each key in one transaction."""
     url = stack.settings.database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(INSERT, {"run": run, "location": LOCATION})
@@ -48,7 +48,7 @@ def sell(stack: RunningStack, run: str) -> None:
 
 @contextmanager
 def selling(stack: RunningStack) -> Iterator[list[str]]:
-    """Sell all the time; the runs so far."""
+    """Sell continuously and yield the list of runs so far."""
     stopped, runs = threading.Event(), [f"r{uuid.uuid4().hex[:8]}"]
 
     def go_on() -> None:
@@ -67,7 +67,7 @@ def selling(stack: RunningStack) -> Iterator[list[str]]:
 
 
 def sold(stack: RunningStack, key: str) -> int:
-    """Units of the key by the facts."""
+    """Return the sold units of the key in the facts."""
     url = stack.settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(
@@ -86,13 +86,13 @@ def answer_of(stack: RunningStack, worker: str, key: str) -> httpx.Response | No
 
 
 def on_hand(stack: RunningStack, worker: str, key: str) -> int | None:
-    """On-hand as this worker gives it, None without a number."""
+    """Return on-hand from this worker, None without a number."""
     answer = answer_of(stack, worker, key)
     return answer.json()["on_hand_units"] if answer is not None and answer.is_success else None
 
 
 def key_of_the_second(stack: RunningStack) -> str:
-    """A key that worker-2 holds."""
+    """Return a key that worker-2 owns."""
 
     def find() -> str | None:
         numbers = held(stack, "worker-2")
@@ -205,7 +205,7 @@ def test_scaling_to_three_and_back_under_load_loses_nothing(stack: RunningStack)
     kept = {name: stack.runtime.services[name].pid for name in ("worker-1", "worker-2")}
 
     def three_shares() -> dict[str, list[int]]:
-        """Partitions by worker, as soon as each of three has its third."""
+        """Return partitions by worker, as soon as each of three has its third."""
         rows = json.loads(stack.cli("workers", "--json").stdout)
         shares = {row["worker"]: row["partitions"] for row in rows}
         return shares if [len(share) for share in shares.values()] == [4, 4, 4] else {}

@@ -26,7 +26,7 @@ VICTIMS = ("worker-1", "projector", "connect", "worker-2", "kafka")
 
 
 def write_sales(path: Path, country: str) -> int:
-    """A file of sales and returns over three weeks; net units sold."""
+    """Write a file of sales and returns over three weeks. Return the net units sold."""
     chance = random.Random(country)  # noqa: S311 -- reproducible, not secret
     begin = datetime(2024, 3, 1, 8, tzinfo=UTC)
     step = timedelta(days=21) / ROWS
@@ -46,7 +46,7 @@ def write_sales(path: Path, country: str) -> int:
 
 
 def kill(stack: RunningStack, name: str) -> None:
-    """End a service as a crash would, and wait until another process has its place."""
+    """Kill a service and wait until another process has replaced it."""
     victim = stack.runtime.services[name]
     assert victim.pid is not None
     os.kill(victim.pid, signal.SIGKILL)
@@ -99,7 +99,7 @@ def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
 
 
 def damage(directory: Path) -> None:
-    """Spoil all snapshots of a stopped worker: torn, changed, or those of another partition."""
+    """Damage all snapshots of a stopped worker: torn, changed, or of another partition."""
     files = sorted(directory.glob("*.snapshot"))
     assert len(files) >= 3, files
     contents = [file.read_bytes() for file in files]

@@ -28,7 +28,7 @@ CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """One worker, and what it needs to be compared with."""
+    """One worker, and the services that a comparison needs."""
     home = tmp_path_factory.mktemp("lost") / "home"
     try:
         yield start(home, "--workers", "1", "--only", PARTS)
@@ -38,7 +38,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
 
 @pytest.fixture(scope="module")
 def shop(own: RunningStack) -> Shop:
-    """A shop that needs something."""
+    """A shop with needs."""
     opened = Shop(own.settings.owner_database_url.get_secret_value())
     opened.trade()
     with psycopg.connect(opened.url, autocommit=True) as connection:
@@ -48,7 +48,7 @@ def shop(own: RunningStack) -> Shop:
 
 
 def proposals(shop: Shop) -> list[tuple[object, ...]]:
-    """Everything that was ever proposed to the shop."""
+    """Return all proposals that the shop ever had."""
     with psycopg.connect(shop.url, autocommit=True) as connection:
         return connection.execute(
             "SELECT * FROM app.reorder_proposal WHERE location = %s ORDER BY 1", (shop.location,)
@@ -68,7 +68,7 @@ def made_anew(own: RunningStack, *names: str) -> None:
 
 
 def restart(own: RunningStack) -> None:
-    """Have the worker start now: one that halts is started at ever longer intervals."""
+    """Restart the worker now. A worker that stops is restarted at growing intervals."""
     wanted = read_wanted(own.home)
     assert wanted is not None
     write_wanted(own.home, wanted.restarted("worker-1"))

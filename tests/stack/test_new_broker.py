@@ -21,7 +21,7 @@ assert committed_offsets(sys.argv[1], APP_ID, STOCK_EVENTS, range(PARTITIONS), t
 
 
 def test_a_broker_in_its_first_seconds_is_waited_for_by_all_who_ask_for_offsets() -> None:
-    """The admin client's question for a group ended half of the processes that asked so soon."""
+    """The admin client's request for a group ended half of the early processes."""
     environments = make(["ours"], lambda _: None)
     with running(environments, with_postgres=False) as (services, _):
         create_topics(services.bootstrap)

@@ -67,7 +67,7 @@ GENERATIONS = "SELECT generation FROM read_model.stock WHERE location = %s"
 
 @dataclass(frozen=True)
 class Anew:
-    """A stack in its second generation, and what there was before."""
+    """A stack in its second generation, and its data from before."""
 
     own: RunningStack
     shop: Shop
@@ -83,7 +83,7 @@ class Anew:
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """One worker, and what it needs to be compared with."""
+    """One worker, and the services that a comparison needs."""
     home = tmp_path_factory.mktemp("generation") / "home"
     try:
         yield start(home, "--workers", "1", "--only", PARTS)
@@ -97,12 +97,12 @@ def rows(shop: Shop, statement: str, value: str) -> list[tuple[Any, ...]]:
 
 
 def needs(shop: Shop, sku: str) -> list[tuple[Any, ...]]:
-    """Status, reason and id of everything that was ever proposed for the item."""
+    """Return status, reason and id of all proposals that the item ever had."""
     return rows(shop, NEEDS, f"{shop.location}|{sku}")
 
 
 def approve(own: RunningStack, need: str) -> str:
-    """A buyer's yes to the first revision of a need; gives the line that was ordered."""
+    """Approve the first revision of a need as a buyer. Return the order line."""
     mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
     done = subprocess.run(  # noqa: S603 -- our own code
         [sys.executable, "-c", APPROVE, need, "1"],
@@ -123,7 +123,7 @@ def verified(own: RunningStack) -> dict[str, Any]:
 
 
 def again(own: RunningStack, parts: str) -> RunningStack:
-    """The same home, started once more."""
+    """Start the same home once more."""
     return start(own.home.path, "--workers", "1", "--only", parts)
 
 
@@ -229,7 +229,7 @@ def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
 
 
 def archive_all(settings: Connections) -> str | None:
-    """Archive what the topic holds; gives the id of the topic that the archive is then of."""
+    """Archive all records of the topic. Return the id of the archive's topic."""
     asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
     archive_until(settings, kafka.end_offsets(*asked))
     return source_id(settings.archive_dir)

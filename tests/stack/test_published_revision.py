@@ -66,7 +66,7 @@ print(json.dumps({key: encode_state(live.state(key)).decode() for key in live.ke
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same rules under another number."""
+    """The same rules under another revision number."""
     found = tmp_path_factory.mktemp("published") / "tree"
     for package in CODE:
         shutil.copytree(
@@ -82,7 +82,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shop(stack: RunningStack) -> Iterator[Shop]:
-    """A shop with needs; afterwards nothing of the other revision is left."""
+    """A shop with needs. Afterwards the other revision is removed."""
     opened = Shop(stack.settings.owner_database_url.get_secret_value())
     opened.trade()
     sell(stack, opened, "C", 90)
@@ -94,7 +94,7 @@ def shop(stack: RunningStack) -> Iterator[Shop]:
 
 
 def recomputed(stack: RunningStack, *options: str) -> str:
-    """Name of a run over everything that is in the log now."""
+    """Run a recomputation of the present log and return its name."""
     done = stack.cli("backfill", "run", "--json", *options)
     assert done.returncode == 0, done.stderr
     return str(json.loads(done.stdout)["run"])
@@ -113,7 +113,7 @@ def refused(stack: RunningStack, tree: Path, run: str) -> str:
 def in_tree(
     stack: RunningStack, tree: Path, *arguments: str, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """That tree's code as a process of its own."""
+    """Run that tree's code in a process of its own."""
     mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
     return subprocess.run(  # noqa: S603 -- our own code
         [sys.executable, *arguments],

@@ -42,7 +42,7 @@ def shop(stack: RunningStack) -> Shop:
 
 
 def slowly(tail: kafka.Tail, clock: Clock, ends: dict[int, int]) -> Iterator[Any]:
-    """A message takes almost as long as nothing may arrive."""
+    """Let each message take almost as long as the limit without messages."""
     for message in tail.read_until(ends):
         clock.now += kafka.TIMEOUT_S - 1
         yield message
@@ -91,7 +91,7 @@ def test_whoever_names_no_tree_is_not_sent_to_end_what_decides(stack: RunningSta
 
 
 def test_nor_to_retire_it(stack: RunningStack, shop: Shop, tmp_path: Path) -> None:
-    """Once its workers have ended, what they have written is in the way."""
+    """After its workers have ended, their records block the publication."""
     stack.wait_until(lambda: any(progress.reached(stack.settings, LOGIC_REVISION).values()))
 
     with pytest.raises(StackError, match=r"has a state of its own, .*; it decides here") as refused:

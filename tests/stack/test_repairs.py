@@ -60,7 +60,7 @@ FROM generate_series(1, %(lines)s) AS n
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """Two workers and what they are compared with; printed commands start the rest too."""
+    """Two workers and the services that a comparison needs. Printed commands start the rest."""
     home = tmp_path_factory.mktemp("repairs") / "home"
     try:
         yield start(home, "--only", PARTS)
@@ -101,7 +101,7 @@ class Scene:
             os.kill(pid, signal.SIGSTOP)
 
     def begin_again(self, name: str) -> None:
-        """Have a worker start now, which it may not survive."""
+        """Start a worker now. It may end at once."""
         wanted = read_wanted(self.own.home)
         assert wanted is not None
         write_wanted(self.own.home, wanted.restarted(name))
@@ -132,7 +132,7 @@ def supervisor_killed(scene: Scene) -> None:
 
 
 def changelogs_made_again(scene: Scene) -> None:
-    """Topics that look like the former ones and are empty: the worker halts with 66."""
+    """Create the topics again, empty: the worker ends with exit code 66."""
     delete_topics(scene.bootstrap, CHANGELOGS)
     create_topics(scene.bootstrap, [topic for topic in TOPICS if topic.name in CHANGELOGS])
 

@@ -29,7 +29,7 @@ CODE = ("analytics", "bench", "cdc", "deploy", "inventory", "ledger", "streams",
 
 @dataclass(frozen=True)
 class Deployed:
-    """A tree with code of another revision, and its command."""
+    """Code of another revision in a tree, and its command."""
 
     tree: Path
     home: Path
@@ -122,7 +122,7 @@ def test_new_code_shows_its_state_at_once_and_decides_when_it_is_promoted(
 
 
 def take_back(later: Deployed) -> None:
-    """Let the former revision decide again by workers beside the new code's."""
+    """Let the former revision decide again with workers beside those of the new code."""
     former = ("revision", "start", str(LOGIC_REVISION), "--code", str(PROJECT))
     started = later.cli(*former)
     assert started.returncode == 0, started.stderr
@@ -133,7 +133,7 @@ def take_back(later: Deployed) -> None:
 
 
 def standing(stack: RunningStack, shop: Shop, sku: str) -> str:
-    """Id of the item's open need."""
+    """Return the id of the item's open need."""
     return asked(stack, "inv_key = %s AND status = 'open'", f"{shop.location}|{sku}")[0]
 
 
@@ -142,7 +142,7 @@ def status(stack: RunningStack, need: str) -> str:
 
 
 def asked(stack: RunningStack, where: LiteralString, value: str) -> tuple[str, str]:
-    """Id and status of the proposal."""
+    """Return id and status of the proposal."""
     url = stack.settings.read_database_url.get_secret_value()
     rows: LiteralString = "SELECT reorder_id, status FROM app.reorder_proposal WHERE "
     with psycopg.connect(url, autocommit=True) as connection:
@@ -151,7 +151,7 @@ def asked(stack: RunningStack, where: LiteralString, value: str) -> tuple[str, s
 
 
 def shown(stack: RunningStack) -> set[int]:
-    """Logic revisions of the rows that pages read."""
+    """Return the logic revisions of the rows that pages read."""
     url = stack.settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         rows = connection.execute("SELECT DISTINCT logic_revision FROM read_model.stock")

@@ -34,7 +34,7 @@ VALUES (%(place)s || '|' || %(sku)s, %(place)s, %(sku)s, 'test', %(place)s || %(
 
 
 def code_of(revision: int, tree: Path, *, more_units: int = 0) -> Path:
-    """A copy of this code as another revision; with `more_units` each order is larger by them."""
+    """Copy this code as another revision. `more_units` are added to each order."""
     for package in PACKAGES:
         shutil.copytree(
             PROJECT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__")
@@ -65,7 +65,7 @@ def sell(stack: RunningStack, shop: Shop, sku: str, units: int) -> None:
 
 
 def desk(stack: RunningStack, shop: Shop) -> dict[str, tuple[Any, ...]]:
-    """Open needs of the shop: quantity and the rules that made them, by item."""
+    """Return the shop's open needs by item: quantity and the revision that made them."""
     url = stack.settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         rows = connection.execute(
@@ -100,7 +100,7 @@ def is_verified(stack: RunningStack, shop: Shop) -> bool:
 
 @pytest.fixture
 def shop(stack: RunningStack) -> Iterator[Shop]:
-    """A shop with needs; afterwards this code's revision decides and no other is left."""
+    """A shop with needs. Afterwards this code's revision decides and no other one is left."""
     opened = Shop(stack.settings.owner_database_url.get_secret_value())
     opened.trade()
     sell(stack, opened, "C", 90)

@@ -43,7 +43,7 @@ def sell(stack: RunningStack, *, run: str, lines: int, keys: int = 50) -> None:
 
 
 def totals(stack: RunningStack) -> tuple[int, int, int]:
-    """Units, lines and revenue of the test's location in the read model, late sales included."""
+    """Return units, lines and revenue of the location in the read model, with late sales."""
     url = stack.settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(
@@ -56,7 +56,7 @@ def totals(stack: RunningStack) -> tuple[int, int, int]:
 
 
 def written(stack: RunningStack) -> tuple[int, int, int]:
-    """The same sums over the facts."""
+    """Return the same sums over the facts."""
     url = stack.settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(
@@ -68,14 +68,14 @@ def written(stack: RunningStack) -> tuple[int, int, int]:
 
 
 def get(stack: RunningStack, worker: str, path: str, *, token: str | None = None) -> httpx.Response:
-    """Ask one worker; the stack's token unless another is given."""
+    """Send a request to one worker, with the stack's token unless another is given."""
     url = stack.runtime.services[worker].url
     secret = stack.settings.query_token.get_secret_value() if token is None else token
     return httpx.get(f"{url}{path}", headers={"Authorization": f"Bearer {secret}"}, timeout=30)
 
 
 def held(stack: RunningStack, worker: str) -> list[int]:
-    """Partitions that a worker has ready; none while it can't be asked."""
+    """Return the partitions that a worker has ready; none if it doesn't answer."""
     try:
         answer = get(stack, worker, "/iq/v1/partitions?scope=worker").json()
     except httpx.HTTPError:

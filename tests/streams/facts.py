@@ -11,7 +11,7 @@ KEY = "S1|A"
 
 
 def iso(at_us: int) -> str:
-    """The timestamp as Debezium prints it."""
+    """Return the timestamp as Debezium prints it."""
     moment = EPOCH + timedelta(microseconds=at_us)
     return moment.replace(tzinfo=None).isoformat() + "Z"
 
@@ -39,7 +39,7 @@ def change(
     lsn: int,
     commit_us: int,
 ) -> bytes:
-    """The envelope of one change."""
+    """Return the envelope of one change."""
     source = {"schema": "retail", "table": table, "lsn": lsn, "ts_us": commit_us, "txId": lsn}
     envelope = {"before": before, "after": after, "source": source, "op": op}
     return json.dumps(envelope).encode()

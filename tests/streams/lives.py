@@ -19,7 +19,7 @@ GENERATION = 1
 
 @dataclass
 class Crashes:
-    """Raises `Crash` at chosen effects, counted over all lives."""
+    """Raise `Crash` at chosen effects, counted over all starts of the worker."""
 
     at: frozenset[int] = frozenset()
     seen: int = 0
@@ -43,9 +43,9 @@ def source_of(broker: MemoryBroker) -> list[SourceRecord]:
 async def live(
     broker: MemoryBroker, crashes: Crashes, sizes: Iterator[int], committed: Iterator[int]
 ) -> OwnedPartition:
-    """Consume the topic to its end, through as many lives as the crashes make necessary.
+    """Consume the topic to its end, restarting the worker after each crash.
 
-    `committed` gives the offset at which the group goes on after each crash, whatever it is.
+    `committed` gives the group's offset after each crash. It may be any offset.
     """
     source = source_of(broker)
     group_offset = 0
@@ -68,7 +68,7 @@ async def consume(
     source: Sequence[SourceRecord],
     sizes: Iterator[int],
 ) -> None:
-    """One life: fence, then chunk after chunk; a gap is read from the topic, as a worker does."""
+    """Run until a crash: fence, then chunk after chunk. Gaps are read from the topic."""
     writer = broker.writer(PARTITION, crashes)
     rest = list(source)
     while rest or owned.next_offset < len(broker.topics[STOCK_EVENTS, PARTITION]):

@@ -56,7 +56,7 @@ def record(tp: TP, offset: int) -> Any:
 
 
 class Rig:
-    """A real ChunkConsumer of a real app; only the broker's answers are the test's own."""
+    """A real ChunkConsumer of a real app. Only the broker's answers come from the test."""
 
     def __init__(self, engine: Engine, most_records: int = 100) -> None:
         self.engine = engine

@@ -46,7 +46,7 @@ def partition(key: str) -> int:
 
 
 def stocked(keys: Iterable[str] = KEYS, *, sold: int = 3) -> MemoryBroker:
-    """A log in which each key is counted once and sold one by one, a second apart."""
+    """Return a log in which each key is counted once and sold one by one, 1 s apart."""
     broker = MemoryBroker()
     lsns = itertools.count(1_000)
     for key in keys:
@@ -118,7 +118,7 @@ class Answer:
 
 
 class Fleet:
-    """Running workers, and one who asks them."""
+    """Running workers, and a client for requests to them."""
 
     def __init__(self, workers: Sequence[Worker], urls: Sequence[str], asker: Any) -> None:
         self.workers = workers
@@ -169,7 +169,7 @@ async def fleet(
 
 
 async def halves(broker: MemoryBroker) -> tuple[Worker, Worker]:
-    """Two workers that share the partitions and have worked everything off."""
+    """Return two workers that share the partitions and have no lag."""
     workers = Worker("worker-1", broker), Worker("worker-2", broker)
     for worker, numbers in zip(workers, (range(0, 12, 2), range(1, 12, 2)), strict=True):
         await worker.take(numbers)

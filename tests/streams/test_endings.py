@@ -137,7 +137,7 @@ def test_every_code_has_words_and_signals_have_theirs() -> None:
 
 @pytest.mark.parametrize("begin", [0, 39])
 def test_nothing_is_committed_into_a_topic_that_has_lost_its_end(begin: int) -> None:
-    """Ten records behind the last that a broker still has reach further than those it has lost."""
+    """Ten records after the broker's last one reach further than the lost ones."""
     known = {"levels": 40, "windows": 7}
 
     _refuse_lost_end(3, known, {"levels": 40, "windows": 9, "reorder.events": 0})
@@ -244,7 +244,7 @@ def test_a_running_worker_ends_when_a_topic_is_another_of_the_same_name(tmp_path
 def test_a_running_worker_ends_when_a_topic_gets_more_partitions(
     topic: str, way: str, tmp_path: Path
 ) -> None:
-    """A producer that hears of them sends nearly every key elsewhere."""
+    """A producer that sees the new partitions sends nearly every key to another one."""
     broker = Topics()
 
     async def look_twice() -> None:
@@ -309,7 +309,7 @@ def test_a_worker_whose_address_is_taken_ends_with_the_reason(
 def test_a_transaction_that_the_broker_does_not_take_has_an_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A producer tries again for ever where replicas are missing, and the lag looks like none."""
+    """A producer retries for ever if replicas are missing, and the lag looks like zero."""
     monkeypatch.setattr(transactions, "ANSWER_S", 0.01)
 
     class Waiting:

@@ -53,7 +53,7 @@ steps = st.lists(
 
 
 class Till:
-    """Writes a history into the topic of a memory broker."""
+    """Writer of a history into the topic of a memory broker."""
 
     def __init__(self) -> None:
         self.broker = MemoryBroker()
@@ -139,7 +139,7 @@ def history(plan: list[Step]) -> MemoryBroker:
 
 
 def check(broker: MemoryBroker, published: dict[str, bytes], wanted: Expected) -> None:
-    """Everything that came out is what an uninterrupted fold gives, and nothing is missing."""
+    """Assert that the outputs equal those of an uninterrupted fold, and none is missing."""
     assert published == wanted.states
     rejections = [decode_rejection(v) for v in broker.values(STOCK_REJECTED, PARTITION)]
     assert {r.origin.id: r.reason for r in rejections} == wanted.rejected

@@ -61,7 +61,7 @@ def runtime_on(broker: MemoryBroker, home: Path) -> Any:
 
 
 class Chunks:
-    """Fetched records by way of a lane."""
+    """Worker that gets fetched records through a lane."""
 
     def __init__(self, runtime: Any, most_records: int) -> None:
         self.failures: list[BaseException] = []
@@ -75,7 +75,7 @@ class Chunks:
 
 
 class Stream:
-    """The same by way of the inbox and one batch at a time."""
+    """Worker that gets fetched records through the inbox, one batch at a time."""
 
     def __init__(self, runtime: Any, most_records: int) -> None:
         self.failures: list[BaseException] = []
@@ -119,7 +119,7 @@ async def until(condition: Callable[[], object]) -> None:
 async def worked(
     form: str, runtime: Any, source: Sequence[SourceRecord], sizes: list[int], most_records: int
 ) -> Any:
-    """One life of a worker that is handed `source` in fetches of these sizes."""
+    """Run a worker once with `source` in fetches of these sizes."""
     await runtime.ownership.assign([PARTITION])
     way = WAYS[form](runtime, most_records)
     size, rest = itertools.cycle(sizes), list(source)
@@ -147,7 +147,7 @@ async def worked(
 def test_a_worker_gives_what_one_fold_over_the_topic_gives(
     form: str, plan: list[Step], sizes: list[int], most_records: int, ahead: int
 ) -> None:
-    """Two lives: the group's offset lies behind or ahead of what the first has acknowledged."""
+    """Runs twice: the group's offset is behind or ahead of the first run's last commit."""
     with TemporaryDirectory() as home:
         _live_twice(form, plan, (sizes, most_records, ahead), Path(home))
 
@@ -177,7 +177,7 @@ def _live_twice(
 def test_records_that_are_missing_in_the_middle_of_a_chunk_are_read_from_the_topic(
     form: str, tmp_path: Path
 ) -> None:
-    """The consumer was sent ahead, or back and ahead, while records waited for their chunk."""
+    """The consumer's offset was moved while records waited for their chunk."""
     broker = sold_history(19)
     source = source_of(broker)
     handed = [*source[:4], *source[7:9], *source[2:6], *source[12:]]
@@ -239,7 +239,7 @@ def test_a_partition_that_is_taken_away_is_left_to_its_next_owner(
 
 
 def test_a_trickle_is_handled_at_once_and_a_stream_shares_transactions(tmp_path: Path) -> None:
-    """A lane rests as long as its last transaction took, unless much is waiting."""
+    """A lane pauses as long as its last transaction took, unless many records wait."""
     broker = sold_history(400)
     source = source_of(broker)
     chunks: list[int] = []

@@ -47,7 +47,7 @@ def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() 
 
 
 def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
-    """It may be slow, and one that has fallen silent is to be noticed."""
+    """That consumer may be slow. A silent one must be detected."""
     broker = sold_history(6)
     source = lives.source_of(broker)
 
@@ -76,7 +76,7 @@ def test_offsets_that_are_no_records_are_waited_for_by_nobody() -> None:
 
 
 def test_a_long_way_is_gone_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rebalance waits for what is in work."""
+    """A rebalance waits for the chunk in progress."""
     monkeypatch.setattr("streams.worker.gaps.AT_ONCE", 2)
     broker = sold_history(6)
     end = len(lives.source_of(broker))
@@ -161,7 +161,7 @@ def test_a_partition_that_was_given_away_is_not_held() -> None:
 
 
 def test_a_rebalance_waits_for_one_chunk_of_a_gap() -> None:
-    """The next owner would fence this worker in the middle of it."""
+    """Otherwise the next owner would fence this worker in the middle of the gap."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
     reached = asyncio.Event()

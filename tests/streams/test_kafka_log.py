@@ -27,7 +27,7 @@ def test_threads_that_ask_at_once_share_a_client_that_outlives_their_questions()
 
 
 class Client:
-    """An admin client whose broker knows no such topic, or can't be asked."""
+    """An admin client whose broker knows no such topic, or doesn't answer."""
 
     def __init__(self, code: int) -> None:
         self._error = KafkaException(KafkaError(code))

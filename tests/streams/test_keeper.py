@@ -23,7 +23,7 @@ from tests.streams.test_engine import sold_history
 
 @dataclass
 class Owner:
-    """A worker's partitions, without the worker."""
+    """A worker's partitions without the worker."""
 
     broker: MemoryBroker
     ready: dict[int, OwnedPartition] = field(default_factory=dict)

@@ -25,7 +25,7 @@ Families = dict[str, dict[Sample, float]]
 
 
 async def scrape(found: Fleet, number: int) -> Families:
-    """Samples by family, each by name and labels."""
+    """Return samples by family, each by name and labels."""
     text = (await found.ask(number, "/metrics", token=None)).body
     families: Families = {}
     for family in text_string_to_metric_families(text):
@@ -37,7 +37,7 @@ async def scrape(found: Fleet, number: int) -> Families:
 
 
 def whole(families: Families, name: str) -> float:
-    """The one figure of a family without labels."""
+    """Return the only sample of a family without labels."""
     (figure,) = (v for (sample, _), v in families[name].items() if not sample.endswith("_created"))
     return figure
 
@@ -47,7 +47,7 @@ def of_partition(families: Families, name: str, number: int) -> float:
 
 
 def by_labels(samples: dict[Sample, float], *names: str) -> dict[str, float]:
-    """Counts by the values of these labels."""
+    """Return counts by the values of these labels."""
     counts = {sample: count for sample, count in samples.items() if sample[0].endswith("_total")}
     return {
         " ".join(dict(labels)[n] for n in names): count for (_, labels), count in counts.items()

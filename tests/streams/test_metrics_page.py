@@ -31,14 +31,14 @@ LABELS = {"partition", "verdict", "reason", "how", "route", "code", "clamp"}
 
 
 def registry() -> Any:
-    """Everything that a worker registers, with a sample of each labelled figure."""
+    """Return all metrics of a worker, with a sample of each labelled one."""
     worker = Worker("worker-1", stocked())
     QueryServer(worker)
     return worker.metrics.registry
 
 
 def families() -> dict[str, Any]:
-    """The families of a worker by the names of its samples, but for those of the process."""
+    """Return a worker's families by sample name, except those of the process."""
     return {
         family.name: family
         for family in registry().collect()

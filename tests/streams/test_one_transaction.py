@@ -34,7 +34,7 @@ PLAN: list[Step] = [
 
 
 class Recorder:
-    """The memory broker's writer, with the sends of every transaction that it committed."""
+    """The memory broker's writer, with the sends of every committed transaction."""
 
     def __init__(self, broker: MemoryBroker) -> None:
         self._writer = broker.writer(PARTITION)
@@ -55,13 +55,13 @@ async def transactions_of(broker: MemoryBroker, size: int) -> list[list[Send]]:
 
 
 def levels(transaction: list[Send]) -> dict[str, int]:
-    """Key and offset of the states that a transaction commits."""
+    """Return key and offset of the states that a transaction commits."""
     found = [decode_level(s.value or b"")[0] for s in transaction if s.topic == ON_HAND_CHANGELOG]
     return {str(state.inv_key): state.position.offset for state in found}
 
 
 def covered(transaction: list[Send]) -> int:
-    """The offset behind the records that a transaction's progress covers; 0 without progress."""
+    """Return the offset after the transaction's progress; 0 without progress."""
     found = [progress_in(send.headers) for send in transaction]
     return max((progress.next_offset for progress in found if progress is not None), default=0)
 

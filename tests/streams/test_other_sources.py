@@ -20,7 +20,7 @@ from tests.streams.test_snapshot import everything, lived, restored, taken
 
 
 def made_anew(broker: MemoryBroker, sales: int) -> None:
-    """Another source topic under the same name, with so many sales."""
+    """Create another source topic under the same name, with so many sales."""
     broker.delete(STOCK_EVENTS, PARTITION)
     for record in sold_history(sales).topics[STOCK_EVENTS, PARTITION]:
         broker.produce(STOCK_EVENTS, PARTITION, record.key, record.value)
@@ -52,7 +52,7 @@ def test_a_snapshot_does_not_hide_that_the_source_was_made_anew(tmp_path: Path) 
 
 
 def streamed(sales: int, gap_us: int) -> MemoryBroker:
-    """Sales of one key at such intervals, all folded."""
+    """Return a broker with folded sales of one key at such intervals."""
     broker = history([("sale", 0, 1, gap_us)] * sales)
     lived(broker)
     return broker
@@ -90,7 +90,7 @@ def test_what_the_ring_has_forgotten_may_be_cut_off() -> None:
 
 
 def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them() -> None:
-    """The clock of Postgres was set back and forth: the ring knows the first, not the second."""
+    """Postgres' clock was set back and forth: the ring knows the first change, not the second."""
     steps_us = (0, -3_600_000_000, 3_600_000_000, 0, 1_000_000)
     broker = history([("sale", 0, 1, gap_us) for gap_us in steps_us])
     lived(broker)

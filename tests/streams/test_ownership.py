@@ -25,7 +25,7 @@ from tests.streams.test_engine import sold_history
 
 
 class Producers:
-    """One worker's right to write, on a memory broker."""
+    """The write permission of one worker on a memory broker."""
 
     def __init__(self, broker: MemoryBroker) -> None:
         self.broker = broker
@@ -173,7 +173,7 @@ class Cut(MemoryBroker):
 
 
 def test_nobody_takes_over_from_levels_that_were_cut_off_meanwhile() -> None:
-    """A worker that runs already has looked at them before, when it started."""
+    """A running worker has checked the levels before, when it started."""
     broker = sold_history(3)
 
     async def take_over() -> None:
@@ -221,7 +221,7 @@ def test_a_long_restore_shows_that_it_moves() -> None:
 
 
 def test_what_a_rebalance_overtook_is_not_restored_twice() -> None:
-    """Rebalances come in pairs: a member that starts again moves the group twice."""
+    """Rebalances come in pairs: the restart of one member moves the group twice."""
     broker = sold_history(12)
     worker = Worker(broker)
     opened: list[int] = []
@@ -257,7 +257,7 @@ def test_what_a_rebalance_overtook_is_not_restored_twice() -> None:
 
 
 def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
-    """The same topics, read as `source` reads them."""
+    """Return the same topics, read as `source` reads them."""
 
     class Disturbed(MemoryBroker):
         @override
@@ -271,7 +271,7 @@ def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
 
 
 def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
-    """After the end of another worker its partitions come as well, and those are to be read."""
+    """After another worker's end its partitions arrive too, and they must be read."""
     broker = sold_history(12)
     kept = 11
     broker.topics[STOCK_EVENTS, kept] = broker.topics[STOCK_EVENTS, lives.PARTITION]
@@ -306,7 +306,7 @@ def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
 
 
 def test_what_somebody_else_has_by_now_is_not_read_to_its_end() -> None:
-    """The next attempt waits for this one, and with it what comes back untouched."""
+    """The next attempt waits for this one. So would the partitions that return untouched."""
     broker = sold_history(12)
     worker = Worker(broker)
     began, turned = asyncio.Event(), asyncio.Event()
@@ -344,7 +344,7 @@ def test_what_somebody_else_has_by_now_is_not_read_to_its_end() -> None:
 
 
 def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
-    """A timer sends open decisions again while the group moves."""
+    """A timer sends open decisions again during a rebalance."""
     worker = Worker(sold_history(3))
 
     async def rebalance() -> tuple[bool, bool]:

@@ -22,7 +22,7 @@ async def restored() -> Worker:
 
 
 def beat(worker: Worker, number: int) -> None:
-    """One more heartbeat row in the log of this partition."""
+    """Append one more heartbeat row to the log of this partition."""
     at_us = facts.DAY_0_US + facts.SECOND_US * 60
     key = next(f"~heartbeat|{n}" for n in range(999) if partition(f"~heartbeat|{n}") == number)
     image = facts.heartbeat(number=0, beat=1, at_us=at_us) | {"inv_key": key}

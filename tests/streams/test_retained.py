@@ -21,7 +21,7 @@ SALES: list[Step] = [("sale", 0, 1, WINDOW_US)] * 4
 
 
 def sold() -> MemoryBroker:
-    """Four rows of one key, written one by one."""
+    """Return four rows of one key, written one by one."""
     broker = history(SALES)
     lived(broker, size=1)
     assert len(broker.topics[WINDOWS]) == 4
@@ -116,7 +116,7 @@ def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
 
 
 def test_rows_whose_level_is_gone_halt_a_restore() -> None:
-    """A tombstone takes it with the next compaction, and is taken itself a day later."""
+    """The next compaction deletes the level, and a day later its tombstone."""
     broker = sold()
     other = history([("sale", 1, 1, WINDOW_US)])
     lived(other, size=1)

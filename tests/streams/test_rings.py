@@ -73,7 +73,7 @@ def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back()
 
 
 def written(*changes: tuple[str, int | None, int, int]) -> MemoryBroker:
-    """Changes of op, row, lsn and second."""
+    """Return a broker with changes of op, row, LSN and second."""
     broker = MemoryBroker()
     for op, row_id, lsn, second in changes:
         at_us = DAY_0_US + second * SECOND_US
@@ -102,7 +102,7 @@ def test_a_snapshot_row_that_came_twice_is_remembered_from_its_first_coming(
 
 
 def test_a_truncate_is_remembered_by_a_snapshot(tmp_path: Path) -> None:
-    """It has no row, so its identity has no number."""
+    """A truncate has no row, so its identity has no number."""
     broker = written(("c", 1, 1, 0), ("t", None, 2, 1), ("c", 3, 9, 2))
     owned = asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
     save(owned, tmp_path)

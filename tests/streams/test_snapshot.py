@@ -58,7 +58,7 @@ def everything(owned: OwnedPartition) -> tuple[object, ...]:
 async def chunk_after_chunk(
     broker: MemoryBroker, sizes: list[int], snapshots: list[int], directory: Path
 ) -> None:
-    """A life that writes a snapshot after some of its chunks."""
+    """Run a worker that writes a snapshot after some of its chunks."""
     owned = await restore(PARTITION, GENERATION, broker, load(directory, PARTITION, GENERATION))
     writer = broker.writer(PARTITION)
     source, size = source_of(broker), itertools.cycle(sizes)
@@ -199,7 +199,7 @@ def test_an_unacknowledged_chunk_is_in_no_snapshot(tmp_path: Path) -> None:
 
 
 class Unreachable:
-    """A broker that takes nothing."""
+    """Broker that accepts nothing."""
 
     async def acknowledged(self, partition: int, stages: object) -> dict[str, int]:
         raise KeyError(partition, stages)

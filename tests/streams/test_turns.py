@@ -19,7 +19,7 @@ PARTITION = 4
 
 
 class Whole(MemoryBroker):
-    """Gives everything that is asked for in one batch, as a real broker does with thousands."""
+    """Broker that returns all requested records in one batch, as a real one does."""
 
     def __init__(self, broker: MemoryBroker) -> None:
         super().__init__()

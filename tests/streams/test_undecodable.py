@@ -21,7 +21,7 @@ MOST = 10  # of 1,000
 
 
 def topic(*bad: int, records: int) -> MemoryBroker:
-    """A partition of sales, at these offsets of something else."""
+    """Return a partition of sales with undecodable records at the offsets `bad`."""
     broker = MemoryBroker()
     for offset in range(records):
         at_us = facts.DAY_0_US + offset * 1_000_000
@@ -39,7 +39,7 @@ def chunks(broker: MemoryBroker, start: int, size: int) -> Iterator[Sequence[Sou
 
 
 def live(broker: MemoryBroker, size: int, snapshot: Snapshot | None = None) -> OwnedPartition:
-    """One life, from where the last one ended to the end or to the halt."""
+    """Run a worker from the last run's end to the topic's end or the halt."""
 
     async def fold() -> OwnedPartition:
         owned = await restore(PARTITION, GENERATION, broker, snapshot)

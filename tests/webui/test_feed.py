@@ -18,7 +18,7 @@ PLACE = TopicPartition(ON_HAND_CHANGELOG, 3)
 
 
 class Consumer:
-    """Hands one record out."""
+    """Consumer that returns one record."""
 
     def __init__(self, value: bytes, *headers: tuple[str, bytes]) -> None:
         self.record = SimpleNamespace(

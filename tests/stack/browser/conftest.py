@@ -34,7 +34,7 @@ expect.set_options(timeout=DEADLINE_MS)
 # No slots: playwright keeps its wrappers of bound handlers on the object.
 @dataclass
 class Visitor:
-    """One person's browser window, and everything that went wrong in it."""
+    """One person's browser window, and all errors in it."""
 
     base: str
     page: Page
@@ -48,19 +48,19 @@ class Visitor:
         return self.page
 
     def watch(self) -> None:
-        """Collect complaints of the console, lost requests, and requests to others."""
+        """Collect console errors, failed requests, and requests to other servers."""
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
         self.page.on("request", self._request)
         self.page.on("requestfailed", self._failed)
 
     def log_out_silently(self) -> None:
-        """Lose the session, from no page: the stream of an open one would be refused next."""
+        """Delete the session outside any page; else an open page's stream would be refused next."""
         self.page.goto("about:blank")
         self.context.clear_cookies()
 
     def complaints(self) -> list[str]:
-        """Everything that the test did not announce."""
+        """Return all errors that the test did not announce."""
         return [p for p in self.problems if not any(word in p for word in self.expected)]
 
     def _console(self, message: ConsoleMessage) -> None:
@@ -109,7 +109,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Doors:
-    """Opens windows for people, each logged in once per session."""
+    """Windows for people, each logged in once per session."""
 
     def __init__(self, stack: RunningStack, browser: Browser, password: str) -> None:
         self.base = str(stack.runtime.services["web"].url)
@@ -118,7 +118,7 @@ class Doors:
         self._open: list[Visitor] = []
 
     def log_in(self, role: str, **options: Any) -> Visitor:
-        """A window of this role's person."""
+        """Return a window of this role's person."""
         context = self._browser.new_context(**options)
         context.set_default_timeout(DEADLINE_MS)
         visitor = Visitor(self.base, context.new_page(), context)
@@ -132,7 +132,7 @@ class Doors:
         return visitor
 
     def close(self) -> list[str]:
-        """Close all windows; what went wrong in them."""
+        """Close all windows and return their errors."""
         complaints = [text for visitor in self._open for text in visitor.complaints()]
         for visitor in self._open:
             visitor.context.close()

@@ -30,7 +30,7 @@ class Shop:
         return f"{self.location}|{sku}"
 
     def range(self, sku: str, units: int, *, name: str = "", price_minor: int = 999) -> str:
-        """Range, price and count an item; its key."""
+        """Range, price and count an item. Return its key."""
         self.sql(
             "INSERT INTO retail.location (code, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             self.location,
@@ -88,7 +88,7 @@ class Shop:
         )
 
     def propose_price(self, sku: str, *, old_minor: int, new_minor: int) -> str:
-        """A price proposal as the actuator writes it; its id."""
+        """Write a price proposal as the actuator does. Return its id."""
         proposal = f"P:{self.key(sku)}:1-{uuid.uuid4().int % 10**9}"
         self.sql(
             "INSERT INTO app.price_proposal (proposal_id, inv_key, location, sku, revision, status,"

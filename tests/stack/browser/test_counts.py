@@ -26,13 +26,13 @@ HELD = """() => {
 
 
 def let_go(page: Page, waiting: int) -> None:
-    """Send the first request that is held, once so many are."""
+    """Send the first held request as soon as `waiting` are held."""
     page.wait_for_function("waiting => window.held.length === waiting", arg=waiting)
     page.evaluate("() => { window.held.shift()(); }")
 
 
 def open_sheet(visitor: Visitor, shop: Shop) -> Page:
-    """A new sheet at the shop's location, ready to scan."""
+    """Return a new sheet at the shop's location, ready to scan."""
     page = visitor.open(f"/counts/?location={shop.location}")
     page.get_by_role("button", name="Start a sheet").click()
     page.wait_for_url("**/counts/sheets/*/")
@@ -46,7 +46,7 @@ def hand_in(page: Page) -> None:
 
 
 def variances(page: Page) -> tuple[str, str]:
-    """The newest count's variance at approval and the one of now."""
+    """Return the newest count's variance at approval and its variance now."""
     row = page.locator("tr[data-count]").first
     return row.locator('[data-f="then"]').inner_text(), row.locator('[data-f="now"]').inner_text()
 
@@ -166,7 +166,7 @@ def test_items_are_counted_with_one_scan_and_one_number_each(
 
 @pytest.fixture
 def furnished(stack: RunningStack, doors: Doors, shop: Shop) -> tuple[Page, list[str]]:
-    """A manager's window, and pages with something on each."""
+    """Return a manager's window, and the addresses of pages with content."""
     shop.range("MUG", 40)
     shop.range("LAMP", 12)
     counter = open_sheet(doors.log_in("associate"), shop)

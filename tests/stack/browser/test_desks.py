@@ -15,7 +15,7 @@ TWO_CLICKS = """form => {
 
 
 def proposal_of(stack: RunningStack, shop: Shop) -> str:
-    """The id of the shop's open need, as soon as there is one."""
+    """Wait for the shop's open need and return its id."""
     found = stack.wait_until(
         lambda: shop.sql(
             "SELECT reorder_id FROM app.reorder_proposal WHERE location = %s AND status = 'open'",

@@ -25,7 +25,7 @@ def hold(page: Page, url: str, *, wanted: Callable[[Request], bool]) -> list[Rou
 
 
 def until(page: Page, waiting: list[Route]) -> None:
-    """Let the page run until an answer is kept back."""
+    """Let the page run until an answer is held back."""
     for _ in range(DEADLINE_MS // 100):
         if waiting:
             return

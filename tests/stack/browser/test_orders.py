@@ -13,7 +13,7 @@ from tests.stack.running import RunningStack
 
 
 def approved_order(stack: RunningStack, doors: Doors, shop: Shop, *skus: str) -> tuple[str, Page]:
-    """The draft order of needs that the buyer has picked; its reference and the buyer's page."""
+    """Approve needs that the buyer has picked. Return the order's reference and the page."""
     for sku in skus:
         shop.range(sku, 18)
     stack.wait_until(
@@ -39,7 +39,7 @@ def needs(shop: Shop) -> list[tuple[object, ...]]:
 
 
 def figures(shop: Shop, sku: str) -> tuple[object, ...] | None:
-    """On-hand and on-order as the workers see them."""
+    """Return on-hand and on-order as the workers see them."""
     found = shop.sql(
         "SELECT on_hand_units, on_order_units FROM read_model.stock WHERE inv_key = %s",
         shop.key(sku),

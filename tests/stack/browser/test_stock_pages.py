@@ -109,7 +109,7 @@ def test_deleting_a_late_sale_from_before_the_count_brings_the_variance_back(
     address = f"{doors.base}/items/{shop.location}/RUG"
 
     def facts(moved: int) -> tuple[list[int], list[int]]:
-        """Changes and running sums of the page, once the state has seen these movements."""
+        """Return the page's changes and running sums, once the state has these movements."""
         stack.wait_until(
             lambda: shop.sql(
                 "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 27"
