@@ -28,7 +28,7 @@ OF_HEADER = {
     retained.HEADER: "retained",
 }
 KINDS = (*OF_TOPIC.values(), *OF_HEADER.values(), "state")
-# Kind of a document in a file, and under which name it says its version.
+# Kind of a document in a file, and the name of its version field.
 FILES = {
     "topic_ids": "schema",
     "archive_source": "schema",

@@ -96,7 +96,7 @@ def runs(home: Home, *services: str) -> None:
 def test_a_command_that_needs_the_stack_names_the_one_that_starts_it(line, home, typed) -> None:
     code, told = typed(line)
 
-    # Of `verify`, 1 says that something differs.
+    # Exit code 1 of `verify` means a difference.
     assert code == (2 if line == "verify" else 1)
     assert told.startswith("error: no stack")
     assert told.endswith(f"in {home.path} repair: inventory up --detach")

@@ -10,7 +10,7 @@ from tests.house.sources import PACKAGES, name, parsed, python_files
 from tests.stack.test_repairs import CASES, ELSEWHERE, NOT_CAUSED
 
 LOOKING = ("inventory doctor", "inventory status", "inventory logs")
-# Errors of a command, not states of the stack: the log says what the command met.
+# Errors of a command, not states of the stack: the log has the command's error.
 MAY_LOOK = {
     "deploy/stack/control.py",
     "deploy/stack/bootstrap.py",

@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-# A request notes its session; everything else is somebody's data.
+# A request updates its session. All other tables hold data of people.
 # The record of refusals counts what a test sends.
 LEFT_OUT = ("app.django_session", "app.django_cache", "app.refusal")
 

@@ -119,7 +119,7 @@ def test_two_processes_write_it_once(ledger: psycopg.Connection, due: str) -> No
 @pytest.mark.parametrize(
     "spoil",
     [
-        # One partition is enough, whichever the item is in: the task says so too.
+        # One partition is enough, whichever the item is in. The task names it too.
         (
             "INSERT INTO read_model.heartbeat (partition, beat, commit_us, applied_at)"
             " SELECT 11, 1, commit_us - 61000000, now() FROM read_model.heartbeat"

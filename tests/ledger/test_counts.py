@@ -165,7 +165,7 @@ def test_another_person_than_the_counter_approves(shelf: psycopg.Connection) -> 
 def test_who_recorded_a_draft_has_counted_it_unless_somebody_else_is_named(
     shelf: psycopg.Connection,
 ) -> None:
-    # As another system writes a draft: without the columns that say who counted.
+    # As another system writes a draft: without the columns of the counting person.
     count_id = write(
         shelf, "stock_count", units=20, status="draft", recorded_by="ann", occurred_at=now(shelf)
     )

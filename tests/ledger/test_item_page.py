@@ -151,7 +151,7 @@ def test_a_price_that_began_after_the_last_record_of_the_item_is_shown(
     price = re.compile(r'data-f="price">([^<]*)<')
     assert price.findall(page("/items/L/S")) == ["12.99"]
 
-    # Nothing of the item has come since, so its level stands as it was.
+    # No record of the item has come since, so its level is unchanged.
     write(shop, "price_change", price_minor=1099, effective_from=NOON - timedelta(hours=1))
     write(shop, "price_change", price_minor=899, effective_from=NOON + timedelta(days=36500))
 

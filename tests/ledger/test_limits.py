@@ -62,7 +62,7 @@ def fold_takes(table: str, changes: dict[str, Any]) -> bool:
 
 
 def name(case: object) -> str:
-    # An id must say the same in every process: the text of a function has its address.
+    # An id must be equal in every process, but the text of a function contains its address.
     return str(getattr(case, "__name__", case))[:80]
 
 

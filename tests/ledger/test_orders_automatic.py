@@ -299,6 +299,6 @@ def test_a_need_that_was_snoozed_a_moment_ago_is_not_ordered_by_the_rule(
 
     assert approve_due() == 0
 
-    # The snooze has come back and ended: the word is old, the need is open again.
+    # The snooze came back through the log and ended, so the need is open again.
     ledger.execute("UPDATE app.reorder_proposal SET decided_at = updated_at - interval '1 day'")
     assert approve_due() == 1

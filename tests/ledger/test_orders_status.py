@@ -18,7 +18,7 @@ from ledger.ordering.status import (
     settled,
 )
 
-# Written down once more on purpose: the page of the rules says who may do what in which status.
+# Repeated on purpose: the page of the rules has the allowed actions of each status.
 MAY = {
     "draft": {"change", "delete", "send", "re_date"},
     "sent": {"confirm", "ship", "receive", "cancel", "re_date"},

@@ -66,7 +66,7 @@ def test_a_scheduled_price_is_not_shown_and_one_that_began_is(ledger: psycopg.Co
 def test_lists_find_the_price_of_a_row_by_one_probe_of_an_index(
     ledger: psycopg.Connection,
 ) -> None:
-    # What tables of a test are small enough for says nothing about those of a shop.
+    # Plans for the small tables of a test don't apply to those of a shop.
     ledger.execute("SET enable_seqscan = off")
     ledger.execute("SET enable_sort = off")
 

@@ -72,7 +72,7 @@ def test_a_stopped_review_goes_on_with_those_that_waited_longest(
 def test_no_plan_marks_more_than_were_asked_for(ledger: psycopg.Connection) -> None:
     for number in range(20):
         write(ledger, "item_location", sku=str(number))
-    # The plan of a table whose statistics say that it is nearly empty.
+    # The query plan for a table that is nearly empty by its statistics.
     ledger.execute("SET enable_hashjoin = off")
     ledger.execute("SET enable_mergejoin = off")
     ledger.execute("SET enable_hashagg = off")

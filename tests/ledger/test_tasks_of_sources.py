@@ -164,7 +164,7 @@ def test_a_partition_that_never_let_a_beat_through_is_stale_too(inbox: psycopg.C
         inbox,
         "pipeline_heartbeat",
         sku="3",
-        # Of a generation with more partitions: nobody beats it any more.
+        # Of a generation with more partitions: it gets no heartbeats any more.
         occurred_at=NOON - timedelta(seconds=60),
         **beat,
     )

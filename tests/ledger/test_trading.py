@@ -117,7 +117,7 @@ def test_seeding_goes_on_where_it_was_interrupted(
         seed_demo(seed=3, size="tiny", midnight=midnight)
     monkeypatch.undo()
 
-    # Without being told, it goes on with the midnight of its first attempt.
+    # Without an option, it continues with the midnight of its first attempt.
     assert seed_demo(seed=3, size="tiny")
 
     _, keys = plan(3, SIZES["tiny"])

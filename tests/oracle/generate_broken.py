@@ -168,7 +168,7 @@ def break_record(rng: Random, record: Record, other_key: str) -> Record:
         {image: {**row, rng.choice(("location", "sku", "inv_key")): "ELSE"}},
         {image: {**row, "id": rng.choice(("1", None, True, 1.0))}},
         {"key": rng.choice(bad_keys), image: bare},
-        # An image that the operation does not speak of says nothing.
+        # An image that the operation doesn't use is ignored.
         {other: {**row, "sku": rng.choice(("ELSE", row.get("sku")))}},
         {"op": "u", "before": row, "after": {**row, "id": -1}},
     )

@@ -73,7 +73,7 @@ class Ledger:
         return sum(v for _, v in self.variances()) - beyond
 
     def shrink(self) -> int:
-        """Return minus the variances of all but opening counts, and late old movements (11.4)."""
+        """Return minus the variances of all but opening counts, plus late old movements (11.4)."""
         beyond = sum(m.units for m in self.movements if m.beyond)
         return beyond - sum(v for count, v in self.variances() if count.kind != "opening")
 

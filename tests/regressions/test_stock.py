@@ -72,7 +72,7 @@ def test_openboxes_pr_5092_oracle_support_2474243_the_book_may_move_during_a_cou
 
     shop.sell(2, 1, "07:50")
 
-    # The late sale explains the variance; no other reason is booked and stock stands.
+    # The late sale explains the variance; no other reason is booked, and stock is unchanged.
     assert (shop.state.on_hand_units, shop.variances) == (7, [10, 0])
     assert shop.state.stock.shrink_units == 0
 

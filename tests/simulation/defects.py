@@ -23,7 +23,7 @@ PLANTED = Path(__file__).parent / "planted"
 COPIED = ("inventory", "cdc", "streams", "bench/simulation")
 SEEDS = 2_000
 PATIENCE_S = 1_200
-# A defect that is met once in thousands of seeds says where to begin, or the hunt takes minutes.
+# A defect that few of thousands of seeds meet names its first seed, or the hunt takes minutes.
 BEGIN = re.compile(r"^Hunted from seed (\d+)\.$", re.MULTILINE)
 HUNT = (
     "import json, sys; from dataclasses import asdict; from bench.simulate import first_found; "

@@ -40,7 +40,7 @@ django.setup()
 from ledger.reorders.service import approve_reorder
 print(approve_reorder(reorder_id=sys.argv[1], shown_revision=int(sys.argv[2]))["line_id"])
 """
-# Nothing here says at which place of which log a row was made.
+# No column here holds the offset or the log of a row.
 SHOWN = """
 SELECT sku, on_hand_units, unavailable_units, in_transit_units, allocated_units,
     available_to_sell_units, stock_known, reorder_point_units, order_up_to_units,
@@ -142,7 +142,7 @@ def anew(own: RunningStack) -> Anew:
     own.cli("down")
     answers.append(own.cli("generation"))
     own = again(own, "postgres")
-    # The log never hears of this order.
+    # The log never gets this order.
     [(_, _, need)] = needs(shop, "C")
     line = approve(own, need)
     ordered = rows(shop, ORDERED, shop.location)

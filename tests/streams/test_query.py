@@ -171,7 +171,7 @@ def test_state_needs_the_token_and_an_empty_token_opens_nothing(
 
 def test_a_question_makes_one_hop_and_never_two(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(found: Fleet) -> None:
-        # Each takes the other for the owner: the partition has moved and nobody has heard of it.
+        # Each takes the other for the owner: the partition has moved, and neither knows it yet.
         assert (await found.ask(0, on_hand(ODD))).status == 200
         await found.workers[1].take([])
 

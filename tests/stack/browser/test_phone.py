@@ -15,20 +15,20 @@ ROWS = """() => new Set([...document.querySelectorAll("header.top :is(a, button,
       const box = e.getBoundingClientRect();
       return Math.round((box.top + box.bottom) / 2 / 20);
     })).size"""
-# A word without a blank is wider than a phone; nobody may make it, or a number, unreadable.
+# A text without a blank is wider than a phone. It must stay readable, and numbers too.
 LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen"
 STANDING_OUT = """() => [...document.querySelectorAll("h1, h2, h3, td, th, dd, p, summary")]
     .filter(e => e.checkVisibility() && !e.closest(".scroll"))
     .filter(e => e.getBoundingClientRect().right > innerWidth + 1
       || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")
     .map(e => e.textContent)"""
-# Numbers of cards whose digits stand in more than one line.
+# Numbers of cards whose digits are on more than one line.
 CUT_NUMBERS = """() => [...document.querySelectorAll("td.n")].filter(e => e.checkVisibility())
     .filter(e => !e.firstElementChild && /^[−+0-9.,]+$/.test(e.textContent.trim()))
     .filter(e => { const range = document.createRange(); range.selectNodeContents(e);
       return range.getClientRects().length > 1; })
     .map(e => e.textContent)"""
-# Cells of the order's lines that stand outside the window, or are cut inside a box.
+# Cells of the order's lines that are outside the window, or are cut inside a box.
 CUT = """() => [...document.querySelectorAll("td, th")].filter(e => e.checkVisibility())
     .filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)
     .map(e => e.textContent)"""
