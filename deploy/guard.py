@@ -58,7 +58,7 @@ class Guard:
                 return SILENT
 
     def _is_lost(self, now: float, start_s: float) -> bool:
-        """Look once, let a suspended child go on; return whether it has to be ended."""
+        """Probe the child, send SIGCONT if it is suspended; return whether it has to be ended."""
         is_suspended = suspended(self._process)
         answer = None if is_suspended else self._alive(self._process.pid)
         self._answered = self._answered or answer is True

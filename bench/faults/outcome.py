@@ -25,7 +25,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether the fault caused no problem."""
+        """True if the fault caused no problem."""
         return not self.problems
 
     def line(self) -> str:

@@ -41,7 +41,7 @@ class Stack(Protocol):
         ...
 
     def workers(self) -> Sequence[str]:
-        """Names of the stream workers."""
+        """Return the names of the stream workers."""
         ...
 
     def pid_of(self, service: str) -> int | None:
@@ -74,7 +74,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing differs from the facts."""
+        """True if nothing differs from the facts."""
         return bool(self.verified.get("ok"))
 
     def as_json(self) -> dict[str, Any]:

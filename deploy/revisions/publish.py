@@ -250,7 +250,7 @@ async def _write(
 
 
 def commit(bootstrap: str, reached: Mapping[int, int], say: Say) -> None:
-    """Set the group's offsets to `reached`: a hint, without which workers read the whole topic.
+    """Set the group's offsets to `reached`: a hint, without which workers read the topic from 0.
 
     Workers that have joined meanwhile commit by themselves. An error is only reported, because the
     publication is complete by then.

@@ -38,7 +38,7 @@ def daemon_command(home: Home, options: Options) -> list[str]:
 
 
 def start_detached(home: Home, options: Options, say: Say = lambda _: None) -> Runtime:
-    """Start the supervisor as a daemon and return once the whole stack is ready.
+    """Start the supervisor as a daemon and return once all services are ready.
 
     If a stack runs already, return its runtime when each of its services is ready.
 

@@ -74,7 +74,7 @@ class Runtime:
 
     @property
     def running(self) -> bool:
-        """Whether the supervisor that wrote this is alive."""
+        """True if the supervisor that wrote this is alive."""
         return bool(self.supervisor_pid) and alive(self.supervisor)
 
     def children(self) -> tuple[ProcessId, ...]:

@@ -1,1 +1,1 @@
-"""Login, and what each role may do."""
+"""Login, and the rights of each role."""

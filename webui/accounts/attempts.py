@@ -1,6 +1,6 @@
-"""Limit guessing at passwords and codes, with counts that all web processes share.
+"""Limits on guessing passwords and codes, with counters that all web processes share.
 
-Five wrong passwords from one source block this account for this source only. Everybody else, and
+Five wrong passwords from one source block this account for this source only. All other people, and
 every browser that has logged in to the account before, can still log in. Counting happens before
 the password is compared, so parallel requests can't exceed a limit.
 
@@ -37,7 +37,7 @@ _FORGET: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most `most` failures of one kind of key in `span_s` seconds."""
+    """A limit of `most` failures in `span_s` seconds for each key of one kind."""
 
     kind: str
     most: int
@@ -56,7 +56,7 @@ CODE: Final = Limit("code", 5, 300)
 class Attempt:
     """One counted attempt.
 
-    `blocked_for_s` is 0 when the attempt is allowed. `is_first_block` is true for the attempt that
+    `blocked_for_s` is 0 if the attempt is allowed. `is_first_block` is true for the attempt that
     reached the limit, so that an audit gets one entry per block and not one per guess.
     """
 
@@ -73,7 +73,7 @@ def hashed(*parts: str) -> str:
 
 
 def begin(account: str, *, source: str, device: str | None) -> Attempt:
-    """Count an attempt to log in to `account`; the caller gives it back if the password was right.
+    """Count an attempt to log in to `account`; call `succeeded` if the password was right.
 
     `source` is a network address. `device` is the id of a browser that has logged in to this
     account before, or None.
@@ -90,12 +90,12 @@ def begin(account: str, *, source: str, device: str | None) -> Attempt:
 
 
 def begin_code(user_id: int) -> Attempt:
-    """Count an attempt at a one-time code of a person whose password was right."""
+    """Count an attempt at a one-time code by a person whose password was right."""
     return _counted([(CODE, hashed(CODE.kind, str(user_id)))])
 
 
 def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
-    """Count under each key until one is over its limit; what follows it is not counted."""
+    """Count under each key until one is over its limit; later keys are not counted."""
     counted: list[str] = []
     for limit, key in limits:
         row = fetch_one(_COUNT, key, limit.span_s, limit.span_s, limit.span_s)
@@ -108,7 +108,7 @@ def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
 
 
 def succeeded(attempt: Attempt) -> None:
-    """Give a counted attempt back, and end the failures of its account from here."""
+    """Delete the attempt's first counter, and subtract the attempt from its other counters."""
     execute("DELETE FROM app.login_count WHERE key = %s", attempt.keys[0])
     execute(_GIVE_BACK, list(attempt.keys[1:]))
     execute(_FORGET, _FORGET_AFTER_S)

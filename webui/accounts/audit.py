@@ -1,6 +1,6 @@
-"""Entries of logins in the action log.
+"""Entries about logins in the action log.
 
-An unknown name is not written down: people type passwords into the wrong field.
+Unknown names are not recorded: people type passwords into the wrong field.
 """
 
 from typing import Final
@@ -20,9 +20,9 @@ _REFUSED: Final = {
 
 
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
-    """Append one event of a login; without `user` it is counted as a refusal of nobody's account.
+    """Append one event of a login; without `user` it counts as a refusal of an unknown account.
 
-    The log keeps every entry for ever, so it has none about names that are no account's: a guesser
+    The log keeps every entry for ever. It has no entries about unknown names, because a guesser
     could fill it.
     """
     name = None if user is None else user.get_username()

@@ -1,7 +1,8 @@
-"""Recognise a browser that has logged in to an account before, by a signed cookie.
+"""Signed cookie by which a browser that has logged in to an account before is recognised.
 
 The cookie holds a random id and keyed hashes of up to twenty accounts: tills and tablets of a store
-are shared. It is no login. It only keeps wrong passwords that others send from blocking its people.
+are shared. It is no login. It only prevents that wrong passwords from other browsers block its
+people.
 """
 
 import secrets
@@ -46,7 +47,7 @@ def _mark(account: str) -> str:
 
 
 def _read(request: HttpRequest) -> dict[str, Any]:
-    """The cookie's content; a new id where there is none, or one that isn't ours."""
+    """Return the cookie's content, or a new id if the cookie is missing or not signed by us."""
     try:
         content = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=_AGE_S)
     except signing.BadSignature:

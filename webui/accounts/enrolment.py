@@ -17,7 +17,7 @@ from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
 from webui.accounts.views import UNREADABLE, WRONG, desk_of, minutes, too_many
 
-# The secret that waits for its first code; it is encrypted in the session, on the server.
+# The secret before its first code; it is stored encrypted in the session, on the server.
 _OFFERED: Final = "offered_secret"
 
 
@@ -43,7 +43,10 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def _may_change(request: HttpRequest, user: User) -> bool:
-    """A confirmed authenticator is changed only in a session that has proved it."""
+    """Return whether this session may change the authenticator.
+
+    If one is confirmed, the session must have passed the second factor.
+    """
     return SECOND_FACTOR in request.session or not second_factor.is_enrolled(user)
 
 
@@ -83,7 +86,7 @@ def _removed(request: HttpRequest, user: User, attempt: attempts.Attempt) -> Htt
 
 
 def _offered(request: HttpRequest, user: User) -> str:
-    """Return the secret that this session offers, a new one where there is none to read."""
+    """Return the secret that this session offers, a new one if none can be decrypted."""
     try:
         return opened(user.pk, request.session.get(_OFFERED, ""))
     except SecretUnreadable:

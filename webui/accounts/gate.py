@@ -1,7 +1,7 @@
-"""The gate in front of every view: no address without a rule, no request without a scope.
+"""Access check before every view: no address without a rule, no request without a scope.
 
 A view declares its rule with `webui.accounts.roles.requires`; `OPEN` lists the addresses of logins
-and probes, which see no store. Everything else is refused, so that a forgotten rule denies.
+and probes, which see no store. Everything else is refused, so that a forgotten rule denies access.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from webui.accounts.roles import RULE
 OPEN: Final = frozenset(
     {
         *("login", "login-code", "invitation", "logout", "livez", "readyz"),
-        # One's own account; the views ask for a login.
+        # Pages about the user's own account; the views require a login.
         *("second-factor", "sessions", "password", "password-changed"),
     }
 )
@@ -27,10 +27,10 @@ STREAMS: Final = frozenset({"live-stream"})
 
 
 class Gate(MiddlewareMixin):
-    """Refuses addresses without a rule, and holds each request to the stores of its person."""
+    """Middleware that refuses addresses without a rule, and limits requests to the user's scope."""
 
     def process_request(self, _request: HttpRequest) -> None:
-        """Begin with no store at all."""
+        """Start each request without access to any store."""
         enter(NOWHERE)
 
     def process_view(
@@ -40,7 +40,7 @@ class Gate(MiddlewareMixin):
         _args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> HttpResponse | None:
-        """Enter the person's scope, and refuse a location of the address that is outside of it."""
+        """Enter the user's scope, and refuse a requested location outside it."""
         name = request.resolver_match.url_name if request.resolver_match else None
         if name in OPEN | STREAMS:
             return None
@@ -57,7 +57,7 @@ class Gate(MiddlewareMixin):
     def process_response(
         self, _request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Keep the scope for a body that is still to be made; leave it otherwise."""
+        """Keep the scope for a streamed body, which is produced later; leave it otherwise."""
         if isinstance(response, StreamingHttpResponse) and not response.is_async:
             response.streaming_content = bound(iter(response), current())
         enter(EVERYWHERE)

@@ -19,7 +19,7 @@ _LONGEST_TOKEN: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A link that was made: its token is known to nobody else and shown once."""
+    """A new link; its token is stored only as a hash and shown once."""
 
     name: str
     token: str
@@ -27,12 +27,12 @@ class Invitation:
 
     @property
     def path(self) -> str:
-        """The address of the page that asks for the password."""
+        """Path of the page that asks for the password."""
         return f"/invitation/{self.token}/"
 
 
 def new_invitation(person_id: int, name: str, actor: str) -> Invitation:
-    """Write an invitation in place of former ones, inside the caller's transaction."""
+    """Write an invitation that replaces earlier ones, inside the caller's transaction."""
     end_invitations(person_id)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     expires_at: datetime = fetch_value(
@@ -57,7 +57,7 @@ def end_invitations(person_id: int) -> None:
 
 
 def open_invitation(token: str) -> Row | None:
-    """Return id and person of an invitation that can be used, None for every other token."""
+    """Return id and person of a valid invitation, None for every other token."""
     if len(token) > _LONGEST_TOKEN:
         return None
     return fetch_one(
@@ -69,7 +69,7 @@ def open_invitation(token: str) -> Row | None:
 
 
 def use_invitation(invitation_id: int) -> bool:
-    """Mark an invitation as used; False if it was used or ended meanwhile."""
+    """Mark an invitation as used; return False if it was used or ended meanwhile."""
     used = execute(
         "UPDATE app.invitation SET used_at = clock_timestamp()"
         " WHERE id = %s AND used_at IS NULL AND expires_at > clock_timestamp()",

@@ -25,7 +25,7 @@ _ENDED: Final = "this link was used or has ended meanwhile"
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask for a password, and store it if the link is still open."""
+    """Ask for a password, and store it if the link is still valid."""
     found = open_invitation(token)
     if found is None:
         return render(request, "accounts/no_invitation.html", status=GONE)

@@ -10,7 +10,7 @@ from django.conf import settings
 from ledger.kernel.transactions import execute, fetch_all
 from webui.accounts.attempts import hashed
 
-# Names of a browser and of a system in its User-Agent, the first that fits.
+# Names of browsers and systems by their mark in the User-Agent; the first match counts.
 _BROWSERS: Final = {
     "Edg": "Edge",
     "OPR": "Opera",
@@ -35,13 +35,13 @@ WHERE user_id = %s AND expire_date > clock_timestamp()
   AND used_at > clock_timestamp() - make_interval(secs => %s)
 ORDER BY used_at DESC
 """
-# A session notes its use once a minute.
+# A session records its use once a minute.
 _NOTED_EVERY_S: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """One session; `number` names it on a page, because its key would open it."""
+    """One session; `number` names it on a page, because its key would give access to it."""
 
     number: str
     browser: str
@@ -63,7 +63,7 @@ def _first(names: dict[str, str], agent: str) -> str:
 
 
 def open_sessions(user_id: int, *, this_key: str | None = None) -> list[OpenSession]:
-    """Return the person's sessions, the one that was used last first."""
+    """Return the person's sessions, the most recently used first."""
     rows = fetch_all(_OPEN, user_id, settings.SESSION_IDLE_S + _NOTED_EVERY_S)
     return [
         OpenSession(
@@ -79,9 +79,9 @@ def open_sessions(user_id: int, *, this_key: str | None = None) -> list[OpenSess
 
 
 def end_sessions(user_id: int, *, but: str | None = None, number: str | None = None) -> int:
-    """End the sessions of a person, or the one of `number`; return how many ended.
+    """End all sessions of a person, or the one of `number`; return the number of ended sessions.
 
-    The session with the key `but` goes on.
+    The session with the key `but` continues.
     """
     rows = fetch_all(
         "SELECT session_key AS key FROM app.django_session WHERE user_id = %s", user_id
@@ -92,7 +92,7 @@ def end_sessions(user_id: int, *, but: str | None = None, number: str | None = N
 
 
 def forget_expired() -> int:
-    """Delete sessions of all people that have expired; return how many there were."""
+    """Delete all people's expired sessions; return their number."""
     return execute("DELETE FROM app.django_session WHERE expire_date < clock_timestamp()")
 
 

@@ -43,7 +43,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
 
 
 def _ended(request: HttpRequest, user: User) -> int:
-    """End what the form names; return the number of sessions that ended."""
+    """End the sessions that the form names; return their number."""
     chosen, this = request.POST.get("end", ""), request.session.session_key
     if chosen == OTHERS:
         return end_sessions(user.pk, but=this)

@@ -1,4 +1,4 @@
-"""Change one's own password, and refuse passwords made of words that everybody here knows."""
+"""Change of one's own password, and validators against passwords made of well-known words."""
 
 import re
 from typing import Final
@@ -23,17 +23,17 @@ from webui.accounts import attempts, audit
 from webui.accounts.sources import source_of
 from webui.accounts.views import WRONG, desk_of, minutes, too_many
 
-# What has to be left of a password without the words of this list.
+# Characters that must remain of a password without the words of this list.
 _LEAST_OTHER: Final = 8
 _LONGEST_PATTERN: Final = 8
 WORDS: Final = ("inventory", "retail", "stock", "password", "store", "warehouse", *ROLES)
 
 
 class NoKnownWords:
-    """Refuses a password that is little more than names of this company, product or a role."""
+    """Validator that refuses passwords made mostly of names of the company, product or roles."""
 
     def validate(self, password: str, user: User | None = None) -> None:
-        """Raise ValidationError if fewer than eight characters are left without such words."""
+        """Raise ValidationError if fewer than eight characters remain without such words."""
         company = re.findall(r"\w{3,}", settings.COMPANY_NAME.lower())
         name = [] if user is None else re.findall(r"\w{3,}", user.get_username().lower())
         left = password.lower()
@@ -49,15 +49,15 @@ class NoKnownWords:
 
 
 class NoDecoratedCommon(CommonPasswordValidator):
-    """Refuses a common password with digits and signs around it, repeated, or beside another one.
+    """Validator that refuses common passwords, also with digits and signs, repeated, or in pairs.
 
-    Of Django's 20,000 common passwords only 190 have 12 characters. People make others long enough:
+    Of Django's 20,000 common passwords only 190 have 12 characters. People lengthen the others:
     `sunshine2026!`, `dragondragon`, `princess-sunshine`.
     """
 
     @override
     def validate(self, password: str, user: User | None = None) -> None:
-        """Raise ValidationError for a password that is made of common ones alone."""
+        """Raise ValidationError for a password that only consists of common ones."""
         text = password.lower()
         core = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text)
         letters = re.sub(r"[\W_]+", "", text)
@@ -74,7 +74,7 @@ class NoDecoratedCommon(CommonPasswordValidator):
         return bool(text) and (text in self.passwords or text == text[0] * len(text))
 
     def _is_of_two(self, text: str) -> bool:
-        """Report whether a common password, repeated or beside another one, makes up `text`."""
+        """Return whether `text` is a repeated common password, or two common ones."""
         cuts = range(4, len(text) - 3)
         halves = any(text[:cut] in self.passwords and text[cut:] in self.passwords for cut in cuts)
         periods = range(1, min(_LONGEST_PATTERN, len(text) // 2) + 1)

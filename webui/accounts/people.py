@@ -1,6 +1,6 @@
-"""People as accounts: create, invite, disable, enable; their roles, stores and passwords.
+"""Commands for accounts: create, invite, disable, enable; roles, stores and passwords.
 
-Pages and the command `inventory people` call these functions. Each writes an entry of the action
+Pages and the command `inventory people` call these functions. Each writes an entry to the action
 log. No function returns or logs a password; an invitation's token is returned once.
 """
 
@@ -42,7 +42,7 @@ class Places:
     regions: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Raise `ServiceError` for a code that is none, and for stores beside everywhere."""
+        """Raise `ServiceError` for an unknown code, and for stores in addition to everywhere."""
         if self.everywhere and (self.stores or self.regions):
             refuse("stores", self.text, "everywhere, or stores and regions, but not both")
         for field, codes in (("stores", self.stores), ("regions", self.regions)):
@@ -52,14 +52,14 @@ class Places:
 
     @property
     def text(self) -> str:
-        """The memberships in one line: `everywhere`, `BERLIN-1, region DE`, `no store`."""
+        """Memberships in one line: `everywhere`, `BERLIN-1, region DE`, `no store`."""
         parts = [*self.stores, *(f"region {code}" for code in self.regions)]
         return "everywhere" if self.everywhere else ", ".join(parts) or "no store"
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An account with what it may do and where."""
+    """An account with its roles and memberships."""
 
     name: str
     is_active: bool
@@ -73,7 +73,7 @@ class Person:
 
     @property
     def version(self) -> str:
-        """A text that changes with roles, places and state."""
+        """Text that changes with roles, memberships and state."""
         state = "active" if self.is_active else "disabled"
         return f"{state}; {','.join(self.roles)}; {self.places.text}"
 
@@ -100,7 +100,7 @@ FROM app.auth_user u WHERE (%s = '' OR u.username = %s) ORDER BY u.username
 
 
 def people() -> list[Person]:
-    """Return every account, in the order of names."""
+    """Return every account, sorted by name."""
     return [_person(row) for row in fetch_all(_PEOPLE, "", "")]
 
 
@@ -149,7 +149,7 @@ def add_person(*, name: str, roles: Collection[str], places: Places, actor: str)
 
 
 def invite_person(*, name: str, actor: str) -> Invitation:
-    """Return a new link for setting a password; links of this person that are open end."""
+    """Return a new link for setting a password; the person's earlier links end."""
     with ledger_transaction():
         user = _locked(name)
         if not user.is_active:
@@ -180,7 +180,7 @@ def enable_person(*, name: str, actor: str) -> None:
 
 
 def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
-    """Replace the roles of a person; they hold from the next request on."""
+    """Replace the roles of a person; they apply from the next request on."""
     _check_roles(roles)
     with ledger_transaction():
         user = _locked(name)
@@ -193,7 +193,7 @@ def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
 
 
 def set_places(*, name: str, places: Places, actor: str) -> None:
-    """Replace the memberships of a person; they hold from the next request on."""
+    """Replace the memberships of a person; they apply from the next request on."""
     places.check()
     with ledger_transaction():
         user = _locked(name)
@@ -204,7 +204,7 @@ def set_places(*, name: str, places: Places, actor: str) -> None:
 
 
 def set_password(*, name: str, password: str, actor: str) -> None:
-    """Write a password that passes the rules; the person's sessions and invitations end."""
+    """Store a password that passes the rules; the person's sessions and invitations end."""
     with ledger_transaction():
         user = _locked(name)
         check_password_rules(password, user)
@@ -216,7 +216,7 @@ def set_password(*, name: str, password: str, actor: str) -> None:
 
 
 def reset_second_factor(*, name: str, actor: str) -> bool:
-    """Remove a person's authenticator, for a phone that is lost; report whether there was one."""
+    """Remove a person's authenticator, for a lost phone; return whether there was one."""
     with ledger_transaction():
         user = _locked(name)
         had_one = second_factor.reset(user.pk)
@@ -250,7 +250,7 @@ def set_region(*, location: str, region: str, actor: str) -> None:
 
 
 def check_password_rules(password: str, user: User) -> None:
-    """Raise `ServiceError` for a password that breaks a rule; it isn't repeated in the message."""
+    """Raise `ServiceError` for a password that breaks a rule; the message doesn't contain it."""
     try:
         validate_password(password, user)
     except ValidationError as problem:
@@ -259,7 +259,7 @@ def check_password_rules(password: str, user: User) -> None:
 
 @contextmanager
 def locked_person(name: str) -> Iterator[Person]:
-    """Hold an account unchanged by others while its rights are checked and it is changed."""
+    """Lock an account against concurrent changes while its rights are checked and changed."""
     with ledger_transaction():
         _locked(name)
         yield person_named(name)

@@ -1,4 +1,4 @@
-"""Records of refused requests and logins: who asked for what, from where, and why it was refused.
+"""Records of refused requests and logins: account, address, source and reason.
 
 `Refusals` records each answer 400, 403 and 429. `webui.accounts.audit` records refused logins.
 """
@@ -20,11 +20,11 @@ from webui.accounts.sources import source_of
 
 log = structlog.get_logger(__name__)
 KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}
-# The attribute of a request in which `webui.config.errors` keeps why it was refused.
+# Attribute of a request in which `webui.config.errors` stores the reason of its refusal.
 REASON: Final = "refused_because"
 NO_ACCOUNT: Final = "not logged in"
 UNKNOWN: Final = "unknown account"
-# Rows with an address of their own, by hour, account and source; further ones share a row.
+# Limit of rows with their own address per hour, account and source; further ones share a row.
 MOST_ADDRESSES: Final = 100
 FURTHER: Final = "further addresses"
 _LONGEST: Final = 200
@@ -53,7 +53,7 @@ ORDER BY last_at DESC, id DESC LIMIT %s
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Equal refusals of one hour: `times` of them between `first_at` and `last_at`."""
+    """Group of equal refusals in one hour: `times` of them between `first_at` and `last_at`."""
 
     kind: str
     account: str
@@ -66,12 +66,12 @@ class Refusal:
 
 
 def refusals(*, hours: int, account: str = "", most: int = 200) -> list[Refusal]:
-    """Return the refusals of the last `hours`, the newest first, at most `most`."""
+    """Return the refusals of the last `hours` hours, the newest first, at most `most`."""
     return [Refusal(**row) for row in fetch_all(_LISTED, hours, account, account, most)]
 
 
 def record(kind: str, *, account: str, source: str, address: str, reason: str) -> None:
-    """Count one refusal. A database that is away is logged: the request is refused either way."""
+    """Count one refusal. Log an error without a database: the request is refused either way."""
     seen = [kind, account, source, _clean(address), _clean(reason)]
     try:
         with transaction.atomic():
@@ -96,7 +96,7 @@ def _mark(seen: list[str]) -> bytes:
 
 
 def _clean(text: str) -> str:
-    """Return `text` cut short, without characters that a terminal would obey."""
+    """Return the first 200 characters of `text`, with `?` for control characters."""
     return "".join(c if c.isprintable() else "?" for c in text[:_LONGEST])
 
 
@@ -106,7 +106,7 @@ class Refusals(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Record an answer that refuses, and pass it on."""
+        """Record a refusing answer, and return the answer."""
         kind = KINDS.get(response.status_code)
         if kind is not None:
             record(
@@ -123,7 +123,7 @@ def _account(request: HttpRequest) -> str:
     user: Any = request.user
     if user.is_authenticated:
         return str(user.get_username())
-    # The name of a login only where it is an account's: people type passwords into this field.
+    # Record a login's name only if an account has it: people type passwords into this field.
     name = getattr(request, "_post", {}).get("username", "")[:150]
     is_known = bool(name) and "\x00" not in name and User.objects.filter(username=name).exists()
     return str(name) if is_known else NO_ACCOUNT

@@ -1,7 +1,7 @@
-"""Rights of each role: one table, asked by every view and every template.
+"""Rights of each role: one table, which every view and every template queries.
 
-`requires` is the rule of an address: the right that it takes, and whether it concerns every store.
-`webui.accounts.gate` refuses an address whose view has none.
+`requires` declares the rule of an address: its right, and whether it concerns every store.
+`webui.accounts.gate` refuses an address whose view has no rule.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ SETTLE_REJECTED: Final = "settle_rejected"
 MANAGE_PEOPLE: Final = "manage_people"
 MANAGE_STAFF: Final = "manage_staff"
 
-# The attribute in which a guarded view keeps its rule.
+# Attribute of a guarded view that holds its rule.
 RULE: Final = "access_rule"
 
 # An empty set means every person who is logged in.
@@ -49,7 +49,7 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     APPROVE_COUNTS: frozenset({"manager"}),
     SET_LIMITS: frozenset({"manager"}),
     RECEIVE: frozenset({"associate", "manager"}),
-    # Buyers ask other locations for units; they see what became of it, and take back their own.
+    # Buyers request units from other locations, see the result, and withdraw their requests.
     SEE_TRANSFERS: frozenset({"associate", "manager", "buyer", "lead"}),
     TRANSFER: frozenset({"associate", "manager"}),
     SEE_ORDERS: frozenset({"associate", "manager", "buyer", "lead"}),
@@ -70,12 +70,12 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
 
 
 def roles_of(user: User) -> frozenset[str]:
-    """Return the names of the person's roles, from one query for as long as a request lasts."""
+    """Return the names of the person's roles, with one query per request."""
     return grants_of(user).roles
 
 
 def abilities(user: User | AnonymousUser) -> frozenset[str]:
-    """Return everything this person may do, from one query for as long as a request lasts."""
+    """Return all abilities of this person, with one query per request."""
     if not user.is_authenticated:
         return frozenset()
     if user.is_superuser:
@@ -90,16 +90,16 @@ View = Callable[Concatenate[HttpRequest, ...], HttpResponseBase]
 
 
 class Rule(NamedTuple):
-    """What an address takes: a right, and `company` if it concerns every store."""
+    """Right that an address requires; `company` is true if it concerns every store."""
 
     ability: str
     company: bool
 
 
 def requires(ability: str, *, company: bool = False) -> Callable[[View], View]:
-    """Let a view through to people with this ability; others log in or are refused.
+    """Allow a view only to people with this ability; others must log in or are refused.
 
-    With `company` the person must also work everywhere.
+    With `company` the person must also be a member everywhere.
     """
 
     def guard(view: View) -> View:

@@ -1,8 +1,8 @@
-"""Encrypt the secrets of authenticators: a copy of the database makes no one-time codes.
+"""Encryption of authenticators' secrets: a copy of the database is no source of one-time codes.
 
-Each person has a key of their own, derived from Django's secret key with HKDF (RFC 5869). So a
-secret that is copied into the row of another person can't be opened. Fernet encrypts with AES-128
-and authenticates with HMAC-SHA-256.
+Each person has a separate key, derived from Django's secret key with HKDF (RFC 5869). So a secret
+copied into the row of another person can't be decrypted. Fernet encrypts with AES-128 and
+authenticates with HMAC-SHA-256.
 """
 
 import base64
@@ -29,7 +29,7 @@ def sealed(user_id: int, secret: str) -> str:
 
 
 def opened(user_id: int, text: str) -> str:
-    """Return the secret that `sealed` made `text` of; raise SecretUnreadable for any other text."""
+    """Return the decrypted secret of one person's `text`; raise SecretUnreadable if that fails."""
     try:
         return _cipher(user_id).decrypt(text.encode()).decode()
     except InvalidToken as failure:
@@ -38,7 +38,7 @@ def opened(user_id: int, text: str) -> str:
 
 
 def is_sealed(text: str) -> bool:
-    """Report whether `text` is encrypted; earlier releases stored secrets as they are."""
+    """Return whether `text` is encrypted; earlier releases stored secrets in plain text."""
     return text.startswith(_BEGINNING)
 
 

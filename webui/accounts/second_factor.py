@@ -26,14 +26,14 @@ _ALL: Final = "SELECT user_id, secret FROM app.second_factor"
 
 
 def is_required(user: User | AnonymousUser) -> bool:
-    """Report whether one of the person's roles needs a second factor."""
+    """Return whether one of the person's roles needs a second factor."""
     if not user.is_authenticated:
         return False
     return user.is_superuser or bool(roles_of(user) & frozenset(settings.SECOND_FACTOR_ROLES))
 
 
 def is_enrolled(user: User) -> bool:
-    """Report whether the person has confirmed an authenticator."""
+    """Return whether the person has confirmed an authenticator."""
     statement = "SELECT 1 FROM app.second_factor WHERE user_id = %s"
     return fetch_one(statement, user.pk) is not None
 
@@ -55,7 +55,7 @@ def picture_of(address: str) -> str:
 
 
 def step_of(secret: str, code: str) -> int | None:
-    """Return the 30-second step that `code` belongs to, or None if it is of none around now."""
+    """Return the 30-second step that `code` belongs to, or None if it fits no step around now."""
     now, totp = int(time.time()), pyotp.TOTP(secret)
     for drift in _DRIFT_STEPS:
         at = now + drift * STEP_S
@@ -65,9 +65,9 @@ def step_of(secret: str, code: str) -> int | None:
 
 
 def enrol(user: User, secret: str, step: int) -> list[str]:
-    """Store a confirmed authenticator in place of a former one; return new recovery codes.
+    """Store a confirmed authenticator, replacing an earlier one; return new recovery codes.
 
-    The codes are shown once: only their hashes are kept.
+    The codes are shown once: only their hashes are stored.
     """
     codes = ["-".join(secrets.token_hex(2) for _ in range(4)) for _ in range(_RECOVERY_CODES)]
     execute(
@@ -84,7 +84,7 @@ def enrol(user: User, secret: str, step: int) -> list[str]:
 
 
 def reset(user_id: int) -> bool:
-    """Remove the person's authenticator; report whether there was one."""
+    """Remove the person's authenticator; return whether there was one."""
     return execute("DELETE FROM app.second_factor WHERE user_id = %s", user_id) == 1
 
 
@@ -117,7 +117,7 @@ def state_of(user_id: int) -> str:
 
 
 def seal_stored() -> int:
-    """Encrypt the secrets that earlier releases stored as they are; return how many there were."""
+    """Encrypt secrets that earlier releases stored in plain text; return their number."""
     found = [row for row in fetch_all(_ALL) if not is_sealed(row["secret"])]
     for row in found:
         _seal(row["user_id"], row["secret"])
@@ -125,7 +125,7 @@ def seal_stored() -> int:
 
 
 def _seal(user_id: int, secret: str) -> str:
-    """Encrypt a stored secret, unless it was replaced meanwhile; return it encrypted."""
+    """Encrypt a stored secret, unless it was replaced meanwhile; return the encrypted text."""
     text = sealed(user_id, secret)
     statement = "UPDATE app.second_factor SET secret = %s WHERE user_id = %s AND secret = %s"
     execute(statement, text, user_id, secret)
@@ -133,7 +133,7 @@ def _seal(user_id: int, secret: str) -> str:
 
 
 def _is_recovery_code(user_id: int, code: str) -> bool:
-    """Use up a recovery code; False if it is none of this person."""
+    """Use up a recovery code; return False if this person has no such code."""
     statement = (
         "UPDATE app.second_factor SET recovery = array_remove(recovery, %s)"
         " WHERE user_id = %s AND %s = ANY(recovery)"
@@ -143,13 +143,13 @@ def _is_recovery_code(user_id: int, code: str) -> bool:
 
 
 def _used(user_id: int, step: int) -> bool:
-    """Mark the step as used; False if it, or a later one, was used before."""
+    """Mark the step as used; return False if it or a later one was used before."""
     statement = "UPDATE app.second_factor SET last_step = %s WHERE user_id = %s AND last_step < %s"
     return execute(statement, step, user_id, step) == 1
 
 
 def _stored_secret(user_id: int) -> str | None:
-    """Return the person's secret as it is stored, encrypted."""
+    """Return the person's secret as stored, encrypted."""
     row = fetch_one(f"{_ALL} WHERE user_id = %s", user_id)
     if row is None:
         return None

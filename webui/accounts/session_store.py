@@ -1,6 +1,6 @@
-"""Django's sessions in the database, each with its person, browser, source and last use.
+"""Database sessions of Django with columns for person, browser, source and last use.
 
-The columns repeat what the session's content holds, because SQL can't read that.
+The columns repeat values of the session's content, because SQL can't read that.
 """
 
 from asgiref.sync import sync_to_async
@@ -22,11 +22,11 @@ WHERE session_key = %s
 
 
 class SessionStore(DatabaseStore):
-    """A session whose row names its person."""
+    """A database session that also fills these columns."""
 
     @override
     def save(self, must_create: bool = False) -> None:
-        """Store content and columns together."""
+        """Store content and columns in one transaction."""
         with transaction.atomic():
             super().save(must_create)
             person = self.get(SESSION_KEY)

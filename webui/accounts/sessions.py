@@ -1,7 +1,7 @@
-"""Sessions end after a while without activity, after a day at work, and without a second factor.
+"""Rules that end sessions: inactivity, maximum length, and a missing second factor.
 
-`SessionRules` runs behind Django's authentication. Live updates are no activity: an open page alone
-doesn't keep its session.
+`SessionRules` runs after Django's authentication. Live updates don't count as activity: an open
+page alone doesn't extend its session.
 """
 
 import time
@@ -41,10 +41,10 @@ def lacks_second_factor(session: Container[str], person: User | AnonymousUser) -
 
 
 class SessionRules(MiddlewareMixin):
-    """Ends sessions, and keeps powerful roles out until their second factor was given."""
+    """Middleware that ends sessions, and requires the second factor for roles that need one."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Return the redirection to the login or to the second factor, or None to go on."""
+        """Return the redirect to the login or to the second factor, or None to continue."""
         if request.path.startswith(settings.STATIC_URL) or request.path == reverse("live-stream"):
             return None
         if not request.user.is_authenticated:

@@ -1,14 +1,14 @@
-"""Network address that a request came from.
+"""Network address from which a request came.
 
 Behind a proxy the web server puts the client's address into REMOTE_ADDR, but only for proxies that
-`INVENTORY_TRUSTED_PROXIES` names: a header that anyone can send decides nothing.
+`INVENTORY_TRUSTED_PROXIES` names: anyone can send such a header, so others are ignored.
 """
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.http import HttpRequest
 
-_PREFIX_BITS = 64  # one customer of a provider has a whole /64 of IPv6
+_PREFIX_BITS = 64  # a provider usually assigns a /64 of IPv6 to one customer
 
 
 def source_of(request: HttpRequest) -> str:

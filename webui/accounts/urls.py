@@ -1,4 +1,4 @@
-"""Login in one or two steps, logout, second factor, sessions, password."""
+"""Addresses of login, logout, invitation, second factor, sessions and password."""
 
 from django.urls import path
 

@@ -28,7 +28,7 @@ TOO_MANY: Final = 429
 WRONG: Final = 422
 UNREADABLE: Final = 409
 DESK_OF_ROLE: Final = {"buyer": "/reorders/", "pricing": "/prices/", "operator": "/system/"}
-# What the session holds between password and code.
+# Key of the session's data between password and code.
 _PENDING: Final = "pending_login"
 _PENDING_S: Final = 300
 _MINUTE_S: Final = 60
@@ -71,7 +71,7 @@ class Login(LoginView):
 
     @override
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add why the session before ended."""
+        """Add the reason why the previous session ended."""
         ended = self.request.GET.get("ended") if self.request.method == "GET" else None
         return super().get_context_data(ended=ended, **kwargs)
 
@@ -94,7 +94,7 @@ class Login(LoginView):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def code(request: HttpRequest) -> HttpResponse:
-    """Second step of a login: a one-time code, or a recovery code."""
+    """Handle the second step of a login: a one-time code, or a recovery code."""
     user = _pending_user(request)
     if user is None:
         return redirect("login")
@@ -121,7 +121,7 @@ def code(request: HttpRequest) -> HttpResponse:
 
 
 def _pending_user(request: HttpRequest) -> User | None:
-    """The person whose password was right less than five minutes ago."""
+    """Return the person who gave the right password less than five minutes ago."""
     pending = request.session.get(_PENDING)
     if pending is None or time.time() - pending["at"] > _PENDING_S:
         request.session.pop(_PENDING, None)
@@ -130,7 +130,7 @@ def _pending_user(request: HttpRequest) -> User | None:
 
 
 def admitted(request: HttpRequest, user: User, target: str, *, factor: str | None) -> HttpResponse:
-    """Begin the session, write the audit's entry and remember the browser."""
+    """Start the session, write the audit entry and remember the browser."""
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     now = time.time()
     request.session[BEGAN] = request.session[ACTIVE] = now
@@ -146,25 +146,25 @@ def admitted(request: HttpRequest, user: User, target: str, *, factor: str | Non
 
 
 def is_ours(request: HttpRequest, target: str) -> bool:
-    """Report whether `target` is an address of this site, so that no link redirects elsewhere."""
+    """Return whether `target` is an address of this site, so that no link redirects elsewhere."""
     return url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
 
 
 def desk_of(user: User) -> str:
-    """Return the address of the desk that the person's role works at."""
+    """Return the path of the desk for the person's role."""
     desks = [DESK_OF_ROLE[name] for name in sorted(roles_of(user)) if name in DESK_OF_ROLE]
     return desks[0] if desks else "/"
 
 
 def minutes(attempt: Attempt) -> int:
-    """Return the wait in whole minutes, rounded up."""
+    """Return the wait in minutes, rounded up."""
     return -(-attempt.blocked_for_s // _MINUTE_S)
 
 
 def too_many(page: HttpResponse, attempt: Attempt) -> HttpResponse:
-    """Make `page` the answer of a blocked attempt."""
+    """Return `page` with status 429 and the wait in `Retry-After`."""
     page.status_code = TOO_MANY
     page["Retry-After"] = str(attempt.blocked_for_s)
     return page
@@ -177,7 +177,7 @@ def log_out(request: HttpRequest) -> HttpResponse:
         audit.note("logout", request.user, source=source_of(request))
     logout(request)
     response = redirect(reverse("login"))
-    # Pages that the browser kept would show figures to the next person at this till. Its storage
-    # stays: it may hold scans that wait for the network.
+    # Cached pages would show figures to the next person at this till. The browser's storage stays:
+    # it may hold scans that wait for the network.
     response["Clear-Site-Data"] = '"cache"'
     return response
