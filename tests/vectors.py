@@ -33,7 +33,7 @@ _TIMES = ("occurred_at", "shipped_at", "received_at", "ordered_at", "reviewed_at
 
 
 def moment(text: str, *, first_day_us: int = FIRST_DAY_US) -> int:
-    """Epoch microseconds of "HH:MM[:SS[.f]]", with "5d " in front for a later day."""
+    """Return epoch microseconds of "HH:MM[:SS[.f]]", with "5d " in front for a later day."""
     day, _, clock = text.rpartition(" ")
     hours, minutes, *rest = clock.split(":")
     seconds, _, fraction = (rest[0] if rest else "0").partition(".")
@@ -43,7 +43,7 @@ def moment(text: str, *, first_day_us: int = FIRST_DAY_US) -> int:
 
 
 class Story:
-    """Facts of one key become records: offsets rise by one, commit times by a second."""
+    """Facts of one key as records: offsets rise by one, commit times by one second."""
 
     def __init__(
         self, *, key: str = "L|S", start: str = "12:30", policy: Row | None = None

@@ -105,8 +105,8 @@ def test_a_released_schema_is_never_edited() -> None:
     assert listed == hashes, f"a change of a record is a new version; {RELEASED.name} lists it then"
 
 
-# Version 1 of level, window and state says that a window counts 0 or more. It counts less where
-# a line is retracted that it never counted (domain.md 3.3); readers take such a record.
+# In version 1 of level, window and state a window counts 0 or more lines. It counts less if a line
+# is retracted that it never counted (domain.md 3.3). Readers accept such a record.
 RETRACTED = re.compile(r"\.(sale_lines|return_lines): -\d+ is less than the minimum of 0$")
 
 

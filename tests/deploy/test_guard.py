@@ -18,8 +18,8 @@ from deploy.stack.processes import ProcessId, alive, identify, suspended, wait_u
 LOOKS = 3
 MUTE = "sh -c 'exit 2'"
 SLEEP = "import time; time.sleep(600)"
-# Answers /livez until it is told to be mute. Its pid is in a file from the second question on: then
-# the guard has had its first answer.
+# Answers /livez until SIGUSR1. It writes its pid to a file at the second request: then the
+# guard has had its first answer.
 SERVER = """
 import http.server, os, pathlib, signal, sys, time
 class Answers(http.server.BaseHTTPRequestHandler):

@@ -31,7 +31,7 @@ from tests.streams.served import KEYS, STOCKED, TOKEN, Worker, halves, partition
 
 EVEN, ODD = (next(key for key in KEYS if partition(key) % 2 == rest) for rest in (0, 1))
 
-# A worker that takes longer to ask another one than it may says so, and is asked again.
+# A worker whose request to another one times out reports it, and is asked again.
 PATIENTLY = ("--wait", "60")
 
 

@@ -52,7 +52,7 @@ def test_stock_beyond_the_stored_range_is_refused(found: int) -> None:
 
 
 def test_a_change_that_came_again_after_the_horizon_is_remembered_by_its_later_time() -> None:
-    # In front of the queue stands a later time, so the old membership outlives its horizon there.
+    # The head of the queue has a later time, so the old member outlives its horizon behind it.
     ring, again = Ring(), change(2, START_US - 50_000_000, lsn=9)
     ring.fresh(change(1, START_US, lsn=1))
     ring.fresh(again)

@@ -266,8 +266,8 @@ def test_a_rolling_restart_under_load_loses_nothing(stack: RunningStack) -> None
         assert now.pid != was.pid
         assert now.asked_restarts == was.asked_restarts + 1
         assert now.restarts == was.restarts
-    # Static members: back within their session, they have what they had. A busy machine may need
-    # longer for a restart, and then they share anew.
+    # Static members keep their partitions if they restart within their session. On a busy machine
+    # a restart may take longer, and then the group rebalances.
     took_s = [float(line.split()[-2]) for line in result.stdout.splitlines()]
     if max(took_s) < WorkerSettings().session_timeout_s:
         assert {name: held(stack, name) for name in before} == parts

@@ -34,10 +34,10 @@ TOKEN = "secret"  # noqa: S105 -- of servers that live for one test
 KEYS = tuple(f"S1|K{number}" for number in range(24))
 STOCKED = 10
 GENERATION = 1
-# The longest there is, so that no pause of a busy machine is one that a worker doubts itself after.
+# The longest session allowed, so that no pause of a busy machine makes a worker doubt itself.
 SESSION_S = 300.0
-# Instead of the milliseconds after which a worker says that it doesn't know, which a test of
-# something else would miss now and then on a busy machine.
+# Replaces timeouts of milliseconds after which a worker answers without a result. Other tests would
+# miss them now and then on a busy machine.
 PATIENCE_S = 60.0
 
 

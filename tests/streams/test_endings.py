@@ -103,7 +103,7 @@ def test_an_error_ends_a_worker_with_the_code_of_its_kind(
 def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing may be acknowledged after it, even if the disk takes no further line."""
+    """The worker must acknowledge nothing after it, even if the disk takes no further line."""
     codes: list[int] = []
 
     class Full:

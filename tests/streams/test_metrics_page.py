@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 OPERATOR = PAGE.parent / "roles" / "operator.md"
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$", re.MULTILINE)
 UNITS = ("seconds", "bytes", "records", "keys", "partitions")
-# Numbers without a unit: which one, how many of something that its name says, yes or no.
+# Numbers without a unit: an index, a count of things in the metric's name, or 0 and 1.
 COUNTED = (
     "generation",
     "logic_revision",

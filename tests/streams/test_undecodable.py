@@ -111,7 +111,7 @@ def test_records_between_snapshot_and_progress_are_counted_too(tmp_path: Path) -
 
 
 def counted(permille: int, offsets: Iterable[int]) -> int:
-    """After how many of these a worker stops."""
+    """Return the number of these records after which a worker stops."""
     known = Undecodable(PARTITION)
     known.permille = permille
     for number, offset in enumerate(offsets, 1):

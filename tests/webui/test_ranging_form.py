@@ -29,7 +29,7 @@ BASE: dict[str, Any] = {
 
 
 def is_used(field: Field, chosen: dict[str, str]) -> bool:
-    """Return the page's own condition for a field."""
+    """Return True if the page uses the field for these choices."""
     if not field.used:
         return True
     return any(all(chosen[name] in values for name, values in use.items()) for use in field.used)
