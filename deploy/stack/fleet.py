@@ -329,7 +329,7 @@ def way_back(home: Home, name: str) -> str:
 def _is_half_rebuilt(home: Home, wanted: Wanted) -> bool:
     """Return whether an interrupted rebuild has left services paused.
 
-    `stop` refuses to stop the last worker. Only a rebuild pauses all workers, and also the sinks.
+    `stop` refuses to stop the last worker. Only a rebuild pauses all workers, or the projector.
     """
     paused = set(wanted.paused)
     is_all = paused >= set(_states(home))
