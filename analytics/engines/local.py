@@ -47,7 +47,7 @@ def _result(done: Future[ManifestRow | UnitFailed]) -> ManifestRow | UnitFailed:
 
 
 def _begin_child() -> None:
-    """End this child process when the driver ends, for whatever reason."""
+    """Make this child process end when the driver ends or is killed."""
     Thread(target=_follow_parent, daemon=True).start()
 
 

@@ -46,7 +46,7 @@ class DamagedResult(Damage):
 
 
 class _Hashed:
-    """A file for pyarrow that hashes the bytes passed to it, whatever reaches the disk."""
+    """File for pyarrow that hashes each byte it is given, before it writes the byte to disk."""
 
     def __init__(self, path: Path) -> None:
         self._stream = path.open("wb")

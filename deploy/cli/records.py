@@ -69,7 +69,7 @@ def rejected_show(
 
 @rejected.command("dismiss")
 def rejected_dismiss(ids: Ids, *, reason: Reason) -> None:
-    """Settle records without effect: somebody has looked, and they stay out."""
+    """Close rejected records after a person has looked at them; they stay without effect."""
     connect_django()
     from ledger.tasks.service import dismiss_rejected  # noqa: PLC0415 -- needs Django set up
 

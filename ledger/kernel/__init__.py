@@ -1,1 +1,1 @@
-"""What every area of the system of record shares: transactions, checks, errors, messages."""
+"""Parts that all areas of the system of record share: transactions, checks, errors, messages."""

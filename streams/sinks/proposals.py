@@ -157,10 +157,10 @@ def propose(
 
 
 def approved(connection: Connection) -> tuple[dict[str, str], int]:
-    """Return each approved need that still stands with its key, and the time in microseconds.
+    """Return the key of each approved need that is still open, and the time in microseconds.
 
-    Approvals of before that time have committed, so a record with a later commit time comes behind
-    their orders in the log. Call this in a transaction of its own: it waits for running approvals.
+    Approvals before that time have committed, so a record with a later commit time follows their
+    orders in the log. Call this in a transaction of its own: it waits for running approvals.
     """
     connection.execute(_HOLD_APPROVALS)
     rows = connection.execute(_APPROVED).fetchall()
